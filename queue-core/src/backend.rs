@@ -1,0 +1,136 @@
+//! What opens queues.
+
+use std::{
+    fmt::{self, Debug},
+    num::NonZeroUsize,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue, QueueName,
+    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+};
+
+/// Opens queues by name, creating them where they do not exist.
+///
+/// A name is one queue of one kind. The first open stores the configuration; a later one that
+/// differs, or asks for another kind, is
+/// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch), naming both values. Handles to one name
+/// are handles to one queue.
+///
+/// # Errors
+///
+/// Every open answers `Invalid` for a configuration beyond the limits, and `ConfigMismatch`.
+#[async_trait]
+pub trait Backend: Debug + Send + Sync + 'static {
+    /// Opens a reliable queue.
+    async fn open_reliable(
+        &self,
+        name: &QueueName,
+        config: &ReliableConfig,
+    ) -> Result<Arc<dyn ReliableQueue>>;
+
+    /// Opens a delay queue.
+    async fn open_delay(
+        &self,
+        name: &QueueName,
+        config: &DelayConfig,
+    ) -> Result<Arc<dyn DelayQueue>>;
+
+    /// Opens a priority queue.
+    async fn open_priority(
+        &self,
+        name: &QueueName,
+        config: &PriorityConfig,
+    ) -> Result<Arc<dyn PriorityQueue>>;
+
+    /// Opens a bounded queue. Once its capacity has been changed by
+    /// [`resize`](BoundedQueue::resize), the stored one wins and is not compared.
+    async fn open_bounded(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>>;
+
+    /// Opens a bounded queue and gives it this capacity, as [`resize`](BoundedQueue::resize) does
+    /// if the stored one differs: for those whose length comes from a configuration service.
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>>;
+
+    /// Opens a rotating queue.
+    async fn open_rotating(
+        &self,
+        name: &QueueName,
+        config: &RotatingConfig,
+    ) -> Result<Arc<dyn RotatingQueue>>;
+
+    /// What exists: up to `limit` queues whose names come after `after`, by name.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if `limit` is over 1,000.
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>>;
+}
+
+/// A queue that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct QueueInfo {
+    /// Its name.
+    pub name: QueueName,
+    /// Its kind.
+    pub kind: QueueKind,
+}
+
+/// The five kinds of queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueKind {
+    /// First in, first out.
+    Reliable,
+    /// Each message at its due time.
+    Delay,
+    /// The most urgent first.
+    Priority,
+    /// A fixed length.
+    Bounded,
+    /// A ring.
+    Rotating,
+}
+
+impl QueueKind {
+    /// All five.
+    pub const ALL: [Self; 5] = [
+        Self::Reliable,
+        Self::Delay,
+        Self::Priority,
+        Self::Bounded,
+        Self::Rotating,
+    ];
+
+    /// The kind's name, in lower case.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reliable => "reliable",
+            Self::Delay => "delay",
+            Self::Priority => "priority",
+            Self::Bounded => "bounded",
+            Self::Rotating => "rotating",
+        }
+    }
+}
+
+impl fmt::Display for QueueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,48 @@
+use bytes::Bytes;
+
+use super::{Codec, failed};
+use crate::Result;
+
+/// The bytes as they are, for `Bytes`, `Vec<u8>` and `String`.
+///
+/// ```
+/// use queue_core::{Bytes, Codec, Raw};
+///
+/// let body = Raw.encode(&Bytes::from_static(b"\x00\xff"))?;
+/// assert_eq!(&body[..], b"\x00\xff");
+/// let not_text: Result<String, _> = Raw.decode(&body);
+/// assert!(not_text.is_err());
+/// # Ok::<(), queue_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Raw;
+
+impl Codec<Bytes> for Raw {
+    fn encode(&self, value: &Bytes) -> Result<Bytes> {
+        Ok(value.clone())
+    }
+
+    fn decode(&self, body: &Bytes) -> Result<Bytes> {
+        Ok(body.clone())
+    }
+}
+
+impl Codec<Vec<u8>> for Raw {
+    fn encode(&self, value: &Vec<u8>) -> Result<Bytes> {
+        Ok(Bytes::copy_from_slice(value))
+    }
+
+    fn decode(&self, body: &Bytes) -> Result<Vec<u8>> {
+        Ok(body.to_vec())
+    }
+}
+
+impl Codec<String> for Raw {
+    fn encode(&self, value: &String) -> Result<Bytes> {
+        Ok(Bytes::copy_from_slice(value.as_bytes()))
+    }
+
+    fn decode(&self, body: &Bytes) -> Result<String> {
+        String::from_utf8(body.to_vec()).map_err(|error| failed("Raw", "decode", "String", error))
+    }
+}

@@ -1,0 +1,377 @@
+//! What is fixed when a queue is first opened.
+//!
+//! Attempts, the dead-letter cap, capacity, ageing and pace are stored with the queue; a later
+//! open that differs is [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch). `max_body` alone is
+//! this process's own limit, neither stored nor compared.
+
+use std::{fmt, time::Duration};
+
+use crate::{Error, Result, limits, millis_ceil};
+
+/// The version of what is stored; a queue of another layout is a `ConfigMismatch`.
+pub const LAYOUT_VERSION: u32 = 1;
+
+const DEFAULT_MAX_ATTEMPTS: u32 = 5;
+const DEFAULT_DEAD_LETTER_CAP: u64 = 10_000;
+const MAX_DEAD_LETTER_CAP: u64 = 1 << 32;
+const MAX_CAPACITY: usize = u32::MAX as usize;
+const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What the four leasing kinds share.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LeasingConfig {
+    /// Deliveries of a message before it goes to the dead letters (L6). 5 by default.
+    pub max_attempts: u32,
+    /// Dead letters kept; the oldest is dropped for a new one (L13). 10,000 by default; zero
+    /// keeps none.
+    pub dead_letter_cap: u64,
+    /// Bytes of body and headers in one message that this handle accepts. 1 MiB by default.
+    pub max_body: usize,
+}
+
+impl Default for LeasingConfig {
+    fn default() -> Self {
+        Self {
+            max_attempts: DEFAULT_MAX_ATTEMPTS,
+            dead_letter_cap: DEFAULT_DEAD_LETTER_CAP,
+            max_body: limits::DEFAULT_MAX_BODY,
+        }
+    }
+}
+
+impl LeasingConfig {
+    fn check(&self) -> Result<()> {
+        if self.max_attempts == 0 {
+            return Err(Error::invalid(
+                "max_attempts is 0: a message needs at least 1 attempt",
+            ));
+        }
+        if self.dead_letter_cap > MAX_DEAD_LETTER_CAP {
+            return Err(Error::invalid(format!(
+                "a dead_letter_cap of {}: at most 2^32",
+                self.dead_letter_cap
+            )));
+        }
+        check_max_body(self.max_body)
+    }
+
+    fn check_stored(&self, stored: &Self) -> Result<()> {
+        same("max_attempts", stored.max_attempts, self.max_attempts)?;
+        same(
+            "dead_letter_cap",
+            stored.dead_letter_cap,
+            self.dead_letter_cap,
+        )
+    }
+}
+
+/// The setters that every leasing kind's configuration has.
+macro_rules! leasing_setters {
+    () => {
+        /// How often a message is delivered before it goes to the dead letters (L6).
+        #[must_use]
+        pub fn with_max_attempts(mut self, attempts: u32) -> Self {
+            self.leasing.max_attempts = attempts;
+            self
+        }
+
+        /// How many dead letters are kept (L13).
+        #[must_use]
+        pub fn with_dead_letter_cap(mut self, cap: u64) -> Self {
+            self.leasing.dead_letter_cap = cap;
+            self
+        }
+
+        /// How many bytes of body and headers a message may have, up to
+        /// [`limits::MAX_BATCH_BYTES`]. A limit of this handle, not stored.
+        #[must_use]
+        pub fn with_max_body(mut self, bytes: usize) -> Self {
+            self.leasing.max_body = bytes;
+            self
+        }
+    };
+}
+
+/// A reliable queue's configuration.
+///
+/// ```
+/// use queue_core::ReliableConfig;
+///
+/// let config = ReliableConfig::default().with_max_attempts(3).with_dead_letter_cap(100);
+/// assert_eq!(config.leasing.max_attempts, 3);
+/// assert!(config.check().is_ok());
+/// assert!(config.with_max_attempts(0).check().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct ReliableConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+}
+
+impl ReliableConfig {
+    leasing_setters!();
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()
+    }
+
+    /// Checks this against what is stored.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)
+    }
+}
+
+/// A delay queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct DelayConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+}
+
+impl DelayConfig {
+    leasing_setters!();
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()
+    }
+
+    /// Checks this against what is stored.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)
+    }
+}
+
+/// A priority queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct PriorityConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+    /// How much waiting weighs as much as one step of priority (P4); `None` is strict priority.
+    pub ageing: Option<Duration>,
+}
+
+impl PriorityConfig {
+    leasing_setters!();
+
+    /// One step of priority is worth this much waiting, 1 ms to 24 h, so that what is less urgent
+    /// is not starved (P4).
+    #[must_use]
+    pub fn with_ageing(mut self, per_step: Duration) -> Self {
+        self.ageing = Some(per_step);
+        self
+    }
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()?;
+        check_optional("ageing", self.ageing, MAX_AGEING)
+    }
+
+    /// Checks this against what is stored.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)?;
+        same("ageing", Millis(stored.ageing), Millis(self.ageing))
+    }
+}
+
+/// A bounded queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BoundedConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+    /// How many messages fit, ready, delayed and leased together (B1): 1 to 2^32 − 1.
+    pub capacity: usize,
+}
+
+impl BoundedConfig {
+    /// A queue of this fixed length.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            leasing: LeasingConfig::default(),
+            capacity,
+        }
+    }
+
+    leasing_setters!();
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()?;
+        check_capacity(self.capacity)
+    }
+
+    /// Checks this against what is stored. `resized` says that the capacity has been changed by
+    /// [`resize`](crate::BoundedQueue::resize): from then on the stored one wins, and is not
+    /// compared.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)?;
+        if resized {
+            return Ok(());
+        }
+        same("capacity", stored.capacity, self.capacity)
+    }
+}
+
+/// A rotating queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RotatingConfig {
+    /// How long after a visit an item is due again (T4); `None` rotates as fast as asked.
+    pub pace: Option<Duration>,
+    /// Bytes of body and headers in one item that this handle accepts. 1 MiB by default.
+    pub max_body: usize,
+}
+
+impl Default for RotatingConfig {
+    fn default() -> Self {
+        Self {
+            pace: None,
+            max_body: limits::DEFAULT_MAX_BODY,
+        }
+    }
+}
+
+impl RotatingConfig {
+    /// Visits each item at most once in this time, 1 ms to 365 days (T4).
+    #[must_use]
+    pub fn with_pace(mut self, pace: Duration) -> Self {
+        self.pace = Some(pace);
+        self
+    }
+
+    /// How many bytes of body and headers an item may have, up to [`limits::MAX_BATCH_BYTES`]. A
+    /// limit of this handle, not stored.
+    #[must_use]
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        check_optional("pace", self.pace, MAX_PACE)?;
+        check_max_body(self.max_body)
+    }
+
+    /// Checks this against what is stored.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        same("pace", Millis(stored.pace), Millis(self.pace))
+    }
+}
+
+/// Checks a bounded queue's capacity: 1 to 2^32 − 1.
+///
+/// # Errors
+///
+/// `Invalid`, naming the value.
+pub fn check_capacity(capacity: usize) -> Result<()> {
+    if capacity == 0 || capacity > MAX_CAPACITY {
+        return Err(Error::invalid(format!(
+            "a capacity of {capacity}: 1 to {MAX_CAPACITY} is allowed"
+        )));
+    }
+    Ok(())
+}
+
+/// The error for a stored value that differs from the one an open asks for.
+pub fn config_mismatch(what: &str, stored: impl fmt::Display, asked: impl fmt::Display) -> Error {
+    Error::new(
+        crate::ErrorKind::ConfigMismatch,
+        format!(
+            "the stored {what} is {stored}, this open asks for {asked}: open it with the stored \
+             value, or use another name"
+        ),
+    )
+}
+
+fn same<V: PartialEq + fmt::Display>(what: &str, stored: V, asked: V) -> Result<()> {
+    if stored == asked {
+        return Ok(());
+    }
+    Err(config_mismatch(what, stored, asked))
+}
+
+/// An optional duration, compared and shown as it is stored: in whole milliseconds.
+struct Millis(Option<Duration>);
+
+impl PartialEq for Millis {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.map(millis_ceil) == other.0.map(millis_ceil)
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(duration) => write!(f, "{} ms", millis_ceil(duration)),
+            None => f.write_str("none"),
+        }
+    }
+}
+
+fn check_max_body(bytes: usize) -> Result<()> {
+    if bytes == 0 || bytes > limits::MAX_BATCH_BYTES {
+        return Err(Error::invalid(format!(
+            "a max_body of {bytes} bytes: 1 to {} is allowed",
+            limits::MAX_BATCH_BYTES
+        )));
+    }
+    Ok(())
+}
+
+fn check_optional(what: &str, value: Option<Duration>, longest: Duration) -> Result<()> {
+    match value {
+        Some(duration) if duration.is_zero() || duration > longest => Err(Error::invalid(format!(
+            "{what} of {duration:?}: between 1 ms and {longest:?} is allowed; leave it out for none"
+        ))),
+        _ => Ok(()),
+    }
+}

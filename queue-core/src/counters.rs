@@ -1,0 +1,97 @@
+//! What a queue holds, and what it has done.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How many messages are where, at one instant.
+///
+/// A message whose deadline or due time has come counts as ready, reclaimed yet or not (L7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Depth {
+    /// Can be leased now.
+    pub ready: u64,
+    /// Waiting for a due time or for a retry delay.
+    pub delayed: u64,
+    /// Held under a live lease.
+    pub leased: u64,
+    /// Among the dead letters.
+    pub dead: u64,
+}
+
+impl Depth {
+    /// What counts towards a bounded queue's capacity: ready + delayed + leased (B1).
+    pub const fn occupied(self) -> u64 {
+        self.ready + self.delayed + self.leased
+    }
+}
+
+/// What a queue has counted since it was created, all read at one instant.
+///
+/// ```
+/// use queue_core::{Counters, Depth};
+///
+/// let mut counters = Counters::default();
+/// counters.accepted = 3;
+/// counters.acked = 1;
+/// counters.depth = Depth { ready: 2, ..Depth::default() };
+/// assert!(counters.balance());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Pushes accepted; duplicates and refusals are not counted.
+    pub accepted: u64,
+    /// Messages acked.
+    pub acked: u64,
+    /// Retries that put a message back.
+    pub retried: u64,
+    /// Deferrals.
+    pub deferred: u64,
+    /// Releases.
+    pub released: u64,
+    /// Leases that expired, those on a last attempt too.
+    pub expired: u64,
+    /// Deaths, whether revived later or not.
+    pub died: u64,
+    /// Dead letters revived.
+    pub revived: u64,
+    /// Dropped by a bounded queue to make room, or by a resize.
+    pub evicted: u64,
+    /// Replaced under a distinct key.
+    pub replaced: u64,
+    /// Cancelled on a delay queue.
+    pub cancelled: u64,
+    /// Dead letters discarded by an operator.
+    pub discarded: u64,
+    /// Dead letters dropped because of the cap.
+    pub trimmed: u64,
+    /// Removed by a purge.
+    pub purged: u64,
+    /// Dedup marks kept now. Each lives for its window; an expired one is counted until a later
+    /// call clears it away.
+    pub dedup_marks: u64,
+    /// Where the messages are.
+    pub depth: Depth,
+    /// How long the message at the head of the line has been ready: since its push, its due time
+    /// or the end of its retry delay; a release or an expired lease does not start it anew. Where
+    /// there are several lines (what came back, and each priority), the longest of their heads.
+    pub oldest_ready: Option<Duration>,
+    /// Whether the queue is paused.
+    pub paused: bool,
+}
+
+impl Counters {
+    /// Whether nothing was lost and nothing made up (L5).
+    pub const fn balance(&self) -> bool {
+        let held = self.depth.occupied() + self.depth.dead;
+        let gone = self.acked
+            + self.evicted
+            + self.replaced
+            + self.cancelled
+            + self.discarded
+            + self.trimmed
+            + self.purged;
+        self.accepted == held + gone
+    }
+}

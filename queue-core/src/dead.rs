@@ -1,0 +1,57 @@
+//! Dead letters: what could not be handled, kept for a person to look at (L13).
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{Headers, MessageId, Timestamp};
+
+/// A message in the dead letters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeadLetter {
+    /// The message's id, by which it is revived or discarded.
+    pub id: MessageId,
+    /// The bytes that were pushed.
+    pub body: Bytes,
+    /// The headers that were pushed.
+    pub headers: Headers,
+    /// Why it died.
+    pub reason: DeathReason,
+    /// How many attempts it had.
+    pub attempts: u32,
+    /// When it died, by the backend's clock.
+    pub died_at: Timestamp,
+}
+
+/// Why a message died.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DeathReason {
+    /// A consumer buried it, for this reason.
+    Buried(String),
+    /// It was retried on its last attempt.
+    Retried,
+    /// Its lease expired on its last attempt.
+    Expired,
+}
+
+impl fmt::Display for DeathReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buried(reason) => write!(f, "buried: {reason}"),
+            Self::Retried => f.write_str("retried on its last attempt"),
+            Self::Expired => f.write_str("its lease expired on its last attempt"),
+        }
+    }
+}
+
+/// What became of a dead letter that was to be revived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Revived {
+    /// It is back at the tail of its queue, with its id and priority, and no attempt spent.
+    Revived,
+    /// No dead letter has this id: trimmed, discarded, revived before, or never there.
+    NotFound,
+    /// The bounded queue is full; the dead letter stays.
+    Full,
+}

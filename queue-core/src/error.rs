@@ -1,0 +1,177 @@
+//! The one error type, classified by what the caller should do next.
+
+use std::{borrow::Cow, error::Error as StdError, fmt};
+
+use crate::QueueName;
+
+/// The result of every fallible call of this library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of trouble it is, which says what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An argument breaks a stated limit. Nothing was sent or changed; mend the call.
+    Invalid,
+    /// The queue exists with another configuration. The message names both values.
+    ConfigMismatch,
+    /// What is set up cannot serve: a feature that was not compiled in, a server that is a
+    /// replica, evicts keys, is too old, or holds another type at a key. A person has to act.
+    Configuration,
+    /// A bounded queue has no room. Wait for room, drop, or slow down.
+    Full,
+    /// The receipt is not the message's live lease (L4). The message is done, or somebody else
+    /// has it or will have it: give up the work on it.
+    LeaseLost,
+    /// A body could not be encoded or decoded.
+    Codec,
+    /// The server cannot be reached or does not answer, is loading, or is busy.
+    Unavailable,
+    /// The server has no memory left for a write. What is in it can still be leased and settled.
+    OutOfMemory,
+    /// The library or the stored data is at fault; please report it.
+    Internal,
+}
+
+/// Whether a failed call took effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Certainly not: nothing changed, and the call can be made again.
+    NotApplied,
+    /// Perhaps: the call was sent and its reply never came. A settlement can be repeated (the
+    /// worst answer is `LeaseLost`); a push can be repeated safely with a dedup key (L8, L9).
+    Unknown,
+}
+
+/// Why a call failed.
+///
+/// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
+/// and [`is_transient`](Self::is_transient) whether the same call may succeed later.
+///
+/// ```
+/// use queue_core::{ErrorKind, Outcome, QueueName};
+///
+/// let error = QueueName::new("two words").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Invalid);
+/// assert_eq!(error.outcome(), Outcome::NotApplied);
+/// assert!(!error.is_transient());
+/// assert!(error.to_string().contains("two words"));
+/// ```
+// Boxed, so that the `Ok` side of every result stays small.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    outcome: Outcome,
+    transient: bool,
+    message: Cow<'static, str>,
+    queue: Option<QueueName>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of this kind that changed nothing. `Full`, `Unavailable` and `OutOfMemory` count
+    /// as transient, unless [`with_transient`](Self::with_transient) says otherwise.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        let transient = matches!(
+            kind,
+            ErrorKind::Full | ErrorKind::Unavailable | ErrorKind::OutOfMemory
+        );
+        Self(Box::new(Inner {
+            kind,
+            outcome: Outcome::NotApplied,
+            transient,
+            message: message.into(),
+            queue: None,
+            source: None,
+        }))
+    }
+
+    /// An argument that breaks a limit: name the value, and the way out.
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// Names the queue that the call was for.
+    #[must_use]
+    pub fn with_queue(mut self, queue: &QueueName) -> Self {
+        self.0.queue = Some(queue.clone());
+        self
+    }
+
+    /// Keeps what caused this.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Says whether the call took effect.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = outcome;
+        self
+    }
+
+    /// Says whether the same call may succeed later.
+    #[must_use]
+    pub fn with_transient(mut self, transient: bool) -> Self {
+        self.0.transient = transient;
+        self
+    }
+
+    /// What kind of trouble it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the call took effect. [`Outcome::NotApplied`] is claimed only when it is certain.
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+
+    /// Whether the same call may succeed later with nothing else changed.
+    pub fn is_transient(&self) -> bool {
+        self.0.transient
+    }
+
+    /// The queue that the call was for, where one is known.
+    pub fn queue(&self) -> Option<&QueueName> {
+        self.0.queue.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(queue) = &self.0.queue {
+            write!(f, "queue {queue}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        if self.0.outcome == Outcome::Unknown {
+            f.write_str(" (it is unknown whether the call took effect)")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("outcome", &self.0.outcome)
+            .field("transient", &self.0.transient)
+            .field("queue", &self.0.queue)
+            .field("message", &self.0.message)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
+    }
+}

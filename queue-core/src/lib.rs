@@ -1,0 +1,69 @@
+//! The contract of queue-kit in code: five kinds of queue behind one set of traits.
+//!
+//! | kind | trait | what it does |
+//! | --- | --- | --- |
+//! | reliable | [`ReliableQueue`] | first in, first out |
+//! | delay | [`DelayQueue`] | each message at its due time |
+//! | priority | [`PriorityQueue`] | the most urgent first |
+//! | bounded | [`BoundedQueue`] | a fixed length, never exceeded |
+//! | rotating | [`RotatingQueue`] | a ring, each item in turn |
+//!
+//! The first four hand out messages under leases ([`Leasing`]). The traits are object-safe and
+//! carry bytes; a batch is their primitive. An `…Ext` trait beside each has what callers want:
+//! single messages, waiting, splitting of large batches. [`Typed`] puts serde types on top,
+//! [`Backend`] opens queues, and [`Queues`] opens typed ones.
+//!
+//! Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in the repository numbers them.
+//!
+//! There is no backend here, and no I/O. Implementing one takes the traits, the checks of
+//! [`limits`], and the conformance suite of `queue-sim` to prove it.
+
+mod backend;
+mod codec;
+mod config;
+mod counters;
+mod dead;
+mod error;
+mod headers;
+mod id;
+pub mod limits;
+mod message;
+mod name;
+mod page;
+mod queue;
+mod settlement;
+mod time;
+mod typed;
+
+#[cfg(feature = "msgpack")]
+pub use self::codec::MessagePack;
+pub use self::{
+    backend::{Backend, QueueInfo, QueueKind},
+    codec::{Codec, Json, Raw},
+    config::{
+        BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,
+        RotatingConfig, check_capacity, config_mismatch,
+    },
+    counters::{Counters, Depth},
+    dead::{DeadLetter, DeathReason, Revived},
+    error::{Error, ErrorKind, Outcome, Result},
+    headers::Headers,
+    id::{MessageId, Receipt, Token},
+    message::{Dedup, Delivery, Message, Push, Pushed},
+    name::QueueName,
+    page::{Cursor, Page, Paged},
+    queue::{
+        BoundedQueue, BoundedQueueExt, Cancelled, DelayQueue, DelayQueueExt, Insert, Inserted,
+        Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
+        PriorityQueueExt, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated, RotatingQueue,
+        RotatingQueueExt, Scheduled,
+    },
+    settlement::{Disposition, Extended, Leased, Settled, Settlement},
+    time::{Due, Timestamp, millis_ceil},
+    typed::{
+        Bounded, Consumer, Delay, Priority, Queues, Reliable, Rotating, Typed, TypedDelivery,
+        TypedMessage,
+    },
+};
+/// Opaque bytes, as bodies and keys are: cheap to clone.
+pub use bytes::Bytes;

@@ -1,0 +1,213 @@
+//! The limits of contract.md, and the checks that every backend makes before it does anything.
+//!
+//! A backend calls the check of a verb first, so that a bad call is the same clear
+//! [`Invalid`](crate::ErrorKind::Invalid) everywhere and changes nothing.
+
+use std::time::Duration;
+
+use crate::{Error, Result, time::millis_ceil};
+
+/// Bytes in a queue's name, at most.
+pub const MAX_NAME: usize = 128;
+/// Entries in one batch, at most; also how many messages one call reclaims or promotes (L7).
+pub const MAX_BATCH: usize = 128;
+/// Bytes of bodies and headers in one batch, pushed or delivered, at most: 8 MiB.
+pub const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of body and headers in one message, unless the queue's configuration says otherwise: 1 MiB.
+pub const DEFAULT_MAX_BODY: usize = 1024 * 1024;
+/// Entries in one page of a listing, and messages that one purge removes, at most.
+pub const MAX_PAGE: usize = 1_000;
+/// Bytes in a dedup key, a distinct key or a ring item's key, at most.
+pub const MAX_KEY: usize = 256;
+/// Bytes of a dead letter's reason that are kept; the rest is cut off.
+pub const MAX_REASON: usize = 1024;
+/// The longest lease: 24 hours. The shortest is 1 ms.
+pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest dedup window: 7 days. The shortest is 1 ms.
+pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
+pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
+/// Due times are below this many milliseconds since 1970: 2^53, what a double holds exactly.
+pub const MAX_TIME: u64 = 1 << 53;
+
+/// Whole milliseconds of a lease, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_LEASE`].
+pub fn lease_millis(ttl: Duration) -> Result<u64> {
+    in_range("a lease", ttl, MAX_LEASE)
+}
+
+/// Whole milliseconds of a dedup window, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_DEDUP_WINDOW`].
+pub fn window_millis(window: Duration) -> Result<u64> {
+    in_range("a dedup window", window, MAX_DEDUP_WINDOW)
+}
+
+/// Whole milliseconds of a delay, rounded up. Zero is allowed, and means now.
+///
+/// # Errors
+///
+/// `Invalid` if it is longer than [`MAX_DELAY`].
+pub fn delay_millis(delay: Duration) -> Result<u64> {
+    if delay > MAX_DELAY {
+        return Err(Error::invalid(format!(
+            "a delay of {delay:?} is too long: at most 2^52 ms"
+        )));
+    }
+    Ok(millis_ceil(delay))
+}
+
+/// A priority from a wider number, such as one that comes from outside.
+///
+/// ```
+/// use queue_core::limits;
+///
+/// assert_eq!(limits::priority(-5)?, -5);
+/// assert!(limits::priority(40_000).is_err());
+/// # Ok::<(), queue_core::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Invalid` if it is out of an `i16`'s range.
+pub fn priority(number: i64) -> Result<i16> {
+    i16::try_from(number).map_err(|_| {
+        Error::invalid(format!(
+            "a priority of {number}: {} to {} is allowed",
+            i16::MIN,
+            i16::MAX
+        ))
+    })
+}
+
+/// Checks how many entries a batch has: 1 to [`MAX_BATCH`].
+///
+/// # Errors
+///
+/// `Invalid` for none, or for too many.
+pub fn check_batch(entries: usize) -> Result<()> {
+    if entries == 0 {
+        return Err(Error::invalid(
+            "an empty batch: leave the call out when there is nothing to do",
+        ));
+    }
+    if entries > MAX_BATCH {
+        return Err(Error::invalid(format!(
+            "a batch of {entries} entries: at most {MAX_BATCH}; split it"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks how many messages a call asks for: at most [`MAX_BATCH`].
+///
+/// # Errors
+///
+/// `Invalid` for too many.
+pub fn check_max(max: usize) -> Result<()> {
+    if max > MAX_BATCH {
+        return Err(Error::invalid(format!(
+            "{max} messages in one call: at most {MAX_BATCH}"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks the length of a page, of `recent` or of a purge: 1 to [`MAX_PAGE`].
+///
+/// # Errors
+///
+/// `Invalid` for zero, or for too many.
+pub fn check_page(limit: usize) -> Result<()> {
+    if limit == 0 || limit > MAX_PAGE {
+        return Err(Error::invalid(format!(
+            "{limit} entries asked for: ask for 1 to {MAX_PAGE} at a time"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks the sizes of a batch's messages, each against `max_body` and all against
+/// [`MAX_BATCH_BYTES`].
+///
+/// # Errors
+///
+/// `Invalid`, naming the entry and its size.
+pub fn check_sizes(sizes: impl IntoIterator<Item = usize>, max_body: usize) -> Result<()> {
+    let mut total = 0_usize;
+    for (entry, size) in sizes.into_iter().enumerate() {
+        if size > max_body {
+            return Err(Error::invalid(format!(
+                "entry {entry} has {size} bytes of body and headers: at most {max_body}, as the \
+                 queue's max_body says; store large bodies elsewhere and push a reference"
+            )));
+        }
+        total = total.saturating_add(size);
+    }
+    if total > MAX_BATCH_BYTES {
+        return Err(Error::invalid(format!(
+            "a batch of {total} bytes: at most {MAX_BATCH_BYTES}; split it"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks a dedup key, a distinct key or a ring item's key: 1 to [`MAX_KEY`] bytes.
+///
+/// # Errors
+///
+/// `Invalid` if it is empty or too long.
+pub fn check_key(key: &[u8]) -> Result<()> {
+    if key.is_empty() || key.len() > MAX_KEY {
+        return Err(Error::invalid(format!(
+            "a key of {} bytes: 1 to {MAX_KEY} are allowed; hash longer ones",
+            key.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The part of a reason that is kept: its first [`MAX_REASON`] bytes, cut between characters.
+pub fn cut_reason(reason: &str) -> &str {
+    let mut end = reason.len().min(MAX_REASON);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    &reason[..end]
+}
+
+/// How many of the next messages, whose sizes are given, one call hands out: `max`, or fewer where
+/// their bytes would pass [`MAX_BATCH_BYTES`], but always one.
+///
+/// ```
+/// use queue_core::limits::{MAX_BATCH_BYTES, fitting};
+///
+/// assert_eq!(fitting([10, 10, 10], 2), 2);
+/// assert_eq!(fitting([MAX_BATCH_BYTES, 1], 2), 1);
+/// ```
+pub fn fitting(sizes: impl IntoIterator<Item = usize>, max: usize) -> usize {
+    let mut bytes = 0_usize;
+    let mut count = 0;
+    for size in sizes.into_iter().take(max) {
+        bytes = bytes.saturating_add(size);
+        if count > 0 && bytes > MAX_BATCH_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    count
+}
+
+fn in_range(what: &str, duration: Duration, longest: Duration) -> Result<u64> {
+    if duration.is_zero() || duration > longest {
+        return Err(Error::invalid(format!(
+            "{what} of {duration:?}: between 1 ms and {longest:?} is allowed"
+        )));
+    }
+    Ok(millis_ceil(duration))
+}

@@ -1,0 +1,161 @@
+//! What goes into a queue and what comes out of it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{Headers, MessageId, Receipt, Result, limits};
+
+/// A message as a producer hands it over: a body, headers, and a dedup key if it has one.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::Push;
+///
+/// let push = Push::new("charge order 42")
+///     .with_header("tenant", "acme")
+///     .with_dedup("charge-42", Duration::from_secs(3600));
+/// assert_eq!(push.size(), 25);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct Push {
+    /// Opaque bytes; they come out as they went in.
+    pub body: Bytes,
+    /// Text beside the body.
+    pub headers: Headers,
+    /// Makes a repeated push a no-op (L9).
+    pub dedup: Option<Dedup>,
+}
+
+impl Push {
+    /// A message with this body.
+    pub fn new(body: impl Into<Bytes>) -> Self {
+        Self {
+            body: body.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers = self.headers.with(name, value);
+        self
+    }
+
+    /// Sets all headers.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Makes a repeat of this push within the window a duplicate (L9).
+    #[must_use]
+    pub fn with_dedup(mut self, key: impl Into<Bytes>, window: Duration) -> Self {
+        self.dedup = Some(Dedup {
+            key: key.into(),
+            window,
+        });
+        self
+    }
+
+    /// Bytes of body and headers: what counts towards the limits.
+    pub fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
+
+    /// Checks a batch: its length, the size of each and of all, and the dedup keys.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all<'a>(
+        batch: impl ExactSizeIterator<Item = &'a Self> + Clone,
+        max_body: usize,
+    ) -> Result<()> {
+        limits::check_batch(batch.len())?;
+        limits::check_sizes(batch.clone().map(Self::size), max_body)?;
+        for dedup in batch.filter_map(|push| push.dedup.as_ref()) {
+            limits::check_key(&dedup.key)?;
+            limits::window_millis(dedup.window)?;
+        }
+        Ok(())
+    }
+}
+
+impl<B: Into<Bytes>> From<B> for Push {
+    fn from(body: B) -> Self {
+        Self::new(body)
+    }
+}
+
+/// A dedup key and how long its mark lives (L9).
+///
+/// The mark holds the first message's id, lives from the first push for the window, is not
+/// extended by duplicates, and outlives the message.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Dedup {
+    /// Names the business event, 1 to 256 bytes.
+    pub key: Bytes,
+    /// How long a repeat is a duplicate: 1 ms to 7 days.
+    pub window: Duration,
+}
+
+/// What became of a pushed message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pushed {
+    /// It is in the queue under this id.
+    Accepted(MessageId),
+    /// Its dedup key was pushed before, within the window: nothing changed. The id is the first
+    /// push's, whose message may be done by now.
+    Duplicate(MessageId),
+}
+
+impl Pushed {
+    /// The accepted message's id, or the first one's for a duplicate.
+    pub const fn id(self) -> MessageId {
+        match self {
+            Self::Accepted(id) | Self::Duplicate(id) => id,
+        }
+    }
+
+    /// Whether the push was a repeat.
+    pub const fn is_duplicate(self) -> bool {
+        matches!(self, Self::Duplicate(_))
+    }
+}
+
+/// A message that is read without being taken.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// Names it in its queue.
+    pub id: MessageId,
+    /// The bytes that were pushed.
+    pub body: Bytes,
+    /// The headers that were pushed.
+    pub headers: Headers,
+}
+
+/// A message handed out under a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Delivery {
+    /// Shown to settle or to extend.
+    pub receipt: Receipt,
+    /// Which attempt this is, from 1 (L6).
+    pub attempt: u32,
+    /// How long the lease lives, from the moment it was granted (L10).
+    pub time_left: Duration,
+    /// The bytes that were pushed.
+    pub body: Bytes,
+    /// The headers that were pushed.
+    pub headers: Headers,
+}
+
+impl Delivery {
+    /// The message's id.
+    pub const fn id(&self) -> MessageId {
+        self.receipt.id
+    }
+}

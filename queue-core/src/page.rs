@@ -1,0 +1,62 @@
+//! Reading a long listing in parts.
+
+use crate::{Result, limits};
+
+/// Where the next page starts. Only the backend that gave it knows what the number means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Cursor(u64);
+
+impl Cursor {
+    /// Where the backend wants to go on.
+    pub const fn new(position: u64) -> Self {
+        Self(position)
+    }
+
+    /// The backend's number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// Which part of a listing to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Page {
+    /// Where the last page ended; `None` starts at the beginning.
+    pub after: Option<Cursor>,
+    /// How many entries at most: 1 to [`limits::MAX_PAGE`].
+    pub limit: usize,
+}
+
+impl Page {
+    /// The first page.
+    pub const fn first(limit: usize) -> Self {
+        Self { after: None, limit }
+    }
+
+    /// The page after that cursor.
+    pub const fn after(cursor: Cursor, limit: usize) -> Self {
+        Self {
+            after: Some(cursor),
+            limit,
+        }
+    }
+
+    /// Checks the length.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for zero, or for more than [`limits::MAX_PAGE`].
+    pub fn check(self) -> Result<()> {
+        limits::check_page(self.limit)
+    }
+}
+
+/// One part of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paged<T> {
+    /// The entries: no more than were asked for, and fewer where their bodies would pass
+    /// [`limits::MAX_BATCH_BYTES`] (but always one).
+    pub entries: Vec<T>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<Cursor>,
+}

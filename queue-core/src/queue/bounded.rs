@@ -1,0 +1,210 @@
+//! A fixed length, never exceeded.
+
+use std::{future::Future, num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::leasing::{Leasing, chunks, no_answer};
+use crate::{Message, MessageId, Push, Result, limits};
+
+/// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that
+/// anyone can observe (B1). Delivered in the order of a reliable queue (F1, L11).
+#[async_trait]
+pub trait BoundedQueue: Leasing {
+    /// Puts messages at the tail as far as there is room; answers one by one, in order.
+    ///
+    /// Per entry, in this order: a duplicate of a dedup key changes nothing (L9); an entry with a
+    /// distinct key that an undelivered message holds replaces it, also when the queue is full
+    /// (B7); with room it is accepted; without, `overflow` decides. All in one atomic step.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ReliableQueue::push`](crate::ReliableQueue::push). A full queue is not an error
+    /// here, but the answer [`Offered::Full`].
+    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>>;
+
+    /// Waits for a hint that there may be room, no longer than `timeout`. Moves nothing, may
+    /// return for no reason, and of several who wait a hint wakes one, as for
+    /// [`wait_for_arrival`](Leasing::wait_for_arrival) (B4).
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if hints cannot come.
+    async fn wait_for_room(&self, timeout: Duration) -> Result<()>;
+
+    /// The newest ready messages, newest first, taking nothing (B6): the reverse of the delivery
+    /// order, at most `n`, and no more than 8 MiB (but always one).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if `n` is zero or over 1,000.
+    async fn recent(&self, n: usize) -> Result<Vec<Message>>;
+
+    /// How many messages fit.
+    async fn capacity(&self) -> Result<NonZeroUsize>;
+
+    /// Changes how many fit, and from then on the stored capacity wins over what an open asks
+    /// for. Trims at once: undelivered messages in delivery order, delayed ones last, never what
+    /// is leased (B5). Answers which were dropped.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if it is over 2^32 − 1.
+    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
+}
+
+/// What to do with an entry for which there is no room. To wait for room, use
+/// [`offer_or_wait`](BoundedQueueExt::offer_or_wait).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Overflow {
+    /// Refuse it: [`Offered::Full`], and nothing changed (B3).
+    Reject,
+    /// Drop the message that would be delivered next, a delayed one only if nothing is ready;
+    /// all leased means [`Offered::Full`] (B2).
+    DropOldest,
+}
+
+/// A message for a bounded queue.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Offer {
+    /// The message.
+    pub push: Push,
+    /// Makes it the only undelivered one of its kind (B7): 1 to 256 bytes.
+    ///
+    /// The key belongs to the message last accepted under it. While that one is leased, an offer
+    /// adds a new one, to which the key passes; the older is an ordinary message from then on.
+    pub distinct: Option<Bytes>,
+}
+
+impl Offer {
+    /// This message.
+    pub fn new(push: impl Into<Push>) -> Self {
+        Self {
+            push: push.into(),
+            distinct: None,
+        }
+    }
+
+    /// Replaces the undelivered message under the same key (B7).
+    #[must_use]
+    pub fn with_distinct(mut self, key: impl Into<Bytes>) -> Self {
+        self.distinct = Some(key.into());
+        self
+    }
+
+    /// Checks a batch: what [`Push::check_all`] checks, and the distinct keys.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
+        Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
+        let mut keys = batch.iter().filter_map(|entry| entry.distinct.as_ref());
+        keys.try_for_each(|key| limits::check_key(key))
+    }
+}
+
+impl<P: Into<Push>> From<P> for Offer {
+    fn from(push: P) -> Self {
+        Self::new(push)
+    }
+}
+
+/// What became of an offered message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Offered {
+    /// It is in the queue.
+    Accepted {
+        /// Its id.
+        id: MessageId,
+        /// The message that was dropped to make room for it.
+        evicted: Option<MessageId>,
+    },
+    /// It is in the queue, in the newest place, instead of the one that held its distinct key.
+    Replaced {
+        /// Its id.
+        id: MessageId,
+        /// The message that it replaced.
+        replaced: MessageId,
+    },
+    /// Its dedup key was pushed before, within the window: nothing changed. The id is the
+    /// first push's.
+    Duplicate(MessageId),
+    /// No room: nothing changed.
+    Full,
+}
+
+/// What a caller of a bounded queue wants beside the primitives.
+pub trait BoundedQueueExt: BoundedQueue {
+    /// Offers one message.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`offer`](BoundedQueue::offer).
+    fn offer_one(
+        &self,
+        message: impl Into<Offer>,
+        overflow: Overflow,
+    ) -> impl Future<Output = Result<Offered>> + Send {
+        let message = message.into();
+        async move {
+            let mut offered = self.offer(&[message], overflow).await?;
+            offered.pop().ok_or_else(no_answer)
+        }
+    }
+
+    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4).
+    /// [`Offered::Full`] if none came.
+    ///
+    /// Dropping it between two tries leaves nothing behind; dropped during a try, the message may
+    /// or may not have been accepted (L8).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`offer`](BoundedQueue::offer).
+    fn offer_or_wait(
+        &self,
+        message: impl Into<Offer>,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Offered>> + Send {
+        let message = [message.into()];
+        async move {
+            let start = Instant::now();
+            loop {
+                let offered = self.offer(&message, Overflow::Reject).await?.pop();
+                let left = timeout.saturating_sub(start.elapsed());
+                match offered {
+                    Some(Offered::Full) if !left.is_zero() => self.wait_for_room(left).await?,
+                    Some(offered) => return Ok(offered),
+                    None => return Err(no_answer()),
+                }
+            }
+        }
+    }
+
+    /// Offers any number of messages, split into batches of at most 128 and 8 MiB; the splits are
+    /// neither atomic nor contiguous.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`offer`](BoundedQueue::offer).
+    fn offer_all(
+        &self,
+        messages: &[Offer],
+        overflow: Overflow,
+    ) -> impl Future<Output = Result<Vec<Offered>>> + Send {
+        async move {
+            let mut offered = Vec::with_capacity(messages.len());
+            for chunk in chunks(messages, |message| message.push.size()) {
+                offered.append(&mut self.offer(chunk, overflow).await?);
+            }
+            Ok(offered)
+        }
+    }
+}
+
+impl<Q: BoundedQueue + ?Sized> BoundedQueueExt for Q {}

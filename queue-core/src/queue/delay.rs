@@ -1,0 +1,145 @@
+//! Later: each message at its due time.
+
+use std::{future::Future, time::Duration};
+
+use async_trait::async_trait;
+
+use super::leasing::{Leasing, chunks, no_answer};
+use crate::{Due, MessageId, Push, Pushed, Result};
+
+/// A delay queue: never early (D1), in (due, id) order (D2), and what comes back is due when it
+/// comes back: at its deadline, its release, or the end of its retry delay.
+#[async_trait]
+pub trait DelayQueue: Leasing {
+    /// Puts messages in, each with its due time; answers one by one.
+    ///
+    /// All or nothing, but for entries that are duplicates of a dedup key (L9). Equal bodies are
+    /// different messages (D3). A consumer that waits is told (D5).
+    ///
+    /// # Errors
+    ///
+    /// As for [`ReliableQueue::push`](crate::ReliableQueue::push), and `Invalid` for a due time
+    /// that is too far away.
+    async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>>;
+
+    /// Takes undelivered messages out, delayed or ready; answers one by one. What is leased,
+    /// dead or gone is too late (D4).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>>;
+
+    /// Gives an undelivered message another due time, sooner or later (D4).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a due time that is too far away.
+    async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled>;
+
+    /// The time until the first undelivered message is due, from now: zero if one is due
+    /// already, `None` if there is none.
+    async fn next_due(&self) -> Result<Option<Duration>>;
+}
+
+/// A message and when it is due.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::{Due, Scheduled};
+///
+/// let reminder = Scheduled::new("pay order 42", Duration::from_secs(30 * 60));
+/// assert_eq!(reminder.due, Due::After(Duration::from_secs(1800)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scheduled {
+    /// The message.
+    pub push: Push,
+    /// When it is due.
+    pub due: Due,
+}
+
+impl Scheduled {
+    /// This message at this time.
+    pub fn new(push: impl Into<Push>, due: impl Into<Due>) -> Self {
+        Self {
+            push: push.into(),
+            due: due.into(),
+        }
+    }
+
+    /// Checks a batch: what [`Push::check_all`] checks, and the due times.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
+        Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
+        batch.iter().try_for_each(|entry| entry.due.check())
+    }
+}
+
+/// What became of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cancelled {
+    /// The message is gone and will not be delivered.
+    Cancelled,
+    /// The message is leased, dead, done, or was never there; nothing changed.
+    TooLate,
+}
+
+/// What became of a rescheduling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rescheduled {
+    /// It has the new due time.
+    Moved,
+    /// The message is leased, dead, done, or was never there; nothing changed.
+    TooLate,
+}
+
+/// What a caller of a delay queue wants beside the primitives.
+pub trait DelayQueueExt: DelayQueue {
+    /// Puts one message in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`schedule`](DelayQueue::schedule).
+    fn schedule_one(
+        &self,
+        message: impl Into<Push>,
+        due: impl Into<Due>,
+    ) -> impl Future<Output = Result<Pushed>> + Send {
+        let message = Scheduled::new(message, due);
+        async move { self.schedule(&[message]).await?.pop().ok_or_else(no_answer) }
+    }
+
+    /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits
+    /// are neither atomic nor contiguous.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`schedule`](DelayQueue::schedule).
+    fn schedule_all(
+        &self,
+        messages: &[Scheduled],
+    ) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
+        async move {
+            let mut pushed = Vec::with_capacity(messages.len());
+            for chunk in chunks(messages, |message| message.push.size()) {
+                pushed.append(&mut self.schedule(chunk).await?);
+            }
+            Ok(pushed)
+        }
+    }
+
+    /// Takes one undelivered message out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`cancel`](DelayQueue::cancel).
+    fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
+        async move { self.cancel(&[id]).await?.pop().ok_or_else(no_answer) }
+    }
+}
+
+impl<Q: DelayQueue + ?Sized> DelayQueueExt for Q {}

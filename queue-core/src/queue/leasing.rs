@@ -1,0 +1,298 @@
+//! What the reliable, delay, priority and bounded queues share: handing out messages under leases.
+
+use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::{
+    Counters, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Leased, MessageId, Page,
+    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
+};
+
+/// Leasing messages and settling them.
+///
+/// **Atomicity.** Every call acts at one instant of the backend's time. The entries of a batch act
+/// one after another, as if sent singly, with nothing in between (L4).
+///
+/// **Reclaiming.** Every call that reads or changes messages first takes back expired leases, by
+/// (deadline, id), then promotes what is due, by (due, id), at most 128 of each (L7, L11).
+/// Between its deadline and that moment a message counts as ready already. A message whose lease
+/// expired on its last attempt goes to the dead letters (L6).
+///
+/// **Crash.** Whoever dies with a lease delays its messages until the deadline, and an attempt is
+/// charged; nothing is lost (L2, L5, L12).
+///
+/// **Dropped future.** No message is lost (L8). A dropped `lease` or `turn` may have leased
+/// messages that nobody will settle: they come back at their deadline, an attempt charged. A
+/// dropped write may or may not have taken effect.
+///
+/// **Errors.** `Invalid` for an argument beyond the limits, before anything is done;
+/// `Unavailable` with [`Outcome`](crate::Outcome) saying whether the call may have taken effect.
+#[async_trait]
+pub trait Leasing: Debug + Send + Sync + 'static {
+    /// Leases up to `max` ready messages for `ttl`, from now (L10), and never waits.
+    ///
+    /// They come in the kind's delivery order. There may be fewer than `max`: what is ready, and
+    /// no more than 8 MiB of bodies and headers (but always one). A paused queue hands out none.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if `max` is over 128, or `ttl` is zero or over 24 h.
+    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased>;
+
+    /// Ends leases, each in its own way; answers one by one, in the same order.
+    ///
+    /// A receipt that is not the message's live lease changes nothing and answers
+    /// [`Settled::LeaseLost`] (L4); so does the second of two equal receipts in a batch.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 entries, or a delay that is too long: then
+    /// none of them was settled.
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>>;
+
+    /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend
+    /// can. `settlements` may be empty.
+    ///
+    /// The body given here does one after the other; if the lease then fails, so does the call,
+    /// though the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown).
+    ///
+    /// # Errors
+    ///
+    /// Those of both. An `Invalid` argument to either is found before anything is done.
+    async fn turn(
+        &self,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        ttl: Duration,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        Settlement::check_all(settlements)?;
+        limits::check_max(max.get())?;
+        limits::lease_millis(ttl)?;
+        if settlements.is_empty() {
+            return Ok((Vec::new(), self.lease(max, ttl).await?));
+        }
+        let settled = self.settle(settlements).await?;
+        match self.lease(max, ttl).await {
+            Ok(leased) => Ok((settled, leased)),
+            Err(error) => Err(error.with_outcome(crate::Outcome::Unknown)),
+        }
+    }
+
+    /// Sets the deadline of live leases to now + `ttl`, also when that is sooner (L10).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 entries, or a `ttl` that is zero or over 24 h.
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>>;
+
+    /// Waits for a hint that something may be ready, no longer than `timeout`. Moves nothing.
+    ///
+    /// It may return for no reason, and a hint may be missed: whoever waits looks again, at the
+    /// latest after the time that the last [`lease`](Self::lease) answered as
+    /// [`next`](Leased::next). A hint that came since this caller last looked ends the wait at
+    /// once. A dropped wait passes its hint on. Of several who wait, a hint wakes one.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if hints cannot come; the caller falls back on its timer.
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()>;
+
+    /// How many messages are ready, delayed, leased and dead.
+    async fn depth(&self) -> Result<Depth>;
+
+    /// What the queue has counted since it was created, with its depth at the same instant.
+    async fn counters(&self) -> Result<Counters>;
+
+    /// The dead letters, oldest first, a page at a time (L13). The cursor stays valid while dead
+    /// letters come and go.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a page of zero or over 1,000 entries.
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>>;
+
+    /// Puts dead letters back: same id and priority, attempts anew, at the tail of the ready (a
+    /// delay queue: due now). A full bounded queue refuses (L13). A distinct key is not restored.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>>;
+
+    /// Removes dead letters for good; answers how many there were.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64>;
+
+    /// Stops handing out messages: until [`resume`](Self::resume), every lease answers nothing.
+    /// Pushing, settling and extending go on, and leases still expire. Stored with the queue, for
+    /// all its clients.
+    async fn pause(&self) -> Result<()>;
+
+    /// Hands out messages again, and wakes who waits.
+    async fn resume(&self) -> Result<()>;
+
+    /// Removes up to `max` messages that are ready, in delivery order, then delayed, by
+    /// (due, id); answers how many. What is leased stays, and so do dead letters and dedup marks.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if `max` is over 1,000.
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64>;
+}
+
+/// What a caller of any leasing queue wants beside the primitives.
+///
+/// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
+/// work on a message that is no longer one's own.
+pub trait LeasingExt: Leasing {
+    /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
+    ///
+    /// Dropping it loses nothing: while it waits it holds no message (L8). A `lease` under way
+    /// when it is dropped may cost that lease's time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lease`](Leasing::lease); `Invalid` if `max` is zero.
+    fn receive(
+        &self,
+        max: usize,
+        ttl: Duration,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Vec<Delivery>>> + Send {
+        async move {
+            let max = nonzero("max", max)?;
+            let start = Instant::now();
+            loop {
+                let leased = self.lease(max, ttl).await?;
+                let left = timeout.saturating_sub(start.elapsed());
+                if !leased.is_empty() || left.is_zero() {
+                    return Ok(leased.deliveries);
+                }
+                self.wait_for_arrival(leased.next.unwrap_or(left).min(left))
+                    .await?;
+            }
+        }
+    }
+
+    /// Leases one message, waiting for it up to `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lease`](Leasing::lease).
+    fn receive_one(
+        &self,
+        ttl: Duration,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Option<Delivery>>> + Send {
+        async move { Ok(self.receive(1, ttl, timeout).await?.pop()) }
+    }
+
+    /// Settles one lease.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost` if the receipt is not the message's live lease (L4).
+    fn settle_one(&self, settlement: Settlement) -> impl Future<Output = Result<Settled>> + Send {
+        async move {
+            let receipt = settlement.receipt;
+            match self.settle(&[settlement]).await?.pop() {
+                Some(Settled::LeaseLost) => Err(lease_lost(receipt)),
+                Some(settled) => Ok(settled),
+                None => Err(no_answer()),
+            }
+        }
+    }
+
+    /// Done: the message is gone (L3).
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost` if the receipt is not the message's live lease. After an error of unknown
+    /// outcome it may mean that the first ack took effect.
+    fn ack(&self, receipt: Receipt) -> impl Future<Output = Result<()>> + Send {
+        async move { self.settle_one(Settlement::ack(receipt)).await.map(drop) }
+    }
+
+    /// Sets one lease's deadline to now + `ttl` (L10).
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost` if the receipt is not the message's live lease.
+    fn extend_one(
+        &self,
+        receipt: Receipt,
+        ttl: Duration,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async move {
+            match self.extend(&[receipt], ttl).await?.pop() {
+                Some(Extended::Extended) => Ok(()),
+                Some(Extended::LeaseLost) => Err(lease_lost(receipt)),
+                None => Err(no_answer()),
+            }
+        }
+    }
+
+    /// Removes all that is ready or delayed, in chunks, each atomic; answers how many there were.
+    ///
+    /// It goes on while others push, so stop them first if it is to end with an empty queue.
+    /// Dropping it leaves the rest in the queue.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`purge`](Leasing::purge); what was removed before stays removed.
+    fn purge_all(&self) -> impl Future<Output = Result<u64>> + Send {
+        async move {
+            let chunk = nonzero("chunk", limits::MAX_PAGE)?;
+            let mut removed = 0;
+            loop {
+                match self.purge(chunk).await? {
+                    0 => return Ok(removed),
+                    more => removed += more,
+                }
+            }
+        }
+    }
+}
+
+impl<Q: Leasing + ?Sized> LeasingExt for Q {}
+
+/// A caller's count as an implementor wants it.
+pub(crate) fn nonzero(what: &str, count: usize) -> Result<NonZeroUsize> {
+    NonZeroUsize::new(count).ok_or_else(|| Error::invalid(format!("{what} is 0: at least 1")))
+}
+
+/// A backend that answers fewer entries than the batch had.
+pub(crate) fn no_answer() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "the backend answered fewer entries than the batch had",
+    )
+    .with_outcome(crate::Outcome::Unknown)
+}
+
+/// Splits a batch at the limits of one call: 128 entries and 8 MiB.
+pub(crate) fn chunks<T>(entries: &[T], size: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
+    let mut rest = entries;
+    std::iter::from_fn(move || {
+        let count = limits::fitting(rest.iter().map(&size), limits::MAX_BATCH);
+        let (chunk, later) = rest.split_at(count);
+        rest = later;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
+fn lease_lost(receipt: Receipt) -> Error {
+    Error::new(
+        ErrorKind::LeaseLost,
+        format!(
+            "the lease on message {} is not held with token {}: it expired, was settled before, \
+             or is somebody else's now",
+            receipt.id, receipt.token
+        ),
+    )
+}

@@ -1,0 +1,18 @@
+//! The five kinds of queue, as object-safe traits over bytes; an `…Ext` beside each for callers.
+
+mod bounded;
+mod delay;
+mod forward;
+mod leasing;
+mod priority;
+mod reliable;
+mod rotating;
+
+pub use self::{
+    bounded::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow},
+    delay::{Cancelled, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
+    leasing::{Leasing, LeasingExt},
+    priority::{Prioritized, PriorityQueue, PriorityQueueExt},
+    reliable::{ReliableQueue, ReliableQueueExt},
+    rotating::{Insert, Inserted, Rotated, RotatingQueue, RotatingQueueExt},
+};

@@ -1,0 +1,56 @@
+//! First in, first out, and nothing lost.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+
+use super::leasing::{Leasing, chunks, no_answer};
+use crate::{Push, Pushed, Result};
+
+/// A reliable queue: messages are first delivered in push order (F1), and what comes back from a
+/// release or an expired lease goes before all others, by id (L11).
+#[async_trait]
+pub trait ReliableQueue: Leasing {
+    /// Puts messages at the tail, in the batch's order (F2); answers one by one.
+    ///
+    /// All or nothing, but for entries that are duplicates of a dedup key (L9).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, or a
+    /// bad dedup key. A dropped or unanswered push is unknown: repeat it with a dedup key (L8).
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>>;
+}
+
+/// What a caller of a reliable queue wants beside the primitives.
+pub trait ReliableQueueExt: ReliableQueue {
+    /// Puts one message at the tail.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](ReliableQueue::push).
+    fn push_one(&self, message: impl Into<Push>) -> impl Future<Output = Result<Pushed>> + Send {
+        let message = message.into();
+        async move { self.push(&[message]).await?.pop().ok_or_else(no_answer) }
+    }
+
+    /// Puts any number of messages at the tail, split into batches of at most 128 and 8 MiB.
+    ///
+    /// The splits are neither atomic nor contiguous: other producers' messages may come between,
+    /// and an error or a drop half-way leaves the earlier ones pushed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](ReliableQueue::push).
+    fn push_all(&self, messages: &[Push]) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
+        async move {
+            let mut pushed = Vec::with_capacity(messages.len());
+            for chunk in chunks(messages, Push::size) {
+                pushed.append(&mut self.push(chunk).await?);
+            }
+            Ok(pushed)
+        }
+    }
+}
+
+impl<Q: ReliableQueue + ?Sized> ReliableQueueExt for Q {}

@@ -1,0 +1,192 @@
+//! A ring: each in turn, for ever.
+
+use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::leasing::{no_answer, nonzero};
+use crate::{Headers, Message, MessageId, Page, Paged, Result, limits};
+
+/// A rotating queue: a ring of items that are visited in turn, each again and again.
+///
+/// Nothing is leased: a visit moves the item from the head to the tail in one atomic step, so a
+/// crash loses nothing (T1), and a lost reply costs that item one cycle. Without a pace, a ring
+/// shorter than its clients can be worked on by two at once (T4).
+// Emptiness is a matter of an instant: no `is_empty` that invites a race.
+#[allow(clippy::len_without_is_empty)]
+#[async_trait]
+pub trait RotatingQueue: Debug + Send + Sync + 'static {
+    /// Puts items at the tail, in the batch's order; with a pace they are due at once. Answers
+    /// one by one. Atomic, all or nothing, but for entries whose key is in the ring already.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, or a body over the limit.
+    async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>>;
+
+    /// Visits up to `max` items: takes them from the head and puts them at the tail, in one
+    /// atomic step, each at most once (T1, T3). With a pace only those that are due, in the
+    /// ring's order (T4). No more than 8 MiB of bodies and headers (but always one).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if `max` is over 128.
+    async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated>;
+
+    /// Waits for a hint that an item may be due, no longer than `timeout`, as
+    /// [`wait_for_arrival`](crate::Leasing::wait_for_arrival) does.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if hints cannot come.
+    async fn wait_for_turn(&self, timeout: Duration) -> Result<()>;
+
+    /// The items from the head on, a page at a time, moving nothing. Each page is a picture of
+    /// one instant; the ring may turn between two.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a page of zero or over 1,000 entries.
+    async fn list(&self, page: Page) -> Result<Paged<Message>>;
+
+    /// Takes items out for good (T2); answers how many were there.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn remove(&self, ids: &[MessageId]) -> Result<u64>;
+
+    /// How many items the ring has.
+    async fn len(&self) -> Result<u64>;
+}
+
+/// An item for a ring.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct Insert {
+    /// Opaque bytes.
+    pub body: Bytes,
+    /// Text beside the body.
+    pub headers: Headers,
+    /// Names the item: while one with this key is in the ring, inserting it again changes
+    /// nothing, so that a restarted program can insert its whole list (T2). 1 to 256 bytes.
+    pub key: Option<Bytes>,
+}
+
+impl Insert {
+    /// An item with this body.
+    pub fn new(body: impl Into<Bytes>) -> Self {
+        Self {
+            body: body.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Names the item.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<Bytes>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Sets all headers.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Bytes of body and headers.
+    pub fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
+
+    /// Checks a batch: its length, the sizes and the keys.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
+        limits::check_batch(batch.len())?;
+        limits::check_sizes(batch.iter().map(Self::size), max_body)?;
+        let mut keys = batch.iter().filter_map(|item| item.key.as_ref());
+        keys.try_for_each(|key| limits::check_key(key))
+    }
+}
+
+impl<B: Into<Bytes>> From<B> for Insert {
+    fn from(body: B) -> Self {
+        Self::new(body)
+    }
+}
+
+/// What became of an inserted item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Inserted {
+    /// It is at the tail of the ring.
+    Added(MessageId),
+    /// An item with this key is in the ring, and was left as it is.
+    Present(MessageId),
+}
+
+impl Inserted {
+    /// The item's id, new or old.
+    pub const fn id(self) -> MessageId {
+        match self {
+            Self::Added(id) | Self::Present(id) => id,
+        }
+    }
+}
+
+/// What a rotation visits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rotated {
+    /// The items, in the ring's order.
+    pub items: Vec<Message>,
+    /// Only when nothing was due: the time until an item is. `None` for an empty ring.
+    pub next: Option<Duration>,
+}
+
+/// What a caller of a rotating queue wants beside the primitives.
+pub trait RotatingQueueExt: RotatingQueue {
+    /// Inserts one item.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`insert`](RotatingQueue::insert).
+    fn insert_one(&self, item: impl Into<Insert>) -> impl Future<Output = Result<Inserted>> + Send {
+        let item = item.into();
+        async move { self.insert(&[item]).await?.pop().ok_or_else(no_answer) }
+    }
+
+    /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.
+    ///
+    /// Dropping it while it waits changes nothing; during a rotation it may cost an item a cycle.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rotate`](RotatingQueue::rotate); `Invalid` if `max` is zero.
+    fn visit(
+        &self,
+        max: usize,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Vec<Message>>> + Send {
+        async move {
+            let max = nonzero("max", max)?;
+            let start = Instant::now();
+            loop {
+                let rotated = self.rotate(max).await?;
+                let left = timeout.saturating_sub(start.elapsed());
+                if !rotated.items.is_empty() || left.is_zero() {
+                    return Ok(rotated.items);
+                }
+                self.wait_for_turn(rotated.next.unwrap_or(left).min(left))
+                    .await?;
+            }
+        }
+    }
+}
+
+impl<Q: RotatingQueue + ?Sized> RotatingQueueExt for Q {}

@@ -1,0 +1,162 @@
+//! Ending a lease, and what comes of it.
+
+use std::time::Duration;
+
+use crate::{Delivery, Receipt, Result, limits};
+
+/// How a lease ends.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Disposition {
+    /// Done: the message is gone, and never delivered again (L3).
+    Ack,
+    /// Failed: again after the delay. The attempt counts; on the last one the message goes to the
+    /// dead letters instead (L6).
+    Retry {
+        /// Rounded up to a millisecond; zero puts it behind what is ready now.
+        delay: Duration,
+    },
+    /// Nobody's fault, a resource was busy: again after the delay. The attempt is refunded.
+    Defer {
+        /// Rounded up to a millisecond; zero puts it behind what is ready now.
+        delay: Duration,
+    },
+    /// Given back unworked, as at shutdown: ready at once, before all others (L11). The attempt is
+    /// refunded.
+    Release,
+    /// Hopeless: to the dead letters at once. A reason longer than
+    /// [`limits::MAX_REASON`] bytes is cut.
+    Bury {
+        /// Why, for the operator who reads the dead letters.
+        reason: String,
+    },
+}
+
+/// A receipt and how its lease is to end.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::{Disposition, MessageId, Receipt, Settlement, Token};
+///
+/// let receipt = Receipt::new(MessageId::new(7), Token::new(1));
+/// let settlement = Settlement::retry(receipt, Duration::from_secs(5));
+/// assert_eq!(settlement.receipt, receipt);
+/// assert_eq!(settlement.disposition, Disposition::Retry { delay: Duration::from_secs(5) });
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settlement {
+    /// The lease to end.
+    pub receipt: Receipt,
+    /// How to end it.
+    pub disposition: Disposition,
+}
+
+impl Settlement {
+    /// Ends this lease this way.
+    pub const fn new(receipt: Receipt, disposition: Disposition) -> Self {
+        Self {
+            receipt,
+            disposition,
+        }
+    }
+
+    /// Done.
+    pub const fn ack(receipt: Receipt) -> Self {
+        Self::new(receipt, Disposition::Ack)
+    }
+
+    /// Failed: again after the delay, the attempt counts.
+    pub const fn retry(receipt: Receipt, delay: Duration) -> Self {
+        Self::new(receipt, Disposition::Retry { delay })
+    }
+
+    /// Busy: again after the delay, the attempt is refunded.
+    pub const fn defer(receipt: Receipt, delay: Duration) -> Self {
+        Self::new(receipt, Disposition::Defer { delay })
+    }
+
+    /// Given back: again at once, the attempt is refunded.
+    pub const fn release(receipt: Receipt) -> Self {
+        Self::new(receipt, Disposition::Release)
+    }
+
+    /// Hopeless: to the dead letters.
+    pub fn bury(receipt: Receipt, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::new(receipt, Disposition::Bury { reason })
+    }
+
+    /// Checks the delays of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An
+    /// empty one passes, since [`turn`](crate::Leasing::turn) allows it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self]) -> Result<()> {
+        if !batch.is_empty() {
+            limits::check_batch(batch.len())?;
+        }
+        for settlement in batch {
+            if let Disposition::Retry { delay } | Disposition::Defer { delay } =
+                settlement.disposition
+            {
+                limits::delay_millis(delay)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of one settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Settled {
+    /// It ended as asked.
+    Done,
+    /// The message is among the dead letters now: it was buried, or its attempts are spent.
+    Dead,
+    /// The receipt is not the message's live lease, and nothing changed (L4). It may also mean
+    /// that this very settlement took effect before and its reply was lost.
+    LeaseLost,
+}
+
+/// What became of one extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extended {
+    /// The deadline is now + ttl.
+    Extended,
+    /// The receipt is not the message's live lease, and nothing changed (L4).
+    LeaseLost,
+}
+
+/// What a lease call hands out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Leased {
+    /// The messages, in delivery order.
+    pub deliveries: Vec<Delivery>,
+    /// Only when nothing was handed out: the time until something changes by itself (a due time,
+    /// a deadline, the end of a retry delay), rounded up, zero if it is overdue. `None` if only a
+    /// call can change anything.
+    pub next: Option<Duration>,
+}
+
+impl Leased {
+    /// These messages.
+    pub const fn of(deliveries: Vec<Delivery>) -> Self {
+        Self {
+            deliveries,
+            next: None,
+        }
+    }
+
+    /// Nothing, and the time until something changes by itself.
+    pub const fn nothing(next: Option<Duration>) -> Self {
+        Self {
+            deliveries: Vec::new(),
+            next,
+        }
+    }
+
+    /// Whether nothing was handed out.
+    pub fn is_empty(&self) -> bool {
+        self.deliveries.is_empty()
+    }
+}

@@ -1,0 +1,126 @@
+//! Time in whole milliseconds. The backend's clock decides; nothing here reads one.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result, limits};
+
+/// A point in the backend's time: whole milliseconds since 1970-01-01 UTC.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// This many milliseconds after 1970-01-01 UTC.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970-01-01 UTC.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to this, or zero if `earlier` is not earlier.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This time and so many milliseconds more.
+    #[must_use]
+    pub const fn plus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    /// Rounds up to a whole millisecond; a time before 1970 becomes 0.
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(millis_ceil(since))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms", self.0)
+    }
+}
+
+/// When a message is due.
+///
+/// A duration is counted from the moment the backend accepts the message, by its clock; a
+/// [`Duration`] or a [`SystemTime`] converts by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Due {
+    /// So long after the backend accepts it, at most [`limits::MAX_DELAY`]; rounded up to a
+    /// millisecond, so that it is never early (D1).
+    After(Duration),
+    /// At this time by the backend's clock, before [`limits::MAX_TIME`]. A time in the past
+    /// means now.
+    At(Timestamp),
+}
+
+impl Due {
+    /// Checks the limits.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if it is too far away.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::After(delay) => limits::delay_millis(delay).map(drop),
+            Self::At(time) if time.as_millis() >= limits::MAX_TIME => Err(Error::invalid(format!(
+                "due at {time} since 1970: must be before 2^53 ms"
+            ))),
+            Self::At(_) => Ok(()),
+        }
+    }
+
+    /// The due time, seen from `now`: never before it.
+    pub fn resolve(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::After(delay) => now.plus_millis(millis_ceil(delay)),
+            Self::At(time) => time.max(now),
+        }
+    }
+}
+
+impl From<Duration> for Due {
+    fn from(delay: Duration) -> Self {
+        Self::After(delay)
+    }
+}
+
+impl From<Timestamp> for Due {
+    fn from(time: Timestamp) -> Self {
+        Self::At(time)
+    }
+}
+
+impl From<SystemTime> for Due {
+    fn from(time: SystemTime) -> Self {
+        Self::At(time.into())
+    }
+}
+
+/// Whole milliseconds, rounded up, as every duration of the contract is.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::millis_ceil;
+///
+/// assert_eq!(millis_ceil(Duration::from_micros(1)), 1);
+/// assert_eq!(millis_ceil(Duration::from_millis(5)), 5);
+/// ```
+pub fn millis_ceil(duration: Duration) -> u64 {
+    let whole = duration.as_millis();
+    let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
+    u64::try_from(whole + rest).unwrap_or(u64::MAX)
+}

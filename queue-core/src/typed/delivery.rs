@@ -1,0 +1,163 @@
+//! A message of a typed queue, leased or only read.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+
+use crate::{
+    Delivery, Headers, Leasing, LeasingExt, MessageId, Receipt, Result, Settled, Settlement,
+};
+
+/// A leased message and its decoded value.
+///
+/// Settle it with one of [`ack`](Self::ack), [`retry`](Self::retry), [`defer`](Self::defer),
+/// [`release`](Self::release) and [`bury`](Self::bury). Each may be called again after an error;
+/// dropped unsettled, the message comes back when its lease expires, the attempt charged.
+#[must_use = "an unsettled message comes back when its lease expires"]
+pub struct TypedDelivery<T> {
+    body: Result<T>,
+    delivery: Delivery,
+    queue: Arc<dyn Leasing>,
+}
+
+impl<T> TypedDelivery<T> {
+    pub(super) const fn new(body: Result<T>, delivery: Delivery, queue: Arc<dyn Leasing>) -> Self {
+        Self {
+            body,
+            delivery,
+            queue,
+        }
+    }
+
+    /// The value, or why the body does not decode.
+    ///
+    /// # Errors
+    ///
+    /// `Codec`: bury such a message, or it comes back until its attempts are spent.
+    pub const fn body(&self) -> Result<&T, &crate::Error> {
+        self.body.as_ref()
+    }
+
+    /// Takes the value out, and leaves what is needed to settle.
+    pub fn into_parts(self) -> (Result<T>, Delivery) {
+        (self.body, self.delivery)
+    }
+
+    /// The body as it came.
+    pub const fn bytes(&self) -> &Bytes {
+        &self.delivery.body
+    }
+
+    /// The headers.
+    pub const fn headers(&self) -> &Headers {
+        &self.delivery.headers
+    }
+
+    /// The message's id.
+    pub const fn id(&self) -> MessageId {
+        self.delivery.receipt.id
+    }
+
+    /// What proves the right to settle it, here or elsewhere.
+    pub const fn receipt(&self) -> Receipt {
+        self.delivery.receipt
+    }
+
+    /// Which attempt this is, from 1.
+    pub const fn attempt(&self) -> u32 {
+        self.delivery.attempt
+    }
+
+    /// How long the lease lives, from the moment it was granted.
+    pub const fn time_left(&self) -> Duration {
+        self.delivery.time_left
+    }
+}
+
+impl<T: Sync> TypedDelivery<T> {
+    /// Done: the message is gone (L3).
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost` if the lease is not held any more: somebody else may be at work on it.
+    pub async fn ack(&self) -> Result<()> {
+        self.settle(Settlement::ack(self.receipt())).await.map(drop)
+    }
+
+    /// Failed: again after the delay. The attempt counts; on the last one the answer is
+    /// [`Settled::Dead`].
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn retry(&self, delay: Duration) -> Result<Settled> {
+        self.settle(Settlement::retry(self.receipt(), delay)).await
+    }
+
+    /// Busy, nobody's fault: again after the delay, the attempt refunded.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn defer(&self, delay: Duration) -> Result<()> {
+        self.settle(Settlement::defer(self.receipt(), delay))
+            .await
+            .map(drop)
+    }
+
+    /// Given back unworked: again at once, the attempt refunded.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn release(&self) -> Result<()> {
+        self.settle(Settlement::release(self.receipt()))
+            .await
+            .map(drop)
+    }
+
+    /// Hopeless: to the dead letters, for this reason.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn bury(&self, reason: impl Into<String> + Send) -> Result<()> {
+        self.settle(Settlement::bury(self.receipt(), reason))
+            .await
+            .map(drop)
+    }
+
+    /// Sets the deadline to now + `ttl` (L10).
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn extend(&self, ttl: Duration) -> Result<()> {
+        self.queue.extend_one(self.receipt(), ttl).await
+    }
+
+    async fn settle(&self, settlement: Settlement) -> Result<Settled> {
+        self.queue.settle_one(settlement).await
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for TypedDelivery<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedDelivery")
+            .field("body", &self.body)
+            .field("receipt", &self.delivery.receipt)
+            .field("attempt", &self.delivery.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A message that was read without being taken, and its decoded value.
+#[derive(Debug)]
+pub struct TypedMessage<T> {
+    /// Names it in its queue.
+    pub id: MessageId,
+    /// The value, or why the body does not decode.
+    pub body: Result<T>,
+    /// The headers.
+    pub headers: Headers,
+}

@@ -1,0 +1,126 @@
+//! Queues of values instead of bytes.
+
+mod bounded;
+mod consumer;
+mod delay;
+mod delivery;
+mod priority;
+mod queues;
+mod reliable;
+mod rotating;
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use self::{
+    delivery::{TypedDelivery, TypedMessage},
+    queues::Queues,
+};
+use crate::{
+    BoundedQueue, Codec, DelayQueue, Json, Leasing, Message, PriorityQueue, ReliableQueue, Result,
+    RotatingQueue,
+};
+
+/// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.
+///
+/// Cloning copies two pointers. What the handle does not offer, [`queue`](Self::queue) does.
+pub struct Typed<T, Q: ?Sized> {
+    queue: Arc<Q>,
+    codec: Arc<dyn Codec<T>>,
+}
+
+/// A reliable queue of `T`.
+pub type Reliable<T> = Typed<T, dyn ReliableQueue>;
+/// A delay queue of `T`.
+pub type Delay<T> = Typed<T, dyn DelayQueue>;
+/// A priority queue of `T`.
+pub type Priority<T> = Typed<T, dyn PriorityQueue>;
+/// A bounded queue of `T`.
+pub type Bounded<T> = Typed<T, dyn BoundedQueue>;
+/// A rotating queue of `T`.
+pub type Rotating<T> = Typed<T, dyn RotatingQueue>;
+/// Any queue of `T` that hands out messages under leases; each of the four converts into it.
+pub type Consumer<T> = Typed<T, dyn Leasing>;
+
+impl<T: Serialize + DeserializeOwned + 'static, Q: ?Sized> Typed<T, Q> {
+    /// A handle that writes and reads JSON.
+    pub fn new(queue: Arc<Q>) -> Self {
+        Self::with_codec(queue, Json)
+    }
+}
+
+impl<T: 'static, Q: ?Sized> Typed<T, Q> {
+    /// A handle with this codec.
+    pub fn with_codec(queue: Arc<Q>, codec: impl Codec<T>) -> Self {
+        Self {
+            queue,
+            codec: Arc::new(codec),
+        }
+    }
+
+    /// The same queue through another codec.
+    #[must_use]
+    pub fn codec(self, codec: impl Codec<T>) -> Self {
+        Self::with_codec(self.queue, codec)
+    }
+
+    /// The queue of bytes beneath: batches, headers, dedup keys and an operator's calls.
+    pub const fn queue(&self) -> &Arc<Q> {
+        &self.queue
+    }
+
+    /// The body for this value, for a call on [`queue`](Self::queue).
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the value has no encoding.
+    pub fn encode(&self, value: &T) -> Result<Bytes> {
+        self.codec.encode(value)
+    }
+
+    /// The value in this body.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the body is not such a value.
+    pub fn decode(&self, body: &Bytes) -> Result<T> {
+        self.codec.decode(body)
+    }
+
+    fn encode_all<'a>(&self, values: impl IntoIterator<Item = &'a T>) -> Result<Vec<Bytes>>
+    where
+        T: 'a,
+    {
+        values.into_iter().map(|value| self.encode(value)).collect()
+    }
+
+    fn decode_all(&self, messages: Vec<Message>) -> Vec<TypedMessage<T>> {
+        let typed = |message: Message| TypedMessage {
+            id: message.id,
+            body: self.decode(&message.body),
+            headers: message.headers,
+        };
+        messages.into_iter().map(typed).collect()
+    }
+}
+
+// By hand, so that `T` need not be `Clone`.
+impl<T, Q: ?Sized> Clone for Typed<T, Q> {
+    fn clone(&self) -> Self {
+        Self {
+            queue: Arc::clone(&self.queue),
+            codec: Arc::clone(&self.codec),
+        }
+    }
+}
+
+impl<T, Q: fmt::Debug + ?Sized> fmt::Debug for Typed<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Typed")
+            .field("queue", &self.queue)
+            .field("codec", &self.codec)
+            .finish()
+    }
+}

@@ -1,0 +1,141 @@
+//! Opening typed queues.
+
+use std::sync::Arc;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
+use crate::{
+    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueName, ReliableConfig, Result,
+    RotatingConfig,
+};
+
+/// Opens queues of values on a backend. Cloning copies a pointer.
+///
+/// Bodies are JSON; [`Typed::codec`] changes that per handle.
+#[derive(Debug, Clone)]
+pub struct Queues {
+    backend: Arc<dyn Backend>,
+}
+
+macro_rules! open {
+    ($(#[$doc:meta])* $name:ident, $config:ident, $backend:ident, $typed:ident) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        ///
+        /// `Invalid` for a bad name or configuration, `ConfigMismatch` if the queue exists with
+        /// another.
+        pub async fn $name<T>(&self, name: &str, config: &$config) -> Result<$typed<T>>
+        where
+            T: Serialize + DeserializeOwned + 'static,
+        {
+            let name = QueueName::new(name)?;
+            Ok(Typed::new(self.backend.$backend(&name, config).await?))
+        }
+    };
+}
+
+impl Queues {
+    /// Opens queues on this backend.
+    pub fn new(backend: impl Backend) -> Self {
+        Self::from(Arc::new(backend) as Arc<dyn Backend>)
+    }
+
+    /// The backend: queues of bytes, and the list of what exists.
+    pub const fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// Opens a reliable queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reliable_with`](Self::reliable_with).
+    pub async fn reliable<T>(&self, name: &str) -> Result<Reliable<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.reliable_with(name, &ReliableConfig::default()).await
+    }
+
+    /// Opens a delay queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delay_with`](Self::delay_with).
+    pub async fn delay<T>(&self, name: &str) -> Result<Delay<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.delay_with(name, &DelayConfig::default()).await
+    }
+
+    /// Opens a priority queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`priority_with`](Self::priority_with).
+    pub async fn priority<T>(&self, name: &str) -> Result<Priority<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.priority_with(name, &PriorityConfig::default()).await
+    }
+
+    /// Opens a bounded queue of this fixed length, otherwise with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`bounded_with`](Self::bounded_with).
+    pub async fn bounded<T>(&self, name: &str, capacity: usize) -> Result<Bounded<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.bounded_with(name, &BoundedConfig::new(capacity)).await
+    }
+
+    /// Opens a rotating queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rotating_with`](Self::rotating_with).
+    pub async fn rotating<T>(&self, name: &str) -> Result<Rotating<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.rotating_with(name, &RotatingConfig::default()).await
+    }
+
+    open!(
+        /// Opens a reliable queue.
+        reliable_with, ReliableConfig, open_reliable, Reliable
+    );
+    open!(
+        /// Opens a delay queue.
+        delay_with, DelayConfig, open_delay, Delay
+    );
+    open!(
+        /// Opens a priority queue.
+        priority_with, PriorityConfig, open_priority, Priority
+    );
+    open!(
+        /// Opens a bounded queue.
+        bounded_with, BoundedConfig, open_bounded, Bounded
+    );
+    open!(
+        /// Opens a bounded queue and gives it this capacity if it has another, dropping the oldest
+        /// where it shrinks.
+        bounded_or_resize, BoundedConfig, open_or_resize, Bounded
+    );
+    open!(
+        /// Opens a rotating queue.
+        rotating_with, RotatingConfig, open_rotating, Rotating
+    );
+}
+
+impl From<Arc<dyn Backend>> for Queues {
+    fn from(backend: Arc<dyn Backend>) -> Self {
+        Self { backend }
+    }
+}
