@@ -296,3 +296,29 @@ fn lease_lost(receipt: Receipt) -> Error {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_keep_order_and_stay_within_one_calls_limits() {
+        let sizes: Vec<usize> = (0..300)
+            .map(|n| {
+                if n % 50 == 0 {
+                    limits::MAX_BATCH_BYTES
+                } else {
+                    1
+                }
+            })
+            .collect();
+        let split: Vec<&[usize]> = chunks(&sizes, |size| *size).collect();
+        assert_eq!(split.concat(), sizes);
+        for chunk in &split {
+            assert!(chunk.len() <= limits::MAX_BATCH);
+            assert!(chunk.iter().sum::<usize>() <= limits::MAX_BATCH_BYTES);
+        }
+        assert_eq!(chunks(&[], |size: &usize| *size).count(), 0);
+        assert_eq!(chunks(&[1; 129], |size| *size).count(), 2);
+    }
+}

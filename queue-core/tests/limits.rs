@@ -1,0 +1,197 @@
+//! The limits at their edges: what is allowed, what is refused, and what the refusal says.
+
+use std::time::Duration;
+
+use queue_core::{
+    Due, Error, ErrorKind, Headers, Insert, MessageId, Offer, Outcome, Page, Prioritized, Push,
+    QueueName, Receipt, Scheduled, Settlement, Timestamp, Token, limits, millis_ceil,
+};
+
+const MS: Duration = Duration::from_millis(1);
+
+#[track_caller]
+fn refused(result: Result<impl std::fmt::Debug, Error>, names: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert!(!error.is_transient());
+    let text = error.to_string();
+    assert!(text.contains(names), "{text:?} does not name {names:?}");
+}
+
+#[test]
+fn a_name_has_1_to_128_plain_characters() {
+    assert!(QueueName::new("Az09._:-").is_ok());
+    assert!(QueueName::new("x".repeat(128)).is_ok());
+    refused(QueueName::new(""), "empty");
+    refused(QueueName::new("x".repeat(129)), "129");
+    for wrong in ["a b", "a\n", "a\u{0}", "ü", "{a}", "a/b", "a*"] {
+        refused(QueueName::new(wrong), &format!("{wrong:?}"));
+    }
+    refused("".parse::<QueueName>(), "empty");
+    refused(QueueName::try_from(" ".to_owned()), "\" \"");
+}
+
+#[test]
+fn a_lease_is_1_ms_to_24_hours_in_whole_milliseconds() {
+    assert_eq!(limits::lease_millis(Duration::from_nanos(1)).unwrap(), 1);
+    assert_eq!(
+        limits::lease_millis(MS + Duration::from_nanos(1)).unwrap(),
+        2
+    );
+    assert_eq!(limits::lease_millis(limits::MAX_LEASE).unwrap(), 86_400_000);
+    refused(limits::lease_millis(Duration::ZERO), "0ns");
+    refused(limits::lease_millis(limits::MAX_LEASE + MS), "86400.001s");
+}
+
+#[test]
+fn a_delay_may_be_zero_and_ends_at_2_to_the_52() {
+    assert_eq!(limits::delay_millis(Duration::ZERO).unwrap(), 0);
+    assert_eq!(limits::delay_millis(limits::MAX_DELAY).unwrap(), 1 << 52);
+    refused(limits::delay_millis(limits::MAX_DELAY + MS), "2^52");
+    refused(limits::delay_millis(Duration::MAX), "2^52");
+}
+
+#[test]
+fn a_dedup_window_is_1_ms_to_7_days() {
+    assert_eq!(limits::window_millis(MS).unwrap(), 1);
+    assert!(limits::window_millis(limits::MAX_DEDUP_WINDOW).is_ok());
+    refused(limits::window_millis(Duration::ZERO), "0ns");
+    refused(
+        limits::window_millis(limits::MAX_DEDUP_WINDOW + MS),
+        "window",
+    );
+}
+
+#[test]
+fn durations_round_up_and_never_overflow() {
+    assert_eq!(millis_ceil(Duration::ZERO), 0);
+    assert_eq!(millis_ceil(Duration::from_micros(999)), 1);
+    assert_eq!(millis_ceil(Duration::from_micros(1_000)), 1);
+    assert_eq!(millis_ceil(Duration::from_micros(1_001)), 2);
+    assert_eq!(millis_ceil(Duration::MAX), u64::MAX);
+}
+
+#[test]
+fn a_due_time_is_before_2_to_the_53_and_the_past_means_now() {
+    let now = Timestamp::from_millis(1_000);
+    assert_eq!(Due::from(MS).resolve(now), now.plus_millis(1));
+    assert_eq!(Due::At(Timestamp::from_millis(5)).resolve(now), now);
+    let later = Timestamp::from_millis(2_000);
+    assert_eq!(Due::from(later).resolve(now), later);
+    assert!(
+        Due::At(Timestamp::from_millis(limits::MAX_TIME - 1))
+            .check()
+            .is_ok()
+    );
+    refused(
+        Due::At(Timestamp::from_millis(limits::MAX_TIME)).check(),
+        "2^53",
+    );
+    refused(Due::After(Duration::MAX).check(), "2^52");
+    assert_eq!(now.since(later), Duration::ZERO);
+    assert_eq!(later.since(now), Duration::from_secs(1));
+}
+
+#[test]
+fn a_batch_has_1_to_128_entries_and_8_mib() {
+    let batch = |entries: usize, bytes: usize| vec![Push::new(vec![0; bytes]); entries];
+    let check = |batch: &[Push]| Push::check_all(batch.iter(), limits::DEFAULT_MAX_BODY);
+    assert!(check(&batch(128, 1)).is_ok());
+    assert!(check(&batch(8, 1 << 20)).is_ok());
+    refused(check(&[]), "empty batch");
+    refused(check(&batch(129, 1)), "129");
+    refused(check(&batch(9, 1 << 20)), &(9_usize << 20).to_string());
+    refused(check(&batch(1, (1 << 20) + 1)), "1048577");
+}
+
+#[test]
+fn headers_count_towards_the_size() {
+    let push = Push::new(vec![0; 10]).with_header("name", "value");
+    assert_eq!(push.size(), 19);
+    assert!(Push::check_all([&push].into_iter(), 19).is_ok());
+    refused(Push::check_all([&push].into_iter(), 18), "19 bytes");
+}
+
+#[test]
+fn keys_have_1_to_256_bytes() {
+    let offer = |bytes: usize| [Offer::new("body").with_distinct(vec![b'k'; bytes])];
+    assert!(Offer::check_all(&offer(256), 10).is_ok());
+    refused(Offer::check_all(&offer(0), 10), "0 bytes");
+    refused(Offer::check_all(&offer(257), 10), "257");
+    let item = [Insert::new("body").with_key("")];
+    refused(Insert::check_all(&item, 10), "0 bytes");
+    let push = Push::new("body").with_dedup("", MS);
+    refused(
+        Prioritized::check_all(&[Prioritized::new(push, 1)], 10),
+        "0 bytes",
+    );
+    let push = Push::new("body").with_dedup("key", Duration::ZERO);
+    refused(
+        Scheduled::check_all(&[Scheduled::new(push, MS)], 10),
+        "window",
+    );
+    refused(
+        Scheduled::check_all(&[Scheduled::new("body", Duration::MAX)], 10),
+        "delay",
+    );
+}
+
+#[test]
+fn a_priority_is_an_i16() {
+    assert_eq!(limits::priority(-32_768).unwrap(), i16::MIN);
+    assert_eq!(limits::priority(32_767).unwrap(), i16::MAX);
+    refused(limits::priority(32_768), "32768");
+}
+
+#[test]
+fn settlements_may_be_none_but_not_too_many_nor_too_late() {
+    let receipt = Receipt::new(MessageId::new(1), Token::new(1));
+    assert!(Settlement::check_all(&[]).is_ok());
+    refused(
+        Settlement::check_all(&vec![Settlement::ack(receipt); 129]),
+        "129",
+    );
+    refused(
+        Settlement::check_all(&[Settlement::retry(receipt, Duration::MAX)]),
+        "2^52",
+    );
+    refused(
+        Settlement::check_all(&[Settlement::defer(receipt, Duration::MAX)]),
+        "2^52",
+    );
+}
+
+#[test]
+fn a_page_has_1_to_1000_entries() {
+    assert!(Page::first(1).check().is_ok());
+    assert!(Page::first(1_000).check().is_ok());
+    refused(Page::first(0).check(), "0 entries");
+    refused(Page::first(1_001).check(), "1001");
+}
+
+#[test]
+fn a_reason_is_cut_between_characters() {
+    assert_eq!(limits::cut_reason("short"), "short");
+    let long = format!("{}ü", "x".repeat(limits::MAX_REASON - 1));
+    assert_eq!(limits::cut_reason(&long), &long[..limits::MAX_REASON - 1]);
+}
+
+#[test]
+fn a_delivery_stops_at_8_mib_but_has_always_one() {
+    let half = limits::MAX_BATCH_BYTES / 2;
+    assert_eq!(limits::fitting([half, half, 1], 3), 2);
+    assert_eq!(limits::fitting([half, half + 1], 2), 1);
+    assert_eq!(limits::fitting([usize::MAX, 1], 2), 1);
+    assert_eq!(limits::fitting([], 2), 0);
+    assert_eq!(limits::fitting([1, 1, 1], 2), 2);
+}
+
+#[test]
+fn headers_keep_one_value_a_name() {
+    let headers: Headers = [("b", "1"), ("a", "2"), ("b", "3")].into_iter().collect();
+    assert_eq!(headers.iter().collect::<Vec<_>>(), [("a", "2"), ("b", "3")]);
+    assert_eq!(headers.size(), 4);
+    assert!(Headers::new().is_empty());
+    assert_eq!(headers.get("c"), None);
+}
