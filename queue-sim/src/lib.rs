@@ -1,1 +1,4 @@
 //! Being built.
+
+#[cfg(all(unix, feature = "redis"))]
+pub mod redis;

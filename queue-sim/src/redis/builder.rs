@@ -1,0 +1,172 @@
+//! What kind of server to start.
+
+use std::{env, fmt::Write, path::Path};
+
+use super::{Server, ServerError};
+
+/// Names the program that is started instead of `redis-server`.
+const PROGRAM: &str = "QUEUE_TEST_REDIS_SERVER";
+
+/// When an append-only file is written through to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aof {
+    /// Once a second: a crash of the process loses nothing, a power cut up to a second.
+    EverySecond,
+    /// Before each reply.
+    Always,
+}
+
+/// A server to start: plain, without persistence and on its Unix socket alone, unless told
+/// otherwise.
+///
+/// ```
+/// use queue_sim::redis::{Aof, Server};
+///
+/// let server = Server::builder()
+///     .with_aof(Aof::Always)
+///     .with_password("secret")
+///     .with_line("maxmemory 32mb")
+///     .start()?;
+/// server.kill()?;
+/// server.start_again()?;
+/// # Ok::<(), queue_sim::redis::ServerError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct ServerBuilder {
+    program: Option<String>,
+    aof: Option<Aof>,
+    tcp: bool,
+    password: Option<String>,
+    lines: Vec<String>,
+    replica: bool,
+}
+
+impl ServerBuilder {
+    /// Starts this program instead of `redis-server`: another version, or a Valkey.
+    pub fn with_program(mut self, program: impl Into<String>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+
+    /// Keeps an append-only file in the server's folder, from which a restart loads.
+    pub fn with_aof(mut self, aof: Aof) -> Self {
+        self.aof = Some(aof);
+        self
+    }
+
+    /// Listens on a loopback port too: for replicas, and for what only TCP can do.
+    pub fn with_tcp(mut self) -> Self {
+        self.tcp = true;
+        self
+    }
+
+    /// Asks its clients for this password; [`Server::url`] holds it. Letters, digits and `-_.`
+    /// only.
+    pub fn with_password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// Adds a user with a password and ACL rules, as `("worker", "secret", "~app:* +@all")`;
+    /// [`Server::url_as`] logs in as one.
+    pub fn with_user(self, name: &str, password: &str, rules: &str) -> Self {
+        self.with_line(format!("user {name} on >{password} {rules}"))
+    }
+
+    /// Adds a line to the configuration, as `maxmemory 32mb`. A later line wins.
+    pub fn with_line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// Follows `primary`, which has to listen [on a port](Self::with_tcp). The start waits until
+    /// it has all that the primary has.
+    ///
+    /// # Errors
+    ///
+    /// If `primary` has no port.
+    pub fn with_primary(mut self, primary: &Server) -> Result<Self, ServerError> {
+        let Some(port) = primary.port() else {
+            return Err(ServerError::new(
+                "a primary needs a port for its replicas: build it `with_tcp`",
+            ));
+        };
+        self.lines.push(format!("replicaof 127.0.0.1 {port}"));
+        if let Some(password) = &primary.settings().password {
+            self.lines.push(format!("masterauth {password}"));
+        }
+        self.replica = true;
+        Ok(self)
+    }
+
+    /// Starts it, and waits until it answers.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such program, or the server does not come up; the server's log is in the
+    /// message.
+    pub fn start(self) -> Result<Server, ServerError> {
+        self.check()?;
+        Server::launch(self)
+    }
+
+    fn check(&self) -> Result<(), ServerError> {
+        if let Some(line) = self.lines.iter().find(|line| line.contains(['\n', '\r'])) {
+            return Err(ServerError::new(format!(
+                "the configuration line {line:?} has a line break in it: add two lines"
+            )));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match &self.password {
+            Some(password) if password.is_empty() || !password.chars().all(plain) => {
+                Err(ServerError::new(format!(
+                    "the password {password:?}: use letters, digits and -_. only, so that it \
+                     reads the same in a configuration and in a URL"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The program to run.
+    pub(super) fn program(&self) -> String {
+        let named = self.program.clone().or_else(|| env::var(PROGRAM).ok());
+        named.unwrap_or_else(|| "redis-server".to_owned())
+    }
+
+    pub(super) fn has_tcp(&self) -> bool {
+        self.tcp
+    }
+
+    pub(super) fn is_replica(&self) -> bool {
+        self.replica
+    }
+
+    pub(super) fn password(&self) -> Option<&str> {
+        self.password.as_deref()
+    }
+
+    /// The configuration file's text.
+    pub(super) fn config(&self, folder: &Path, socket: &Path, log: &Path, port: u16) -> String {
+        let (dir, socket, log) = (folder.display(), socket.display(), log.display());
+        let mut config = format!(
+            "bind 127.0.0.1\nport {port}\nunixsocket \"{socket}\"\nunixsocketperm 700\n\
+             dir \"{dir}\"\nlogfile \"{log}\"\ndaemonize no\nsave \"\"\n\
+             repl-diskless-sync-delay 0\n"
+        );
+        match self.aof {
+            None => config.push_str("appendonly no\n"),
+            Some(Aof::EverySecond) => config.push_str("appendonly yes\nappendfsync everysec\n"),
+            Some(Aof::Always) => config.push_str("appendonly yes\nappendfsync always\n"),
+        }
+        if let Some(password) = &self.password {
+            // Writing to a String cannot fail.
+            let _ = writeln!(config, "requirepass {password}");
+        }
+        for line in &self.lines {
+            let _ = writeln!(config, "{line}");
+        }
+        config
+    }
+}
