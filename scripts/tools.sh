@@ -1,0 +1,98 @@
+# What scripts/test asks of the machine and of the workspace. Sourced, never run.
+
+give_up() {
+    printf 'scripts/test: %s\n' "$*" >&2
+    exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command as root: as we are, or through sudo where there is one.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif has sudo; then
+        sudo "$@"
+    else
+        return 1
+    fi
+}
+
+# Installs a package with whatever package manager there is: apt's name, then dnf's, apk's,
+# pacman's and Homebrew's.
+install_package() {
+    if has apt-get; then
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" ||
+            { as_root apt-get update &&
+                as_root env DEBIAN_FRONTEND=noninteractive \
+                    apt-get install -y --no-install-recommends "$1"; }
+    elif has dnf; then
+        as_root dnf install -y "$2"
+    elif has apk; then
+        as_root apk add "$3"
+    elif has pacman; then
+        as_root pacman -Sy --noconfirm "$4"
+    elif has brew; then
+        brew install "$5"
+    else
+        return 1
+    fi
+}
+
+need_cargo() {
+    has cargo || give_up "there is no cargo: install a Rust toolchain, as new as rust-version in Cargo.toml says"
+    has cc || install_package gcc gcc build-base gcc gcc ||
+        give_up "there is no C linker: install gcc or clang, and run this again"
+    for component in rustfmt clippy; do
+        cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 ||
+            { has rustup && rustup component add "$component"; } ||
+            give_up "cargo has no $component: install that component of your toolchain"
+    done
+    cargo --version
+}
+
+# The tests start servers of their own, on their own sockets; one that runs already is left alone.
+need_redis_server() {
+    has redis-server || install_package redis-server redis redis redis redis || true
+    has redis-server ||
+        give_up "there is no redis-server, and it could not be installed: install Redis 6.2 or" \
+            "newer so that redis-server is in the PATH, and run this again"
+    redis-server --version
+}
+
+# The workspace's packages, each by the name in its manifest.
+members() {
+    awk -F'"' '/^\[package\]/ { inside = 1 } inside && /^name/ { print $2; inside = 0 }' \
+        Cargo.toml ./*/Cargo.toml
+}
+
+# A package's own features, one a line, the default set left out.
+features_of() {
+    local manifest
+    manifest=$(grep -lx "name = \"$1\"" Cargo.toml ./*/Cargo.toml)
+    awk '/^\[/ { inside = /^\[features\]/ } inside && /^[a-z]/ && $1 != "default" { print $1 }' \
+        "$manifest"
+}
+
+# Builds with the stated version where it is installed. Where it is not, clippy's
+# incompatible_msrv has looked at our own code already, and tests/frame.rs looks at what the
+# dependencies state.
+check_msrv() {
+    local version
+    version=$(awk -F'"' '/^rust-version/ { print $2; exit }' Cargo.toml)
+    if has rustup && rustup toolchain list | grep -q "^$version"; then
+        cargo "+$version" check --workspace --all-features
+    else
+        echo "Rust $version is not installed here: left to clippy and to tests/frame.rs"
+    fi
+}
+
+# Fails if the dependency tree that the command prints has this crate in it.
+refuse_crate() {
+    local crate=$1 tree
+    shift
+    tree=$("$@" --prefix none)
+    if grep "^$crate v" <<<"$tree"; then
+        give_up "$crate is in the tree of: $*"
+    fi
+}
