@@ -1,4 +1,13 @@
-//! Being built.
+//! Proof for queue-kit.
+//!
+//! [`conformance`] is one suite of cases, each named by its rule of `CONTRACT.md`, that any
+//! backend can be put through: implement [`Harness`], and [`conformance!`] makes a `#[test]` of
+//! each case.
 
+#[allow(dead_code, reason = "most cases are still to come")]
+pub mod conformance;
+mod harness;
 #[cfg(all(unix, feature = "redis"))]
 pub mod redis;
+
+pub use self::harness::{Capabilities, Capability, Harness, Play};

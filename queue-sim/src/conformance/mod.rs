@@ -1,0 +1,157 @@
+//! One suite for every backend: a case for each promise of `CONTRACT.md`, named by its rule.
+//!
+//! A case is an async function over `&dyn` traits. Those that hold for every leasing kind are
+//! written once and played on each. [`conformance!`](crate::conformance!) makes tests of them:
+//!
+//! ```ignore
+//! queue_sim::conformance!(MyHarness::new());
+//! ```
+//!
+//! That gives tests such as `reliable::l4_a_stale_receipt_changes_nothing`. A case that needs a
+//! [`Capability`](crate::Capability) which the harness does not declare is skipped: it says so on
+//! standard error, past the test runner's capture, and [`plan`] lists it, so that a test can hold
+//! the count.
+//!
+//! What every case checks at its end, whatever it is about, is L5: the queue's own counters
+//! balance, and agree with what its answers added up to.
+
+mod audit;
+mod backend;
+mod cases;
+mod leasing;
+mod moves;
+mod rotating;
+mod stage;
+mod subject;
+
+use std::{
+    io::Write,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use queue_core::QueueKind;
+
+use crate::{Capabilities, Capability, Harness, Play};
+
+/// One case of the suite.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    name: &'static str,
+    kind: Option<QueueKind>,
+    needs: &'static [Capability],
+    play: for<'h> fn(&'h dyn Harness) -> Play<'h>,
+}
+
+impl Case {
+    /// The kind of queue and the rule, as in `reliable::f1_first_in_first_out`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The kind of queue that it is about; `None` where it is about the backend as a whole.
+    pub const fn kind(&self) -> Option<QueueKind> {
+        self.kind
+    }
+
+    /// The first capability that it needs and that is not among these.
+    pub fn missing(&self, capabilities: &Capabilities) -> Option<Capability> {
+        let kind = self.kind.map(Capability::Kind);
+        let mut needs = kind.into_iter().chain(self.needs.iter().copied());
+        needs.find(|need| !capabilities.has(*need))
+    }
+
+    /// Plays the case in the harness's runtime, or says on standard error why it is skipped.
+    ///
+    /// # Panics
+    ///
+    /// If the backend breaks the rule, or the harness does not play the case to its end.
+    pub fn run(&self, harness: &dyn Harness) {
+        if let Some(missing) = self.missing(&harness.capabilities()) {
+            // Not `eprintln`, which the test runner captures: a skip has to be seen.
+            let line = format!("skipped {}: {harness:?} has no {missing}\n", self.name);
+            // A closed standard error is no reason to fail.
+            std::io::stderr().write_all(line.as_bytes()).ok();
+            return;
+        }
+        let ended = AtomicBool::new(false);
+        harness.run(Box::pin(async {
+            (self.play)(harness).await;
+            ended.store(true, Ordering::SeqCst);
+        }));
+        assert!(
+            ended.load(Ordering::SeqCst),
+            "{harness:?} did not play {} to its end",
+            self.name
+        );
+    }
+}
+
+/// The whole suite.
+pub const fn cases() -> &'static [Case] {
+    cases::CASES
+}
+
+/// Which cases a harness with these capabilities plays, and which it skips for want of what.
+pub fn plan(capabilities: &Capabilities) -> Plan {
+    let mut plan = Plan::default();
+    for case in cases() {
+        match case.missing(capabilities) {
+            None => plan.played.push(*case),
+            Some(missing) => plan.skipped.push((*case, missing)),
+        }
+    }
+    plan
+}
+
+/// What [`plan`] answers.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The cases that are played.
+    pub played: Vec<Case>,
+    /// The cases that are skipped, each with what it needs.
+    pub skipped: Vec<(Case, Capability)>,
+}
+
+/// Plays the case of this name.
+///
+/// # Panics
+///
+/// As [`Case::run`] does, and if there is no such case.
+pub fn run(harness: &dyn Harness, name: &str) {
+    let case = cases().iter().find(|case| case.name == name);
+    case.unwrap_or_else(|| panic!("no case is called {name}"))
+        .run(harness);
+}
+
+/// Makes a `#[test]` of every case of the suite, in a module for each kind of queue.
+///
+/// The expression makes a fresh [`Harness`](crate::Harness) for each case. To put
+/// several backends, or one in several wrappings, through the suite in one file, call it in
+/// several modules.
+#[macro_export]
+macro_rules! conformance {
+    ($harness:expr) => {
+        fn conformance_harness() -> impl $crate::Harness {
+            $harness
+        }
+        $crate::__conformance_cases!(__conformance_tests);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_tests {
+    ($($module:ident: $kind:expr => { $($source:ident { $($name:ident $([$($need:ident)+])?),* $(,)? })+ })+) => {
+        $(
+            mod $module {
+                $($(
+                    #[test]
+                    fn $name() {
+                        let name = concat!(stringify!($module), "::", stringify!($name));
+                        $crate::conformance::run(&super::conformance_harness(), name);
+                    }
+                )*)+
+            }
+        )+
+    };
+}

@@ -1,0 +1,157 @@
+//! What cases do again and again, and how they say what they saw.
+
+use std::{
+    future::Future,
+    num::NonZeroUsize,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
+
+use queue_core::*;
+
+/// A lease that does not end while a case is not about its end.
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
+
+pub(crate) const fn count(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).expect("not zero")
+}
+
+/// Leases up to so many.
+pub(crate) async fn take(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
+    take_for(queue, max, LONG).await
+}
+
+/// Leases up to so many for this long.
+pub(crate) async fn take_for(queue: &dyn Leasing, max: usize, ttl: Duration) -> Vec<Delivery> {
+    let leased = queue.lease(count(max), ttl).await.expect("leases");
+    for delivery in &leased.deliveries {
+        assert_eq!(delivery.time_left, ttl, "L10: timed from the claim");
+    }
+    leased.deliveries
+}
+
+/// Leases the next message, which must be there.
+pub(crate) async fn take_one(queue: &dyn Leasing) -> Delivery {
+    take_one_for(queue, LONG).await
+}
+
+/// Leases the next message, which must be there, for this long.
+pub(crate) async fn take_one_for(queue: &dyn Leasing, ttl: Duration) -> Delivery {
+    let delivery = take_for(queue, 1, ttl).await.pop();
+    delivery.expect("a message is ready")
+}
+
+/// Leases nothing, as it must be; answers the time until something changes by itself.
+pub(crate) async fn take_nothing(queue: &dyn Leasing) -> Option<Duration> {
+    let leased = queue.lease(count(1), LONG).await.expect("leases");
+    assert_eq!(leased.deliveries, [], "nothing is ready");
+    leased.next
+}
+
+/// Settles one lease.
+pub(crate) async fn settle(queue: &dyn Leasing, settlement: Settlement) -> Settled {
+    let settled = queue.settle(&[settlement]).await.expect("settles");
+    assert_eq!(settled.len(), 1, "one answer for each entry");
+    settled[0]
+}
+
+/// Acks one lease, which must be live.
+pub(crate) async fn ack(queue: &dyn Leasing, delivery: &Delivery) {
+    let settled = settle(queue, Settlement::ack(delivery.receipt)).await;
+    assert_eq!(settled, Settled::Done, "the lease is live");
+}
+
+/// Acks leases, which must be live.
+pub(crate) async fn ack_all(queue: &dyn Leasing, deliveries: &[Delivery]) {
+    for delivery in deliveries {
+        ack(queue, delivery).await;
+    }
+}
+
+/// Leases and acks, one at a time, until nothing is ready: the ids in delivery order.
+pub(crate) async fn drain(queue: &dyn Leasing) -> Vec<u64> {
+    let mut drained = Vec::new();
+    while let Some(delivery) = take(queue, 1).await.pop() {
+        ack(queue, &delivery).await;
+        drained.push(delivery.id().get());
+    }
+    drained
+}
+
+/// Buries the next message for this reason.
+pub(crate) async fn bury_next(queue: &dyn Leasing, reason: &str) -> MessageId {
+    let delivery = take_one(queue).await;
+    let settled = settle(queue, Settlement::bury(delivery.receipt, reason)).await;
+    assert_eq!(settled, Settled::Dead, "a burial answers Dead");
+    delivery.id()
+}
+
+/// All dead letters, oldest first.
+pub(crate) async fn dead(queue: &dyn Leasing) -> Vec<DeadLetter> {
+    let page = queue.dead_letters(Page::first(limits::MAX_PAGE)).await;
+    let page = page.expect("lists");
+    assert_eq!(page.next, None, "the whole list fits one page");
+    page.entries
+}
+
+/// Ready, delayed, leased, dead.
+pub(crate) async fn depth(queue: &dyn Leasing) -> [u64; 4] {
+    let depth = queue.depth().await.expect("depth");
+    [depth.ready, depth.delayed, depth.leased, depth.dead]
+}
+
+pub(crate) fn ids(deliveries: &[Delivery]) -> Vec<u64> {
+    deliveries
+        .iter()
+        .map(|delivery| delivery.id().get())
+        .collect()
+}
+
+pub(crate) fn numbers(ids: &[MessageId]) -> Vec<u64> {
+    ids.iter().map(|id| id.get()).collect()
+}
+
+pub(crate) fn id(number: u64) -> MessageId {
+    MessageId::new(number)
+}
+
+/// Fails unless the call was refused as `Invalid`, changed nothing, and names the value.
+#[track_caller]
+pub(crate) fn refused<T: std::fmt::Debug>(answer: Result<T>, names: &str) {
+    refused_as(ErrorKind::Invalid, answer, &[names]);
+}
+
+/// Fails unless the call was refused as this kind, changed nothing, and names the values.
+#[track_caller]
+pub(crate) fn refused_as<T: std::fmt::Debug>(kind: ErrorKind, answer: Result<T>, names: &[&str]) {
+    let error = answer.expect_err("is refused");
+    assert_eq!(error.kind(), kind, "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    assert!(
+        !error.is_transient(),
+        "the same call cannot succeed later: {error}"
+    );
+    let text = error.to_string();
+    for name in names {
+        assert!(text.contains(name), "{text:?} does not name {name:?}");
+    }
+}
+
+/// Polls the future so many times, and drops it if it is not ready by then (L8).
+pub(crate) async fn cut<F: Future + Send>(future: F, polls: usize) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    std::future::poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match Pin::as_mut(&mut future).poll(context) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
