@@ -32,6 +32,7 @@ mod name;
 mod page;
 mod queue;
 mod settlement;
+mod spawn;
 mod time;
 mod typed;
 
@@ -59,6 +60,7 @@ pub use self::{
         RotatingQueueExt, Scheduled,
     },
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
+    spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp, millis_ceil},
     typed::{
         Bounded, Consumer, Delay, Priority, Queues, Reliable, Rotating, Typed, TypedDelivery,

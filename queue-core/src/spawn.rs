@@ -1,0 +1,104 @@
+//! How a backend runs a task in the background.
+
+use std::{
+    fmt::{self, Debug},
+    future::Future,
+    pin::Pin,
+};
+
+use tokio::runtime::Handle;
+
+/// What a backend runs in the background. It answers nothing: what others need to know goes over
+/// a channel, from a drop guard where it must also arrive after a panic or an abort.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Runs tasks in the background.
+///
+/// Everything that queue-kit starts by itself goes through this, connection drivers included, so
+/// that another executor (the simulator's, for one) sees all of it and decides its order.
+pub trait Spawn: Debug + Send + Sync + 'static {
+    /// Starts the task; dropping what this returns stops it.
+    fn spawn(&self, task: Task) -> Running;
+}
+
+/// A task that runs. Dropping it stops the task at its next await.
+#[must_use = "dropping it stops the task"]
+pub struct Running(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Running {
+    /// A task that `stop` stops. Stopping one that has ended must do nothing.
+    pub fn new(stop: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(stop)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(stop) = self.0.take() {
+            stop();
+        }
+    }
+}
+
+impl Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+/// Runs tasks on a tokio runtime: the one it is called on, or the one it was given.
+///
+/// ```
+/// use queue_core::{Spawn, TokioSpawn};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let (sender, receiver) = tokio::sync::oneshot::channel();
+/// let running = TokioSpawn::default().spawn(Box::pin(async move {
+///     let _ = sender.send(1);
+/// }));
+/// assert_eq!(receiver.await, Ok(1));
+/// drop(running);
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct TokioSpawn(Option<Handle>);
+
+impl TokioSpawn {
+    /// Runs tasks on this runtime, wherever it is called.
+    pub const fn on(runtime: Handle) -> Self {
+        Self(Some(runtime))
+    }
+}
+
+impl Spawn for TokioSpawn {
+    /// # Panics
+    ///
+    /// If it was given no runtime and is called outside of one.
+    fn spawn(&self, task: Task) -> Running {
+        let started = match &self.0 {
+            Some(runtime) => runtime.spawn(task),
+            None => tokio::spawn(task),
+        };
+        let handle = started.abort_handle();
+        Running::new(move || handle.abort())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn dropping_a_running_task_stops_it() {
+        let (sender, receiver) = oneshot::channel::<()>();
+        let running = TokioSpawn::on(Handle::current()).spawn(Box::pin(async move {
+            let _held = sender;
+            std::future::pending::<()>().await;
+        }));
+        drop(running);
+        assert!(receiver.await.is_err());
+    }
+}

@@ -1,0 +1,212 @@
+use std::{
+    collections::hash_map::RandomState,
+    fmt,
+    hash::BuildHasher,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn};
+
+use super::RedisBackend;
+use crate::{
+    client::{Client, Clock},
+    connection::{Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
+    scripts,
+    waiter::Waiter,
+};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
+const FALL_BACK: Duration = Duration::from_secs(5);
+const FIRST_RETRY: Duration = Duration::from_millis(10);
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+const PREFIX: &str = "qk";
+const MAX_PREFIX: usize = 64;
+const LONGEST_SETTING: Duration = Duration::from_secs(60 * 60);
+
+/// Settings of a [`RedisBackend`].
+#[must_use = "a builder connects only when told to"]
+pub struct Builder {
+    server: Server,
+    spawn: Option<Arc<dyn Spawn>>,
+    timeouts: Timeouts,
+    fall_back: Duration,
+    prefix: String,
+    allow_eviction: bool,
+    clock: Option<Clock>,
+    seed: Option<u64>,
+}
+
+enum Server {
+    Url(String),
+    Connector(Arc<dyn Connector>),
+}
+
+impl Builder {
+    pub(super) fn to(url: &str) -> Result<Self> {
+        // Checked here for an early answer; made when the spawner is known.
+        ServerConnector::new(url, Arc::new(TokioSpawn::default()))?;
+        Ok(Self::new(Server::Url(url.to_owned())))
+    }
+
+    pub(super) fn through(connector: Arc<dyn Connector>) -> Self {
+        Self::new(Server::Connector(connector))
+    }
+
+    fn new(server: Server) -> Self {
+        Self {
+            server,
+            spawn: None,
+            timeouts: Timeouts {
+                connect: CONNECT_TIMEOUT,
+                response: RESPONSE_TIMEOUT,
+            },
+            fall_back: FALL_BACK,
+            prefix: PREFIX.to_owned(),
+            allow_eviction: false,
+            clock: None,
+            seed: None,
+        }
+    }
+
+    /// What the keys of all queues begin with: 1 to 64 of `A-Z a-z 0-9 . _ -`. Backends with
+    /// different prefixes have nothing in common. `qk` by default.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// How long opening a connection may take. 5 s by default.
+    pub const fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.connect = timeout;
+        self
+    }
+
+    /// How long a call waits for the server's answer, and before that, during an outage, for a
+    /// connection. 3 s by default. Two calls in a row without an answer have the connection
+    /// opened anew.
+    pub const fn response_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.response = timeout;
+        self
+    }
+
+    /// How often a waiting consumer looks by itself, in case an arrival was lost. 5 s by default.
+    pub const fn fall_back(mut self, interval: Duration) -> Self {
+        self.fall_back = interval;
+        self
+    }
+
+    /// Accepts a server with an `allkeys-*` eviction policy, which drops messages when its memory
+    /// runs out. [`RedisBackend::warnings`] then says so.
+    pub const fn allow_eviction(mut self) -> Self {
+        self.allow_eviction = true;
+        self
+    }
+
+    /// Runs the background tasks on this instead of on the current tokio runtime.
+    pub fn spawn(mut self, spawn: impl Spawn) -> Self {
+        self.spawn = Some(Arc::new(spawn));
+        self
+    }
+
+    /// The time that every queue goes by, instead of the server's.
+    ///
+    /// For tests and simulations alone: the clocks of two processes never agree, and leases are
+    /// only safe if all go by one.
+    pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(now));
+        self
+    }
+
+    /// Makes the jitter of reconnects repeatable, for tests and simulations.
+    pub const fn jitter_seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Connects, and checks the server.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
+    pub async fn connect(self) -> Result<RedisBackend> {
+        self.check()?;
+        let spawn = self
+            .spawn
+            .unwrap_or_else(|| Arc::new(TokioSpawn::default()));
+        let connector = match self.server {
+            Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),
+            Server::Connector(connector) => connector,
+        };
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let primary = Primary {
+            connector: Arc::clone(&connector),
+            timeouts: self.timeouts,
+            allow_eviction: self.allow_eviction,
+            scripts: scripts::ALL,
+            warnings: Arc::clone(&warnings),
+        };
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
+        let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
+        let first = primary.dial().await?;
+        let commands = Supervised::new(primary, Some(first), backoff(seed), &*spawn);
+        let client = Client::new(
+            commands,
+            connector.address(),
+            self.timeouts.response,
+            self.clock,
+        );
+        let waiter = Waiter::new(
+            client.clone(),
+            connector,
+            self.timeouts,
+            self.fall_back,
+            backoff(seed.rotate_left(32)),
+            spawn,
+        );
+        Ok(RedisBackend {
+            client,
+            waiter,
+            prefix: self.prefix.into(),
+            warnings,
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if self.prefix.is_empty()
+            || self.prefix.len() > MAX_PREFIX
+            || !self.prefix.chars().all(allowed)
+        {
+            let shown: String = self.prefix.chars().take(MAX_PREFIX).collect();
+            return Err(Error::invalid(format!(
+                "the prefix {shown:?}: use 1 to {MAX_PREFIX} of A-Z a-z 0-9 . _ -"
+            )));
+        }
+        check_setting("connect_timeout", self.timeouts.connect)?;
+        check_setting("response_timeout", self.timeouts.response)?;
+        check_setting("fall_back", self.fall_back)
+    }
+}
+
+fn check_setting(name: &str, value: Duration) -> Result<()> {
+    if value < Duration::from_millis(1) || value > LONGEST_SETTING {
+        return Err(Error::invalid(format!(
+            "a {name} of {value:?}: between 1 ms and 1 hour is allowed"
+        )));
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the URL: it may have a password in it.
+        f.debug_struct("Builder")
+            .field("prefix", &self.prefix)
+            .field("timeouts", &self.timeouts)
+            .field("fall_back", &self.fall_back)
+            .field("allow_eviction", &self.allow_eviction)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! The backend: its connections, and what its queues have in common.
+
+mod builder;
+mod health;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use queue_core::Result;
+
+pub use self::{
+    builder::Builder,
+    health::{ConnectionHealth, Health},
+};
+use crate::{
+    client::Client,
+    connection::{Connector, Warning},
+    waiter::Waiter,
+};
+
+/// Queues on a Redis server.
+///
+/// It holds two connections: one for commands, and, from the first wait on, one that blocks on
+/// arrivals for all queues and waiters of this backend together. Both are opened again whenever
+/// they end. Cloning copies a pointer; dropping the last clone, and the last queue opened from
+/// it, closes them.
+#[derive(Debug, Clone)]
+pub struct RedisBackend {
+    client: Client,
+    waiter: Waiter,
+    prefix: Arc<str>,
+    warnings: Arc<Mutex<Vec<Warning>>>,
+}
+
+impl RedisBackend {
+    /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, or
+    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad URL, `Unavailable` if the server cannot be reached, `Configuration` if
+    /// it is a replica, evicts keys, is older than 6.2 or does not let this user in.
+    pub async fn connect(url: &str) -> Result<Self> {
+        Self::builder(url)?.connect().await
+    }
+
+    /// Connects with other settings than the defaults.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad URL, `Configuration` for one that asks for TLS.
+    pub fn builder(url: &str) -> Result<Builder> {
+        Builder::to(url)
+    }
+
+    /// Connects through a connector of one's own.
+    pub fn with_connector(connector: impl Connector) -> Builder {
+        Builder::through(Arc::new(connector))
+    }
+
+    /// The state of the connections, without asking the server.
+    pub fn health(&self) -> Health {
+        Health {
+            commands: ConnectionHealth::of(&self.client.commands().state()),
+            waiter: self.waiter.health(),
+        }
+    }
+
+    /// Asks the server for an answer.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if none comes within the response timeout.
+    pub async fn ping(&self) -> Result<()> {
+        self.client.command(&redis::cmd("PING")).await.map(drop)
+    }
+
+    /// What was found of the server at the last connect that is no reason to refuse it, but that
+    /// an operator should know.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let warnings = self.warnings.lock();
+        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn waiter(&self) -> &Waiter {
+        &self.waiter
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+}

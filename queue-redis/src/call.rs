@@ -1,0 +1,44 @@
+//! One call of a script, packed as it goes to the server.
+
+use redis::{Cmd, ToRedisArgs};
+
+use crate::script::Script;
+
+/// A call of a script with its keys and arguments. `ARGV[1]` is always the time: empty for the
+/// server's own, milliseconds where a clock is injected. [`Client::prepare`] makes one,
+/// [`Client::run`] sends it.
+///
+/// [`Client::prepare`]: crate::client::Client::prepare
+/// [`Client::run`]: crate::client::Client::run
+pub(crate) struct Call {
+    pub(crate) script: &'static Script,
+    pub(crate) command: Cmd,
+}
+
+impl Call {
+    pub(crate) fn new<K: ToRedisArgs>(
+        script: &'static Script,
+        keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
+        now: &str,
+    ) -> Self {
+        let keys = keys.into_iter();
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(script.hash()).arg(keys.len());
+        for key in keys {
+            command.arg(key);
+        }
+        command.arg(now);
+        Self { script, command }
+    }
+
+    /// Adds one argument; a slice of bytes or text is one, a number its decimal digits.
+    pub(crate) fn arg(mut self, arg: impl ToRedisArgs) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Adds one argument, in a loop.
+    pub(crate) fn push(&mut self, arg: impl ToRedisArgs) {
+        self.command.arg(arg);
+    }
+}

@@ -1,0 +1,115 @@
+use std::{fmt, future::Future, sync::Arc};
+
+use queue_core::{Running, Spawn};
+use redis::{Cmd, Pipeline, RedisFuture, Value, aio::ConnectionLike};
+use tokio::sync::watch;
+
+/// A connection of any type that can be cloned: clones share it.
+pub trait Wire: ConnectionLike + Send + Sync + 'static {
+    /// Another handle to the same connection.
+    fn cloned(&self) -> Box<dyn Wire>;
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> Wire for C {
+    fn cloned(&self) -> Box<dyn Wire> {
+        Box::new(self.clone())
+    }
+}
+
+/// An open connection, of whatever type. Cloning makes another handle to it; when the last one is
+/// dropped, its driver is stopped and the connection closes.
+pub struct Link {
+    wire: Box<dyn Wire>,
+    driver: Option<Arc<Driver>>,
+}
+
+struct Driver {
+    ended: watch::Receiver<()>,
+    _running: Running,
+}
+
+impl Link {
+    /// A connection that needs no driver, or runs one itself.
+    pub fn new(wire: impl Wire) -> Self {
+        Self {
+            wire: Box::new(wire),
+            driver: None,
+        }
+    }
+
+    /// A connection and the future that drives it, which is spawned. Its end is noticed at once,
+    /// not at the next command.
+    pub fn driven(
+        wire: impl Wire,
+        driver: impl Future<Output = ()> + Send + 'static,
+        spawn: &dyn Spawn,
+    ) -> Self {
+        let (alive, ended) = watch::channel(());
+        let running = spawn.spawn(Box::pin(async move {
+            // Dropped with the task, also by a panic or an abort.
+            let _alive = alive;
+            driver.await;
+        }));
+        Self {
+            wire: Box::new(wire),
+            driver: Some(Arc::new(Driver {
+                ended,
+                _running: running,
+            })),
+        }
+    }
+
+    /// Whether the driver is known to have ended: what is sent now reaches nobody.
+    pub(crate) fn has_ended(&self) -> bool {
+        let driver = self.driver.as_ref();
+        driver.is_some_and(|driver| driver.ended.has_changed().is_err())
+    }
+
+    /// Waits for the driver's end; for ever where there is none to watch.
+    pub(crate) async fn ended(&self) {
+        match &self.driver {
+            Some(driver) => {
+                let mut ended = driver.ended.clone();
+                // Nothing is ever sent: only the sender's end makes this return.
+                while ended.changed().await.is_ok() {}
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Clone for Link {
+    fn clone(&self) -> Self {
+        Self {
+            wire: self.wire.cloned(),
+            driver: self.driver.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("ended", &self.has_ended())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ConnectionLike for Link {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        self.wire.req_packed_command(command)
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        self.wire.req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.wire.get_db()
+    }
+}

@@ -1,0 +1,23 @@
+//! Connections: what opens them, what keeps them open, and what is checked of a server first.
+
+mod backoff;
+mod channel;
+mod connector;
+mod link;
+mod primary;
+mod requirements;
+mod server;
+mod supervisor;
+
+pub(crate) use self::{
+    backoff::Backoff,
+    channel::Channel,
+    primary::{Primary, Timeouts, open},
+    supervisor::{Dial, State, Supervised},
+};
+pub use self::{
+    connector::{Connector, Role},
+    link::{Link, Wire},
+    requirements::Warning,
+    server::ServerConnector,
+};

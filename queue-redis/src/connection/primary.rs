@@ -1,0 +1,126 @@
+//! Opening the commands connection: to a server that is fit, with the scripts loaded.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Error, ErrorKind, Result};
+use redis::Value;
+use tokio::time;
+
+use super::{Channel, Connector, Dial, Role, Warning, requirements};
+use crate::{
+    error::{Failure, cannot_connect},
+    script::Script,
+};
+
+/// How long opening a connection may take, and a request on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeouts {
+    pub(crate) connect: Duration,
+    pub(crate) response: Duration,
+}
+
+/// Opens the commands connection.
+#[derive(Clone)]
+pub(crate) struct Primary {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) allow_eviction: bool,
+    pub(crate) scripts: &'static [&'static Script],
+    /// What the last check found that is no reason to refuse.
+    pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
+}
+
+impl Primary {
+    async fn prepared(&self, address: &str) -> Result<Channel> {
+        let channel = open(&*self.connector, Role::Commands, self.timeouts).await?;
+        let unfit = |failure: Failure| failure.into_error(address);
+        let warnings = match channel.request(&redis::cmd("INFO")).await {
+            Ok(info) => {
+                let info: String = redis::from_redis_value(info).map_err(|error| {
+                    Error::new(ErrorKind::Internal, format!("INFO of {address}: {error}"))
+                })?;
+                let mut warnings =
+                    requirements::check(&info, self.allow_eviction).map_err(|error| {
+                        Error::new(error.kind(), format!("{address} cannot be used: {error}"))
+                    })?;
+                if warnings.contains(&Warning::NotPersistent) && saves(&channel).await {
+                    warnings.retain(|warning| *warning != Warning::NotPersistent);
+                }
+                warnings
+            }
+            Err(failure) if failure.is_not_permitted() => vec![Warning::Unchecked],
+            Err(failure) => return Err(unfit(failure)),
+        };
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        self.load_all(&channel).await.map_err(unfit)?;
+        Ok(channel)
+    }
+
+    /// One round trip for all, so that the first call of each script finds it there.
+    async fn load_all(&self, channel: &Channel) -> Result<(), Failure> {
+        let loads = self.scripts.iter().map(|script| {
+            let mut command = redis::cmd("SCRIPT");
+            command.arg("LOAD").arg(script.source());
+            command
+        });
+        channel.request_all(loads).await
+    }
+}
+
+#[async_trait]
+impl Dial for Primary {
+    async fn dial(&self) -> Result<Channel> {
+        let address = self.connector.address();
+        match time::timeout(self.timeouts.connect, self.prepared(&address)).await {
+            Ok(channel) => channel,
+            Err(_) => Err(slow(&address, self.timeouts.connect)),
+        }
+    }
+}
+
+impl fmt::Debug for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Primary")
+            .field("connector", &self.connector)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a connection within the connect timeout.
+pub(crate) async fn open(
+    connector: &dyn Connector,
+    role: Role,
+    timeouts: Timeouts,
+) -> Result<Channel> {
+    let address = connector.address();
+    match time::timeout(timeouts.connect, connector.connect(role)).await {
+        Ok(Ok(link)) => Ok(Channel::new(link, timeouts.response)),
+        Ok(Err(error)) => Err(cannot_connect(error, &address)),
+        Err(_) => Err(slow(&address, timeouts.connect)),
+    }
+}
+
+/// Whether snapshots are on, as far as the user may ask: nobody is warned on a guess.
+async fn saves(channel: &Channel) -> bool {
+    let mut command = redis::cmd("CONFIG");
+    command.arg("GET").arg("save");
+    match channel.request(&command).await {
+        Ok(Value::Map(settings)) => settings
+            .iter()
+            .any(|(_, value)| !matches!(value, Value::BulkString(save) if save.is_empty())),
+        _ => true,
+    }
+}
+
+fn slow(address: &str, timeout: Duration) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("cannot connect to {address}: it was not ready within {timeout:?}"),
+    )
+}

@@ -1,0 +1,171 @@
+//! What a server must be before messages are trusted to it, read from its `INFO`.
+
+use std::fmt;
+
+use queue_core::{Error, ErrorKind};
+
+const OLDEST: (u32, u32) = (6, 2);
+
+/// Something that a server does not refuse service for, but that an operator should know.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The server may not be asked (`INFO` is not allowed to this user): its version, role,
+    /// eviction policy and persistence are unknown.
+    Unchecked,
+    /// The server evicts keys when it is full, and was accepted all the same: messages may
+    /// disappear.
+    Evicts(String),
+    /// The server evicts keys that expire when it is full. queue-kit sets no expiry, so it loses
+    /// nothing by this; it may still be an oversight.
+    EvictsExpiring(String),
+    /// Neither AOF nor snapshots are on: a restart of the server loses every message (R1).
+    NotPersistent,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unchecked => f.write_str(
+                "the user may not run INFO: version, role, eviction and persistence are unchecked",
+            ),
+            Self::Evicts(policy) => write!(
+                f,
+                "maxmemory-policy is {policy}: a full server drops messages"
+            ),
+            Self::EvictsExpiring(policy) => write!(
+                f,
+                "maxmemory-policy is {policy}: queues set no expiry and are safe from it; \
+                 noeviction says so clearly"
+            ),
+            Self::NotPersistent => f.write_str(
+                "neither appendonly nor save is on: a restart of the server loses all messages",
+            ),
+        }
+    }
+}
+
+/// Checks a server by its `INFO`: an error is what makes it unfit.
+pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Error> {
+    let field = |name: &str| {
+        info.lines().find_map(|line| {
+            let value = line.trim_end().strip_prefix(name)?.strip_prefix(':')?;
+            (!value.is_empty()).then_some(value)
+        })
+    };
+    check_version(field("redis_version"))?;
+    if field("loading") == Some("1") {
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            "it is loading its data; try again later",
+        ));
+    }
+    if field("role") == Some("slave") {
+        let primary = match (field("master_host"), field("master_port")) {
+            (Some(host), Some(port)) => format!(" of {host}:{port}"),
+            _ => String::new(),
+        };
+        return Err(Error::new(
+            ErrorKind::Configuration,
+            format!(
+                "it is a replica{primary}: a replica refuses every write, and what is leased from \
+                 one would be leased elsewhere too; connect to the primary"
+            ),
+        ));
+    }
+    let mut warnings = Vec::new();
+    match field("maxmemory_policy") {
+        Some(policy) if policy.starts_with("allkeys-") => {
+            if !allow_eviction {
+                return Err(Error::new(
+                    ErrorKind::Configuration,
+                    format!(
+                        "its maxmemory-policy is {policy}, which drops messages when memory runs \
+                         out: set it to noeviction, or accept the loss by allow_eviction"
+                    ),
+                ));
+            }
+            warnings.push(Warning::Evicts(policy.to_owned()));
+        }
+        Some(policy) if policy.starts_with("volatile-") => {
+            warnings.push(Warning::EvictsExpiring(policy.to_owned()));
+        }
+        _ => {}
+    }
+    // INFO does not show whether `save` is set, so that is asked for apart.
+    if field("aof_enabled") == Some("0") {
+        warnings.push(Warning::NotPersistent);
+    }
+    Ok(warnings)
+}
+
+fn check_version(version: Option<&str>) -> Result<(), Error> {
+    let Some(version) = version else {
+        return Ok(());
+    };
+    let mut parts = version.split('.').map_while(|part| part.parse().ok());
+    let found: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if found >= OLDEST {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Configuration,
+        format!(
+            "it is Redis {version}: {}.{} or newer is needed",
+            OLDEST.0, OLDEST.1
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOUND: &str = "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nloading:0\r\n\
+                         maxmemory_policy:noeviction\r\naof_enabled:1\r\n";
+
+    fn with(field: &str, value: &str) -> String {
+        let kept = SOUND.lines().filter(|line| !line.starts_with(field));
+        let mut info: String = kept.flat_map(|line| [line, "\r\n"]).collect();
+        info.push_str(&format!("{field}:{value}\r\n"));
+        info
+    }
+
+    #[test]
+    fn a_sound_server_passes_without_a_warning() {
+        assert_eq!(check(SOUND, false).unwrap(), []);
+        assert_eq!(check(&with("redis_version", "6.2.0"), false).unwrap(), []);
+        assert_eq!(check(&with("redis_version", "10.0.0"), false).unwrap(), []);
+    }
+
+    #[test]
+    fn an_unfit_server_is_refused_with_the_reason() {
+        for (field, value, named) in [
+            ("redis_version", "6.0.20", "6.0.20"),
+            ("redis_version", "5.0.7", "6.2"),
+            ("role", "slave", "replica"),
+            ("maxmemory_policy", "allkeys-lru", "noeviction"),
+        ] {
+            let error = check(&with(field, value), false).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{field}");
+            assert!(!error.is_transient(), "{field}");
+            assert!(error.to_string().contains(named), "{error}");
+        }
+        let error = check(&with("loading", "1"), false).unwrap_err();
+        assert!(error.is_transient());
+    }
+
+    #[test]
+    fn what_is_only_doubtful_is_warned_of() {
+        let warnings = |field, value| check(&with(field, value), true).unwrap();
+        assert_eq!(
+            warnings("maxmemory_policy", "allkeys-lfu"),
+            [Warning::Evicts("allkeys-lfu".to_owned())]
+        );
+        assert_eq!(
+            warnings("maxmemory_policy", "volatile-ttl"),
+            [Warning::EvictsExpiring("volatile-ttl".to_owned())]
+        );
+        assert_eq!(warnings("aof_enabled", "0"), [Warning::NotPersistent]);
+    }
+}

@@ -1,0 +1,142 @@
+//! The connector for a single server, by URL.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{Error, ErrorKind, Result, Spawn};
+use redis::{
+    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, RedisError, RedisResult,
+    aio::MultiplexedConnection,
+    io::tcp::socket2::{SockRef, TcpKeepalive},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+
+use super::{Connector, Link, Role};
+
+/// A connection that carries nothing is probed after this time, so that firewalls do not forget
+/// it, and a peer that is gone is noticed.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+/// Sent bytes that nobody acknowledges for this time end a TCP connection.
+#[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// Connects to one server, over TCP or a Unix socket.
+#[derive(Clone)]
+pub struct ServerConnector {
+    server: ConnectionAddr,
+    handshake: RedisConnectionInfo,
+    spawn: Arc<dyn Spawn>,
+}
+
+impl ServerConnector {
+    /// Understands `redis://[user[:password]@]host[:port][/db]` and
+    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a URL that is not one of these; `Configuration` for `rediss://`, which this
+    /// build has no TLS for.
+    pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
+        let scheme = url.split(':').next().unwrap_or_default();
+        match scheme {
+            "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => {}
+            "rediss" | "valkeys" => {
+                return Err(Error::new(
+                    ErrorKind::Configuration,
+                    format!(
+                        "{scheme}:// asks for TLS, which this build of queue-redis does not have: \
+                         use redis:// on a trusted network, or inject a connector of your own"
+                    ),
+                ));
+            }
+            _ => {
+                return Err(Error::invalid(format!(
+                    "a Redis URL starts with redis:// or unix://, not with {scheme:?}"
+                )));
+            }
+        }
+        // The parser's message, not the URL, which may have a password in it.
+        let info: ConnectionInfo = url.into_connection_info().map_err(|error| {
+            Error::invalid(format!(
+                "the {scheme} URL is not understood: {error}; write it as \
+                 redis://user:password@host:port/db or unix:///path/to/socket?db=0"
+            ))
+        })?;
+        let handshake = info
+            .redis_settings()
+            .clone()
+            .set_protocol(ProtocolVersion::RESP3)
+            .set_lib_name("queue-kit", env!("CARGO_PKG_VERSION"));
+        Ok(Self {
+            server: info.addr().clone(),
+            handshake,
+            spawn,
+        })
+    }
+
+    async fn open<S>(&self, stream: S) -> RedisResult<Link>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        // Timeouts are the backend's: on the waiter's connection none would do, and on the other
+        // one the crate's would leave a half-open connection in place.
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let (connection, driver) =
+            MultiplexedConnection::new_with_config(&self.handshake, stream, config).await?;
+        Ok(Link::driven(connection, driver, &*self.spawn))
+    }
+}
+
+#[async_trait]
+impl Connector for ServerConnector {
+    async fn connect(&self, _role: Role) -> RedisResult<Link> {
+        match &self.server {
+            ConnectionAddr::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                stream.set_nodelay(true)?;
+                let socket = SockRef::from(&stream);
+                socket.set_tcp_keepalive(
+                    &TcpKeepalive::new()
+                        .with_time(KEEPALIVE)
+                        .with_interval(KEEPALIVE),
+                )?;
+                #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+                socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+                self.open(stream).await
+            }
+            #[cfg(unix)]
+            ConnectionAddr::Unix(path) => {
+                self.open(tokio::net::UnixStream::connect(path).await?)
+                    .await
+            }
+            _ => Err(RedisError::from((
+                redis::ErrorKind::InvalidClientConfig,
+                "this kind of address is not supported",
+            ))),
+        }
+    }
+
+    fn address(&self) -> String {
+        let Self {
+            server, handshake, ..
+        } = self;
+        match server {
+            ConnectionAddr::Unix(_) => format!("unix://{server}?db={}", handshake.db()),
+            _ => format!("redis://{server}/{}", handshake.db()),
+        }
+    }
+}
+
+impl fmt::Debug for ServerConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerConnector")
+            .field(&self.address())
+            .finish()
+    }
+}
