@@ -1,1 +1,50 @@
-//! Being built.
+//! The in-process backend of queue-kit: all five kinds of queue, with leases, fencing, attempts,
+//! dead letters, delays, dedup, capacity, pace and ageing, as `CONTRACT.md` has them.
+//!
+//! ```
+//! use std::time::Duration;
+//! use queue_core::{Queues, Reliable};
+//! use queue_memory::MemoryBackend;
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_core::Result<()> {
+//! let queues = Queues::new(MemoryBackend::new());
+//! let orders: Reliable<u32> = queues.reliable("orders").await?;
+//! orders.push(&42).await?;
+//!
+//! let order = orders.receive(Duration::from_secs(30), Duration::from_secs(1)).await?;
+//! let order = order.expect("one was pushed");
+//! assert_eq!(order.body().ok(), Some(&42));
+//! order.ack().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **What it is.** Each queue is a pure, synchronous state machine behind one lock, and a thin
+//! asynchronous handle that adds the clock and waiting. It keeps every rule of the contract that
+//! does not speak of a server, so a test on it says something about a program that runs on
+//! another backend later. What is in it is gone when the process ends.
+//!
+//! **Time** is tokio's: in a test that starts paused, leases expire and messages come due in
+//! virtual time, with no setting. The clock shows the system's time when the backend was created,
+//! and from then on only goes forward.
+//!
+//! **Waiting** uses no task and no polling: whoever waits is woken by what it waits for, at once.
+//! Waiting needs a tokio runtime with its timer enabled; all other calls finish without waiting,
+//! on any executor.
+//!
+//! **Costs.** Pushing, leasing and settling take constant or logarithmic time, however much waits.
+//! Memory follows what is in the queue, and returns when it is empty; dedup marks and dead
+//! letters, which outlive messages, are bounded by their windows and their cap, and shown in the
+//! counters.
+//!
+//! **Dropped futures.** A call does all its work in the first poll: a future that is dropped
+//! before did nothing, and none can be dropped half-way.
+
+mod backend;
+mod clock;
+mod handle;
+mod state;
+mod waiting;
+
+pub use self::backend::MemoryBackend;

@@ -1,0 +1,175 @@
+//! The queues by name.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    ops::Bound::{Excluded, Unbounded},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue,
+    QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig,
+    RotatingQueue, config_mismatch, limits,
+};
+
+use crate::{
+    clock::Clock,
+    handle::{Handle, Queue},
+    state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State},
+};
+
+/// Opens queues in this process's memory. Clones share the queues; two backends made by
+/// [`new`](Self::new) share nothing.
+///
+/// A queue lives as long as its backend or a handle to it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryBackend(Arc<Registry>);
+
+impl MemoryBackend {
+    /// A backend without queues.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[derive(Debug)]
+struct Registry {
+    clock: Clock,
+    queues: Mutex<BTreeMap<QueueName, Opened>>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            clock: Clock::start(),
+            queues: Mutex::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Opened {
+    kind: QueueKind,
+    /// A `Queue` of the kind's state.
+    queue: Arc<dyn Any + Send + Sync>,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Opened>> {
+        // Nothing panics between two changes of the map, so it is whole.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open<S: Openable>(
+        &self,
+        name: &QueueName,
+        config: &S::Config,
+        agrees: impl FnOnce(&S) -> Result<()>,
+    ) -> Result<Arc<Queue<S>>> {
+        S::check(config)?;
+        let mut queues = self.lock();
+        if let Some(opened) = queues.get(name) {
+            let Ok(queue) = Arc::clone(&opened.queue).downcast::<Queue<S>>() else {
+                return Err(config_mismatch("kind", opened.kind, S::KIND));
+            };
+            queue.glance(|state| agrees(state))??;
+            return Ok(queue);
+        }
+        let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));
+        let queue = Arc::new(queue);
+        let opened = Opened {
+            kind: S::KIND,
+            queue: Arc::clone(&queue) as Arc<dyn Any + Send + Sync>,
+        };
+        queues.insert(name.clone(), opened);
+        Ok(queue)
+    }
+}
+
+impl MemoryBackend {
+    fn open<S: Openable>(
+        &self,
+        name: &QueueName,
+        config: &S::Config,
+        max_body: usize,
+    ) -> Result<Arc<Handle<S>>> {
+        let agrees = |state: &S| state.agrees(config);
+        let queue = self.0.open(name, config, agrees);
+        let queue = queue.map_err(|error| error.with_queue(name))?;
+        Ok(Arc::new(Handle::new(&queue, max_body)))
+    }
+}
+
+#[async_trait]
+impl Backend for MemoryBackend {
+    async fn open_reliable(
+        &self,
+        name: &QueueName,
+        config: &ReliableConfig,
+    ) -> Result<Arc<dyn ReliableQueue>> {
+        Ok(self.open::<State<Reliable>>(name, config, config.leasing.max_body)?)
+    }
+
+    async fn open_delay(
+        &self,
+        name: &QueueName,
+        config: &DelayConfig,
+    ) -> Result<Arc<dyn DelayQueue>> {
+        Ok(self.open::<State<Delay>>(name, config, config.leasing.max_body)?)
+    }
+
+    async fn open_priority(
+        &self,
+        name: &QueueName,
+        config: &PriorityConfig,
+    ) -> Result<Arc<dyn PriorityQueue>> {
+        Ok(self.open::<State<Priority>>(name, config, config.leasing.max_body)?)
+    }
+
+    async fn open_bounded(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        Ok(self.open::<State<Bounded>>(name, config, config.leasing.max_body)?)
+    }
+
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let agrees = |state: &State<Bounded>| state.agrees_but_for_capacity(config);
+        let queue = self.0.open(name, config, agrees);
+        let queue = queue.map_err(|error| error.with_queue(name))?;
+        queue.call(|state, now| state.ensure_capacity(now, config.capacity))?;
+        Ok(Arc::new(Handle::new(&queue, config.leasing.max_body)))
+    }
+
+    async fn open_rotating(
+        &self,
+        name: &QueueName,
+        config: &RotatingConfig,
+    ) -> Result<Arc<dyn RotatingQueue>> {
+        Ok(self.open::<Ring>(name, config, config.max_body)?)
+    }
+
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        limits::check_page(limit.get())?;
+        let start = after.map_or(Unbounded, Excluded);
+        let queues = self.0.lock();
+        let rest = queues.range::<QueueName, _>((start, Unbounded));
+        let info = |(name, opened): (&QueueName, &Opened)| QueueInfo {
+            name: name.clone(),
+            kind: opened.kind,
+        };
+        Ok(rest.take(limit.get()).map(info).collect())
+    }
+}

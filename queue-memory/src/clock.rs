@@ -1,0 +1,58 @@
+//! The backend's time.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use queue_core::Timestamp;
+use tokio::time::Instant;
+
+/// Far enough away to stand for never, near enough for every clock.
+const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// A clock that runs as tokio's does, so that it stands still and jumps in tests that start
+/// paused, and that shows the system's time of its creation as its beginning.
+///
+/// It never goes back: a system clock that is set does not touch it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    start: Instant,
+    base: u64,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        // Rounded down, so that a due time that a caller took from the system's clock, which is
+        // rounded up, does not come early.
+        let base = since.unwrap_or_default().as_millis();
+        Self {
+            start: Instant::now(),
+            base: u64::try_from(base).unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        let elapsed = self.start.elapsed();
+        let millis = elapsed.as_secs() * 1000 + u64::from(elapsed.subsec_millis());
+        Timestamp::from_millis(self.base + millis)
+    }
+
+    /// Whether this instant is not in the future.
+    pub(crate) fn has_come(instant: Instant) -> bool {
+        Instant::now() >= instant
+    }
+
+    /// The instant at which [`now`](Self::now) begins to show this time.
+    pub(crate) fn instant(&self, time: Timestamp) -> Instant {
+        let since = Duration::from_millis(time.as_millis().saturating_sub(self.base));
+        self.start.checked_add(since).unwrap_or_else(never)
+    }
+}
+
+/// The instant so far away, or one that stands for never.
+pub(crate) fn after(timeout: Duration) -> Instant {
+    Instant::now().checked_add(timeout).unwrap_or_else(never)
+}
+
+fn never() -> Instant {
+    Instant::now() + NEVER
+}

@@ -1,0 +1,12 @@
+//! Thin asynchronous handles over the state machines: they add the lock, the clock and waiting.
+
+mod bounded;
+mod delay;
+mod leasing;
+mod priority;
+mod queue;
+mod reliable;
+mod rotating;
+
+use self::leasing::LeasingHandle;
+pub(crate) use self::queue::{Handle, Queue};

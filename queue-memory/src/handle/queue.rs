@@ -1,0 +1,212 @@
+//! A queue: its state behind one lock, its clock, and those who wait for it.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp};
+use tokio::time::timeout_at;
+
+use crate::{
+    clock::{self, Clock},
+    state::{Outlook, Prospects},
+    waiting::{Bells, Ring, Sleep, Sleepers, Ticket},
+};
+
+/// One queue, shared by all handles to it.
+pub(crate) struct Queue<S> {
+    name: QueueName,
+    kind: QueueKind,
+    clock: Clock,
+    // A std lock: it is held for the time of one call's work and never across an await.
+    locked: Mutex<Locked<S>>,
+    arrival: Bells,
+    room: Bells,
+}
+
+struct Locked<S> {
+    state: S,
+    arrival: Sleepers,
+    room: Sleepers,
+}
+
+/// One of the two things that can be waited for, and where the queue keeps what belongs to it.
+struct Occasion<S> {
+    bells: fn(&Queue<S>) -> &Bells,
+    sleepers: fn(&mut Locked<S>) -> &mut Sleepers,
+    outlook: fn(&S, Timestamp) -> Outlook,
+}
+
+impl<S: Prospects> Queue<S> {
+    pub(crate) fn new(name: QueueName, kind: QueueKind, clock: Clock, state: S) -> Self {
+        Self {
+            name,
+            kind,
+            clock,
+            locked: Mutex::new(Locked {
+                state,
+                arrival: Sleepers::default(),
+                room: Sleepers::default(),
+            }),
+            arrival: Bells::default(),
+            room: Bells::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &QueueName {
+        &self.name
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
+        self.locked.lock().map_err(|_| {
+            let message = "an earlier call panicked half-way, so its messages cannot be trusted";
+            Error::new(ErrorKind::Internal, message).with_queue(&self.name)
+        })
+    }
+
+    /// Does one call's work at one instant, and rings whom it concerns.
+    pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
+        // Before the lock, so that others do not wait for the clock; the state sees to it that
+        // time never goes back.
+        let now = self.clock.now();
+        let mut locked = self.lock()?;
+        let Locked {
+            state,
+            arrival,
+            room,
+        } = &mut *locked;
+        let answer = work(state, now);
+        let arrival = arrival.stir(|| state.arrival(now));
+        let room = room.stir(|| state.room(now));
+        drop(locked);
+        self.arrival.ring(arrival);
+        self.room.ring(room);
+        Ok(answer)
+    }
+
+    /// Reads or sets what concerns nobody who waits.
+    pub(crate) fn glance<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
+        Ok(work(&mut self.lock()?.state))
+    }
+
+    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        let occasion = Occasion {
+            bells: |queue| &queue.arrival,
+            sleepers: |locked| &mut locked.arrival,
+            outlook: S::arrival,
+        };
+        self.wait(&occasion, timeout).await
+    }
+
+    pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+        let occasion = Occasion {
+            bells: |queue| &queue.room,
+            sleepers: |locked| &mut locked.room,
+            outlook: S::room,
+        };
+        self.wait(&occasion, timeout).await
+    }
+
+    async fn wait(&self, occasion: &Occasion<S>, timeout: Duration) -> Result<()> {
+        let limit = clock::after(timeout);
+        let mut place = Place::new(self, occasion);
+        while let Some(sleep) = place.look()? {
+            if Clock::has_come(limit) {
+                break;
+            }
+            let until = match sleep {
+                Sleep::Watcher(Some(time)) => self.clock.instant(time).min(limit),
+                _ => limit,
+            };
+            let rung = (occasion.bells)(self).of(sleep).notified();
+            // Woken or not, it looks again.
+            let _ = timeout_at(until, rung).await;
+        }
+        Ok(())
+    }
+}
+
+/// A place among those who wait, given up when it is dropped.
+struct Place<'a, S: Prospects> {
+    queue: &'a Queue<S>,
+    occasion: &'a Occasion<S>,
+    ticket: Option<Ticket>,
+    told: bool,
+}
+
+impl<'a, S: Prospects> Place<'a, S> {
+    fn new(queue: &'a Queue<S>, occasion: &'a Occasion<S>) -> Self {
+        Self {
+            queue,
+            occasion,
+            ticket: None,
+            told: false,
+        }
+    }
+
+    /// How to go on sleeping; `None` if what is waited for may be there.
+    fn look(&mut self) -> Result<Option<Sleep>> {
+        let now = self.queue.clock.now();
+        let mut locked = self.queue.lock()?;
+        let outlook = (self.occasion.outlook)(&locked.state, now);
+        let sleepers = (self.occasion.sleepers)(&mut locked);
+        // Who finds it at once never waited.
+        if self.ticket.is_none() && outlook == Outlook::Now {
+            return Ok(None);
+        }
+        let ticket = *self.ticket.get_or_insert_with(|| sleepers.join());
+        let sleep = sleepers.look(ticket, outlook);
+        self.told = sleep.is_none();
+        Ok(sleep)
+    }
+
+    fn leave(&self, ticket: Ticket) -> Result<Ring> {
+        let now = self.queue.clock.now();
+        let mut locked = self.queue.lock()?;
+        let outlook = (self.occasion.outlook)(&locked.state, now);
+        let sleepers = (self.occasion.sleepers)(&mut locked);
+        Ok(sleepers.leave(ticket, outlook, self.told))
+    }
+}
+
+impl<S: Prospects> Drop for Place<'_, S> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket
+            && let Ok(ring) = self.leave(ticket)
+        {
+            (self.occasion.bells)(self.queue).ring(ring);
+        }
+    }
+}
+
+impl<S> fmt::Debug for Queue<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A handle to a queue, with this opener's own limit on the size of a message.
+#[derive(Debug)]
+pub(crate) struct Handle<S> {
+    pub(super) queue: Arc<Queue<S>>,
+    pub(super) max_body: usize,
+}
+
+impl<S: Prospects> Handle<S> {
+    pub(crate) fn new(queue: &Arc<Queue<S>>, max_body: usize) -> Self {
+        Self {
+            queue: Arc::clone(queue),
+            max_body,
+        }
+    }
+
+    /// Names the queue in a refusal.
+    pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
+        check.map_err(|error| error.with_queue(self.queue.name()))
+    }
+}

@@ -1,0 +1,143 @@
+//! What waits in a queue: ready and delayed messages, in the order in which a kind delivers them.
+
+use std::fmt::Debug;
+
+use queue_core::{Timestamp, limits};
+
+use super::{
+    entry::{Entries, Place, Slot},
+    timeline::Timeline,
+};
+
+/// The undelivered messages of a queue.
+pub(crate) trait Backlog: Debug + Send + 'static {
+    /// Puts a message at the tail of the ready: pushed or revived now.
+    fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp);
+
+    /// Puts a message back whose lease ended then, by release or expiry: before all others (L11).
+    fn rejoin(&mut self, entries: &mut Entries, slot: Slot, ended: Timestamp);
+
+    /// Puts a message in that is ready from `due` on.
+    fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp);
+
+    /// Makes ready what is due, no more than 128 (L7).
+    fn promote(&mut self, entries: &mut Entries, now: Timestamp);
+
+    /// The message that is delivered next.
+    fn first_ready(&self, now: Timestamp) -> Option<Slot>;
+
+    /// The next message in delivery order, delayed ones last, by due time.
+    fn first(&self) -> Option<Slot>;
+
+    /// Takes an undelivered message out, from wherever it is.
+    fn remove(&mut self, entries: &mut Entries, slot: Slot);
+
+    /// The earliest due time among what is delayed.
+    fn next_due(&self) -> Option<Timestamp>;
+
+    /// How many messages are ready, due ones included that are not promoted yet.
+    fn count_ready(&mut self, now: Timestamp) -> usize;
+
+    /// How many messages there are.
+    fn len(&self) -> usize;
+
+    /// Since when the head of a line is ready, the longest of them if there are several.
+    fn oldest_ready(&self, entries: &Entries, now: Timestamp) -> Option<Timestamp>;
+}
+
+/// The order of what is ready, apart from what is delayed.
+pub(crate) trait Lines: Debug + Send + 'static {
+    /// Puts a message at the tail.
+    fn join(&mut self, entries: &mut Entries, slot: Slot);
+
+    /// Puts a message back, before all others.
+    fn rejoin(&mut self, entries: &mut Entries, slot: Slot);
+
+    /// The message that is delivered next.
+    fn first(&self) -> Option<Slot>;
+
+    /// Takes a message out, from wherever it is.
+    fn remove(&mut self, entries: &mut Entries, slot: Slot);
+
+    /// How many messages there are.
+    fn len(&self) -> usize;
+
+    /// The first of each line.
+    fn heads(&self) -> impl Iterator<Item = Slot> + '_;
+}
+
+/// Lines of ready messages, and beside them what is delayed until it joins them.
+#[derive(Debug, Default)]
+pub(crate) struct Lined<L> {
+    pub(crate) lines: L,
+    delayed: Timeline,
+}
+
+impl<L> Lined<L> {
+    pub(crate) fn new(lines: L) -> Self {
+        Self {
+            lines,
+            delayed: Timeline::default(),
+        }
+    }
+}
+
+impl<L: Lines> Backlog for Lined<L> {
+    fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp) {
+        entries[slot].since = now;
+        self.lines.join(entries, slot);
+    }
+
+    fn rejoin(&mut self, entries: &mut Entries, slot: Slot, _ended: Timestamp) {
+        self.lines.rejoin(entries, slot);
+    }
+
+    fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
+        let entry = &mut entries[slot];
+        entry.place = Place::Due(due);
+        self.delayed.insert(due, entry.id, slot);
+    }
+
+    fn promote(&mut self, entries: &mut Entries, now: Timestamp) {
+        for _ in 0..limits::MAX_BATCH {
+            let Some((due, slot)) = self.delayed.pop_until(now) else {
+                break;
+            };
+            entries[slot].since = due;
+            self.lines.join(entries, slot);
+        }
+    }
+
+    fn first_ready(&self, _now: Timestamp) -> Option<Slot> {
+        self.lines.first()
+    }
+
+    fn first(&self) -> Option<Slot> {
+        let delayed = || self.delayed.first().map(|(_, slot)| slot);
+        self.lines.first().or_else(delayed)
+    }
+
+    fn remove(&mut self, entries: &mut Entries, slot: Slot) {
+        let entry = &entries[slot];
+        match entry.place {
+            Place::Due(due) => self.delayed.remove(due, entry.id),
+            _ => self.lines.remove(entries, slot),
+        }
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.delayed.first_time()
+    }
+
+    fn count_ready(&mut self, now: Timestamp) -> usize {
+        self.lines.len() + self.delayed.count_until(now)
+    }
+
+    fn len(&self) -> usize {
+        self.lines.len() + self.delayed.len()
+    }
+
+    fn oldest_ready(&self, entries: &Entries, _now: Timestamp) -> Option<Timestamp> {
+        self.lines.heads().map(|slot| entries[slot].since).min()
+    }
+}

@@ -1,0 +1,143 @@
+//! Bounded queues.
+
+use std::sync::Arc;
+
+use queue_core::{
+    BoundedConfig, Message, MessageId, Offer, Offered, Overflow, QueueKind, Result, Timestamp,
+    limits,
+};
+
+use super::{
+    backlog::{Backlog, Lined},
+    entry::{Entry, Key, Slot},
+    kind::Bounded,
+    leasing::State,
+    opening::Openable,
+};
+
+impl Openable for State<Bounded> {
+    type Config = BoundedConfig;
+    const KIND: QueueKind = QueueKind::Bounded;
+
+    fn check(config: &BoundedConfig) -> Result<()> {
+        config.check()
+    }
+
+    fn create(config: &BoundedConfig) -> Self {
+        Self::with(config, &config.leasing, Lined::default(), config.capacity)
+    }
+
+    fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
+        asked.check_stored(&self.config, self.resized)
+    }
+}
+
+impl State<Bounded> {
+    pub(crate) fn offer(
+        &mut self,
+        now: Timestamp,
+        messages: &[Offer],
+        overflow: Overflow,
+    ) -> Vec<Offered> {
+        let now = self.begin(now);
+        let each = messages.iter();
+        each.map(|offer| self.offer_one(offer, overflow, now))
+            .collect()
+    }
+
+    fn offer_one(&mut self, offer: &Offer, overflow: Overflow, now: Timestamp) -> Offered {
+        if let Some(first) = self.duplicate_of(&offer.push, now) {
+            return Offered::Duplicate(first);
+        }
+        if let Some(slot) = self.holder(offer)
+            && !self.entries[slot].is_leased()
+        {
+            let replaced = self.withdraw(slot).id;
+            self.counters.replaced += 1;
+            let id = self.add(offer, now);
+            return Offered::Replaced { id, replaced };
+        }
+        let mut evicted = None;
+        if self.entries.len() >= self.capacity {
+            evicted = match overflow {
+                Overflow::DropOldest => self.evict().map(|entry| entry.id),
+                // A policy of a later version would have to be asked for by name to be served.
+                _ => None,
+            };
+            if evicted.is_none() {
+                return Offered::Full;
+            }
+        }
+        let id = self.add(offer, now);
+        Offered::Accepted { id, evicted }
+    }
+
+    /// The message that holds this offer's distinct key.
+    fn holder(&self, offer: &Offer) -> Option<Slot> {
+        self.keys.get(&offer.distinct.as_ref()?[..]).copied()
+    }
+
+    fn add(&mut self, offer: &Offer, now: Timestamp) -> MessageId {
+        let (id, slot) = self.accept(&offer.push, now);
+        self.backlog.join(&mut self.entries, slot, now);
+        if let Some(key) = &offer.distinct {
+            let key: Key = Arc::from(&key[..]);
+            self.entries[slot].distinct = Some(Arc::clone(&key));
+            // One that is leased under the key becomes an ordinary message.
+            if let Some(leased) = self.keys.insert(key, slot) {
+                self.entries[leased].distinct = None;
+            }
+        }
+        id
+    }
+
+    /// Drops the message that would be delivered next.
+    fn evict(&mut self) -> Option<Entry> {
+        let slot = self.backlog.first()?;
+        self.counters.evicted += 1;
+        Some(self.withdraw(slot))
+    }
+
+    /// Reads the newest ready messages, newest first.
+    pub(crate) fn recent(&mut self, now: Timestamp, max: usize) -> Vec<Message> {
+        self.begin(now);
+        let newest = || {
+            let slots = self.backlog.lines.backwards(&self.entries);
+            slots.map(|slot| &self.entries[slot])
+        };
+        let count = limits::fitting(newest().map(Entry::size), max);
+        newest().take(count).map(Entry::message).collect()
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Checks what an open asks for that is going to set the capacity.
+    pub(crate) fn agrees_but_for_capacity(&self, asked: &BoundedConfig) -> Result<()> {
+        asked.check_stored(&self.config, true)
+    }
+
+    /// [`resize`](Self::resize), if the capacity is another.
+    pub(crate) fn ensure_capacity(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
+        if self.capacity == capacity {
+            return Vec::new();
+        }
+        self.resize(now, capacity)
+    }
+
+    /// Answers what was dropped, oldest first.
+    pub(crate) fn resize(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
+        self.begin(now);
+        self.capacity = capacity;
+        self.config.capacity = capacity;
+        self.resized = true;
+        let mut dropped = Vec::new();
+        while self.entries.len() > capacity
+            && let Some(entry) = self.evict()
+        {
+            dropped.push(entry);
+        }
+        dropped
+    }
+}

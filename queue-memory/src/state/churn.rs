@@ -1,0 +1,196 @@
+//! Nothing may leak: after any number of operations, every structure is as large as what it holds
+//! asks for, and when all is gone, small again.
+
+use std::time::Duration;
+
+use queue_core::{
+    BoundedConfig, Delivery, Insert, MessageId, Offer, Overflow, Prioritized, Push, RotatingConfig,
+    Scheduled, Settlement, Timestamp,
+};
+
+use super::{
+    Bounded, Delay, Kind, Openable, Priority, Reliable, Ring, State, backlog::Backlog, entry::KEPT,
+};
+
+/// Of messages, for each kind: pushed, leased, settled. Ten million over all of them where the
+/// code is not optimised.
+const OPERATIONS: usize = if cfg!(debug_assertions) {
+    2_000_000
+} else {
+    10_000_000
+};
+const BATCH: usize = 16;
+/// Dedup windows last this long, and every round moves the clock by 1 ms.
+const WINDOW: usize = 50;
+const DEAD_LETTERS: u64 = 100;
+
+/// Deals with what was leased in every way there is, and lets some leases expire.
+fn settlements(round: usize, deliveries: &[Delivery]) -> Vec<Settlement> {
+    let settle = |(n, delivery): (usize, &Delivery)| {
+        let receipt = delivery.receipt;
+        let delay = Duration::from_millis((n % 7) as u64);
+        Some(match (round + n) % 16 {
+            0 => return None,
+            1 => Settlement::retry(receipt, delay),
+            2 => Settlement::defer(receipt, delay),
+            3 => Settlement::release(receipt),
+            4 => Settlement::bury(receipt, "churn"),
+            _ => Settlement::ack(receipt),
+        })
+    };
+    deliveries.iter().enumerate().filter_map(settle).collect()
+}
+
+fn pushes(round: usize) -> Vec<Push> {
+    let push = |n: usize| {
+        let push = Push::new("churn");
+        match n % 4 {
+            // Every key comes twice.
+            0 => push.with_dedup(
+                format!("{}-{n}", round / 2),
+                Duration::from_millis(WINDOW as u64),
+            ),
+            _ => push,
+        }
+    };
+    (0..BATCH).map(push).collect()
+}
+
+/// Pushes, leases and settles, and looks at the sizes all the time.
+fn churn<K: Kind>(
+    mut state: State<K>,
+    mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
+) {
+    let mut now = Timestamp::from_millis(1);
+    for round in 0..OPERATIONS / (3 * BATCH) {
+        now = now.plus_millis(1);
+        push(&mut state, now, round, pushes(round));
+        let deliveries = state.lease(now, 2 * BATCH, 20).deliveries;
+        let settlements = settlements(round, &deliveries);
+        if !settlements.is_empty() {
+            state.settle(now, &settlements);
+        }
+        assert_small(&state, now);
+    }
+    assert!(state.counters.acked > 0 && state.counters.expired > 0 && state.counters.died > 0);
+    assert!(state.counters(now).balance());
+    drain(&mut state, now);
+}
+
+fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
+    // A batch a millisecond: what is under way is some dozens of batches, whatever the kind.
+    let bound = 100 * BATCH;
+    assert!(
+        state.entries.len() < bound,
+        "{} entries at {now}",
+        state.entries.len()
+    );
+    assert!(state.entries.capacity() <= 2 * bound);
+    assert_eq!(
+        state.entries.len(),
+        state.backlog.len() + state.leases.len()
+    );
+    assert!(state.index.capacity() <= 4 * bound);
+    assert!(state.keys.len() <= state.entries.len());
+    assert!(state.dead.len() as u64 <= DEAD_LETTERS);
+    assert!(state.marks.len() <= (WINDOW + 2) * BATCH);
+}
+
+/// After all is gone, a large queue is as small as an empty one.
+fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
+    let mut now = now.plus_millis(WINDOW as u64);
+    while state.entries.len() > 0 {
+        now = now.plus_millis(1);
+        state.purge(now, 1000);
+    }
+    for _ in 0..WINDOW {
+        state.depth(now);
+    }
+    assert_eq!(state.marks.len(), 0);
+    assert_eq!(state.leases.len() + state.backlog.len(), 0);
+    assert!(state.keys.is_empty());
+    assert!(state.entries.capacity() <= KEPT);
+    assert!(state.index.capacity() <= 4 * KEPT);
+}
+
+macro_rules! leasing {
+    ($config:expr) => {
+        $config
+            .with_dead_letter_cap(DEAD_LETTERS)
+            .with_max_attempts(3)
+    };
+}
+
+#[test]
+fn a_reliable_queue_does_not_grow() {
+    let state = State::<Reliable>::create(&leasing!(queue_core::ReliableConfig::default()));
+    churn(state, |state, now, _, pushes| {
+        state.push(now, &pushes);
+    });
+}
+
+#[test]
+fn a_priority_queue_does_not_grow() {
+    for ageing in [None, Some(Duration::from_millis(10))] {
+        let mut config = leasing!(queue_core::PriorityConfig::default());
+        config.ageing = ageing;
+        let state = State::<Priority>::create(&config);
+        churn(state, |state, now, round, pushes| {
+            // Not all that is pushed is taken at once, so the least urgent would wait for ever.
+            let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
+            let pushes = pushes.into_iter().enumerate();
+            let pushes: Vec<_> = pushes
+                .map(|(n, push)| Prioritized::new(push, priority(n)))
+                .collect();
+            state.enqueue(now, &pushes);
+        });
+    }
+}
+
+#[test]
+fn a_delay_queue_does_not_grow() {
+    let state = State::<Delay>::create(&leasing!(queue_core::DelayConfig::default()));
+    churn(state, |state, now, round, pushes| {
+        let pushes = pushes.into_iter().enumerate();
+        let scheduled: Vec<_> = pushes
+            .map(|(n, push)| Scheduled::new(push, Duration::from_millis((n + round % 5) as u64)))
+            .collect();
+        let first = state.schedule(now, &scheduled)[0].id();
+        state.cancel(now, &[first, MessageId::new(1)]);
+        let next = MessageId::new(first.get() + 1);
+        state.reschedule(now, next, Duration::from_millis(3).into());
+    });
+}
+
+#[test]
+fn a_bounded_queue_does_not_grow() {
+    let state = State::<Bounded>::create(&leasing!(BoundedConfig::new(64)));
+    churn(state, |state, now, round, pushes| {
+        let offer = |(n, push): (usize, Push)| match n % 3 {
+            0 => Offer::new(push).with_distinct(format!("{}", (round + n) % 50)),
+            _ => Offer::new(push),
+        };
+        let offers: Vec<_> = pushes.into_iter().enumerate().map(offer).collect();
+        state.offer(now, &offers, Overflow::DropOldest);
+        assert!(state.entries.len() <= 64);
+    });
+}
+
+#[test]
+fn a_rotating_queue_does_not_grow() {
+    let config = RotatingConfig::default().with_pace(Duration::from_millis(2));
+    let mut ring = Ring::create(&config);
+    let mut now = Timestamp::from_millis(1);
+    let mut before = Vec::new();
+    for round in 0..OPERATIONS / (3 * BATCH) {
+        now = now.plus_millis(1);
+        let item = |n| Insert::new("churn").with_key(format!("{}", (round + n) % 1000));
+        let items: Vec<_> = (0..BATCH).map(item).collect();
+        let inserted: Vec<MessageId> = ring.insert(&items).iter().map(|item| item.id()).collect();
+        assert!(!ring.rotate(now, BATCH).items.is_empty());
+        ring.remove(&std::mem::replace(&mut before, inserted));
+        ring.assert_whole(2 * BATCH);
+    }
+    ring.remove(&before);
+    ring.assert_whole(0);
+}

@@ -1,0 +1,91 @@
+//! The dead letters (L13).
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound::{Excluded, Unbounded},
+};
+
+use queue_core::{Cursor, DeadLetter, DeathReason, MessageId, Page, Paged, Timestamp, limits};
+
+use super::entry::Entry;
+
+/// The dead letters in the order of dying, and by id.
+#[derive(Debug)]
+pub(crate) struct DeadLetters {
+    cap: u64,
+    /// By a number that grows with each death and never comes again: a cursor.
+    letters: BTreeMap<u64, Dead>,
+    numbers: HashMap<MessageId, u64>,
+    last: u64,
+}
+
+/// A dead letter, and what a revival has to restore.
+#[derive(Debug)]
+pub(crate) struct Dead {
+    pub(crate) letter: DeadLetter,
+    pub(crate) priority: i16,
+}
+
+impl DeadLetters {
+    pub(crate) fn new(cap: u64) -> Self {
+        Self {
+            cap,
+            letters: BTreeMap::new(),
+            numbers: HashMap::new(),
+            last: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.letters.len()
+    }
+
+    pub(crate) fn contains(&self, id: MessageId) -> bool {
+        self.numbers.contains_key(&id)
+    }
+
+    /// Adds what died; answers how many were dropped to keep to the cap.
+    pub(crate) fn add(&mut self, entry: Entry, reason: DeathReason, now: Timestamp) -> u64 {
+        if self.cap == 0 {
+            return 1;
+        }
+        let letter = DeadLetter {
+            id: entry.id,
+            body: entry.body,
+            headers: entry.headers,
+            reason,
+            attempts: entry.attempts,
+            died_at: now,
+        };
+        self.last += 1;
+        self.numbers.insert(letter.id, self.last);
+        let priority = entry.priority;
+        self.letters.insert(self.last, Dead { letter, priority });
+        if self.letters.len() as u64 <= self.cap {
+            return 0;
+        }
+        if let Some((_, oldest)) = self.letters.pop_first() {
+            self.numbers.remove(&oldest.letter.id);
+        }
+        1
+    }
+
+    pub(crate) fn take(&mut self, id: MessageId) -> Option<Dead> {
+        let number = self.numbers.remove(&id)?;
+        self.letters.remove(&number)
+    }
+
+    pub(crate) fn page(&self, page: Page) -> Paged<DeadLetter> {
+        let after = page.after.map_or(0, Cursor::get);
+        let rest = || self.letters.range((Excluded(after), Unbounded));
+        let sizes = rest().map(|(_, dead)| dead.letter.body.len() + dead.letter.headers.size());
+        let count = limits::fitting(sizes, page.limit);
+        let entries = rest().take(count).map(|(_, dead)| dead.letter.clone());
+        let more = rest().nth(count).is_some();
+        let last = || rest().nth(count - 1).map(|(&number, _)| number);
+        Paged {
+            entries: entries.collect(),
+            next: more.then(last).flatten().map(Cursor::new),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Delay queues.
+
+use std::time::Duration;
+
+use queue_core::{
+    Cancelled, DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled,
+    Timestamp,
+};
+
+use super::{
+    backlog::Backlog, due::DueLine, entry::Slot, kind::Delay, leasing::State, opening::Openable,
+};
+
+impl Openable for State<Delay> {
+    type Config = DelayConfig;
+    const KIND: QueueKind = QueueKind::Delay;
+
+    fn check(config: &DelayConfig) -> Result<()> {
+        config.check()
+    }
+
+    fn create(config: &DelayConfig) -> Self {
+        Self::with(config, &config.leasing, DueLine::default(), usize::MAX)
+    }
+
+    fn agrees(&self, asked: &DelayConfig) -> Result<()> {
+        asked.check_stored(&self.config)
+    }
+}
+
+impl State<Delay> {
+    pub(crate) fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Vec<Pushed> {
+        let now = self.begin(now);
+        let admit = |message: &Scheduled| {
+            self.admit(&message.push, now, |backlog, entries, slot| {
+                backlog.delay(entries, slot, message.due.resolve(now));
+            })
+        };
+        messages.iter().map(admit).collect()
+    }
+
+    pub(crate) fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Cancelled> {
+        self.begin(now);
+        ids.iter().map(|id| self.cancel_one(*id)).collect()
+    }
+
+    fn cancel_one(&mut self, id: MessageId) -> Cancelled {
+        let Some(slot) = self.undelivered(id) else {
+            return Cancelled::TooLate;
+        };
+        self.withdraw(slot);
+        self.counters.cancelled += 1;
+        Cancelled::Cancelled
+    }
+
+    pub(crate) fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Rescheduled {
+        let now = self.begin(now);
+        let Some(slot) = self.undelivered(id) else {
+            return Rescheduled::TooLate;
+        };
+        self.backlog.remove(&mut self.entries, slot);
+        self.backlog
+            .delay(&mut self.entries, slot, due.resolve(now));
+        Rescheduled::Moved
+    }
+
+    pub(crate) fn next_due(&mut self, now: Timestamp) -> Option<Duration> {
+        let now = self.begin(now);
+        Some(self.backlog.next_due()?.since(now))
+    }
+
+    fn undelivered(&self, id: MessageId) -> Option<Slot> {
+        let slot = self.index.get(id)?;
+        (!self.entries[slot].is_leased()).then_some(slot)
+    }
+}

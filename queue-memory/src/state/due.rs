@@ -1,0 +1,63 @@
+//! A delay queue's one line: by (due, id), of which the ready are those that are due (D2).
+
+use queue_core::Timestamp;
+
+use super::{
+    backlog::Backlog,
+    entry::{Entries, Place, Slot},
+    timeline::Timeline,
+};
+
+#[derive(Debug, Default)]
+pub(crate) struct DueLine(Timeline);
+
+impl Backlog for DueLine {
+    fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp) {
+        self.delay(entries, slot, now);
+    }
+
+    fn rejoin(&mut self, entries: &mut Entries, slot: Slot, ended: Timestamp) {
+        self.delay(entries, slot, ended);
+    }
+
+    fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
+        let entry = &mut entries[slot];
+        entry.place = Place::Due(due);
+        self.0.insert(due, entry.id, slot);
+    }
+
+    /// What is due is ready where it stands.
+    fn promote(&mut self, _entries: &mut Entries, _now: Timestamp) {}
+
+    fn first_ready(&self, now: Timestamp) -> Option<Slot> {
+        let (due, slot) = self.0.first()?;
+        (due <= now).then_some(slot)
+    }
+
+    fn first(&self) -> Option<Slot> {
+        self.0.first().map(|(_, slot)| slot)
+    }
+
+    fn remove(&mut self, entries: &mut Entries, slot: Slot) {
+        let entry = &entries[slot];
+        if let Place::Due(due) = entry.place {
+            self.0.remove(due, entry.id);
+        }
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.0.first_time()
+    }
+
+    fn count_ready(&mut self, now: Timestamp) -> usize {
+        self.0.count_until(now)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn oldest_ready(&self, _entries: &Entries, now: Timestamp) -> Option<Timestamp> {
+        self.0.first_time().filter(|due| *due <= now)
+    }
+}

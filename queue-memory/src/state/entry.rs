@@ -1,0 +1,141 @@
+//! The messages that a queue holds, each in a slot that stays the same while it is held.
+
+use std::{
+    ops::{Index, IndexMut},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use queue_core::{Headers, Message, MessageId, Push, Timestamp, Token};
+use slab::Slab;
+
+/// Where an entry is in [`Entries`].
+pub(crate) type Slot = u32;
+
+/// No slot: the end of a line.
+pub(crate) const NONE: Slot = Slot::MAX;
+
+/// A user's key. A copy, since the user's bytes may be a piece of a large buffer, which the key
+/// would keep alive.
+pub(crate) type Key = Arc<[u8]>;
+
+/// What an emptied structure keeps, in entries, so that a queue that is often empty does not
+/// allocate again each time.
+pub(crate) const KEPT: usize = 1024;
+
+/// A message that is ready, delayed or leased.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: MessageId,
+    pub(crate) body: Bytes,
+    pub(crate) headers: Headers,
+    pub(crate) place: Place,
+    /// Since when it is ready, or is going to be.
+    pub(crate) since: Timestamp,
+    /// When it arrived, as ageing counts it (P4).
+    pub(crate) arrival: Timestamp,
+    /// The distinct key that is its own, if it still has one (B7).
+    pub(crate) distinct: Option<Key>,
+    pub(crate) attempts: u32,
+    /// Its neighbours, while it stands in a line.
+    pub(crate) before: Slot,
+    pub(crate) after: Slot,
+    pub(crate) priority: i16,
+}
+
+/// Where a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Ready, in the order of joining or of ageing.
+    Line,
+    /// Ready, and before all others: it came back by release or expiry.
+    Returned,
+    /// In the order of due times.
+    Due(Timestamp),
+    /// With a consumer.
+    Leased { token: Token, deadline: Timestamp },
+}
+
+impl Entry {
+    pub(crate) fn new(id: MessageId, push: &Push, now: Timestamp) -> Self {
+        Self::with(id, push.body.clone(), push.headers.clone(), now)
+    }
+
+    pub(crate) fn with(id: MessageId, body: Bytes, headers: Headers, now: Timestamp) -> Self {
+        Self {
+            id,
+            body,
+            headers,
+            place: Place::Line,
+            since: now,
+            arrival: now,
+            distinct: None,
+            attempts: 0,
+            before: NONE,
+            after: NONE,
+            priority: 0,
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
+
+    pub(crate) fn is_leased(&self) -> bool {
+        matches!(self.place, Place::Leased { .. })
+    }
+
+    pub(crate) fn message(&self) -> Message {
+        Message {
+            id: self.id,
+            body: self.body.clone(),
+            headers: self.headers.clone(),
+        }
+    }
+}
+
+/// All entries of a queue.
+#[derive(Debug, Default)]
+pub(crate) struct Entries(Slab<Entry>);
+
+impl Entries {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn insert(&mut self, entry: Entry) -> Slot {
+        let slot = Slot::try_from(self.0.insert(entry)).unwrap_or(NONE);
+        assert!(
+            slot != NONE,
+            "a queue in memory holds fewer than 2^32 messages"
+        );
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, slot: Slot) -> Entry {
+        let entry = self.0.remove(slot as usize);
+        if self.0.is_empty() && self.0.capacity() > KEPT {
+            self.0 = Slab::new();
+        }
+        entry
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+impl Index<Slot> for Entries {
+    type Output = Entry;
+
+    fn index(&self, slot: Slot) -> &Entry {
+        &self.0[slot as usize]
+    }
+}
+
+impl IndexMut<Slot> for Entries {
+    fn index_mut(&mut self, slot: Slot) -> &mut Entry {
+        &mut self.0[slot as usize]
+    }
+}

@@ -1,0 +1,57 @@
+//! What tells the four leasing kinds apart.
+
+use std::fmt::Debug;
+
+use queue_core::{BoundedConfig, DelayConfig, PriorityConfig, ReliableConfig};
+
+use super::{
+    backlog::{Backlog, Lined},
+    due::DueLine,
+    fifo::Fifo,
+    urgency::Urgency,
+};
+
+/// A leasing kind of queue.
+pub(crate) trait Kind: Debug + Send + Sync + 'static {
+    /// The order of its undelivered messages.
+    type Backlog: Backlog;
+
+    /// What is fixed at the first open.
+    type Config: Debug + Clone + Send + 'static;
+
+    /// Whether undelivered messages are asked for by id. What is leased always is.
+    const INDEXED: bool = false;
+}
+
+#[derive(Debug)]
+pub(crate) enum Reliable {}
+
+impl Kind for Reliable {
+    type Backlog = Lined<Fifo>;
+    type Config = ReliableConfig;
+}
+
+#[derive(Debug)]
+pub(crate) enum Delay {}
+
+impl Kind for Delay {
+    type Backlog = DueLine;
+    type Config = DelayConfig;
+    const INDEXED: bool = true;
+}
+
+#[derive(Debug)]
+pub(crate) enum Priority {}
+
+impl Kind for Priority {
+    type Backlog = Lined<Urgency>;
+    type Config = PriorityConfig;
+}
+
+#[derive(Debug)]
+pub(crate) enum Bounded {}
+
+impl Kind for Bounded {
+    type Backlog = Lined<Fifo>;
+    type Config = BoundedConfig;
+}

@@ -1,0 +1,249 @@
+//! The state that the leasing kinds share: messages and the leases on them.
+
+use std::collections::HashMap;
+
+use queue_core::{
+    Counters, DeathReason, Delivery, Leased, LeasingConfig, MessageId, Push, Pushed, Receipt,
+    Timestamp, Token, limits,
+};
+
+use super::{
+    backlog::Backlog,
+    dead::DeadLetters,
+    entry::{Entries, Entry, Key, Place, Slot},
+    index::Index,
+    kind::Kind,
+    marks::Marks,
+    outlook::{Outlook, Prospects},
+    timeline::Timeline,
+};
+
+/// A leasing queue at one instant.
+///
+/// A message is in `entries`, and there either in the backlog or in `leases`; or it is among the
+/// dead letters.
+#[derive(Debug)]
+pub(crate) struct State<K: Kind> {
+    /// As of the first open, but for the capacity, which is as it is now.
+    pub(super) config: K::Config,
+    pub(super) entries: Entries,
+    pub(super) backlog: K::Backlog,
+    pub(super) leases: Timeline,
+    pub(super) index: Index,
+    pub(super) marks: Marks,
+    pub(super) dead: DeadLetters,
+    /// Who holds which distinct key (B7); on bounded queues only.
+    pub(super) keys: HashMap<Key, Slot>,
+    /// How many entries there may be; all that memory holds, but for bounded queues.
+    pub(super) capacity: usize,
+    /// Whether the capacity was changed after the first open.
+    pub(super) resized: bool,
+    pub(super) max_attempts: u32,
+    pub(super) paused: bool,
+    pub(super) counters: Counters,
+    last_id: u64,
+    last_token: u64,
+    latest: Timestamp,
+}
+
+impl<K: Kind> State<K> {
+    pub(super) fn with(
+        config: &K::Config,
+        leasing: &LeasingConfig,
+        backlog: K::Backlog,
+        capacity: usize,
+    ) -> Self {
+        Self {
+            config: config.clone(),
+            entries: Entries::default(),
+            backlog,
+            leases: Timeline::default(),
+            index: Index::default(),
+            marks: Marks::default(),
+            dead: DeadLetters::new(leasing.dead_letter_cap),
+            keys: HashMap::new(),
+            capacity,
+            resized: false,
+            max_attempts: leasing.max_attempts,
+            paused: false,
+            counters: Counters::default(),
+            last_id: 0,
+            last_token: 0,
+            latest: Timestamp::default(),
+        }
+    }
+
+    /// What every call does first (L7). Answers the time, which never goes back.
+    pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
+        let now = self.latest.max(now);
+        self.latest = now;
+        self.marks.clear_ended(now);
+        self.reclaim(now);
+        self.backlog.promote(&mut self.entries, now);
+        now
+    }
+
+    fn reclaim(&mut self, now: Timestamp) {
+        for _ in 0..limits::MAX_BATCH {
+            let Some((deadline, slot)) = self.leases.pop_until(now) else {
+                break;
+            };
+            let entry = &self.entries[slot];
+            if !K::INDEXED {
+                self.index.remove(entry.id);
+            }
+            self.counters.expired += 1;
+            if entry.attempts >= self.max_attempts {
+                self.die(slot, DeathReason::Expired, now);
+            } else {
+                self.backlog.rejoin(&mut self.entries, slot, deadline);
+            }
+        }
+    }
+
+    /// Accepts a message unless it is a duplicate, and lets `place` put it where it belongs.
+    pub(super) fn admit(
+        &mut self,
+        push: &Push,
+        now: Timestamp,
+        place: impl FnOnce(&mut K::Backlog, &mut Entries, Slot),
+    ) -> Pushed {
+        if let Some(first) = self.duplicate_of(push, now) {
+            return Pushed::Duplicate(first);
+        }
+        let (id, slot) = self.accept(push, now);
+        place(&mut self.backlog, &mut self.entries, slot);
+        Pushed::Accepted(id)
+    }
+
+    /// The message whose live mark makes this push a duplicate (L9).
+    pub(super) fn duplicate_of(&self, push: &Push, now: Timestamp) -> Option<MessageId> {
+        self.marks.find(&push.dedup.as_ref()?.key, now)
+    }
+
+    /// Gives a message its id and a slot; the caller puts it in the backlog.
+    pub(super) fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
+        self.last_id += 1;
+        let id = MessageId::new(self.last_id);
+        if let Some(dedup) = &push.dedup {
+            self.marks.set(dedup, id, now);
+        }
+        self.counters.accepted += 1;
+        (id, self.keep(Entry::new(id, push, now)))
+    }
+
+    pub(super) fn keep(&mut self, entry: Entry) -> Slot {
+        let id = entry.id;
+        let slot = self.entries.insert(entry);
+        if K::INDEXED {
+            self.index.insert(id, slot);
+        }
+        slot
+    }
+
+    /// Removes a message that is neither in the backlog nor leased any more.
+    pub(super) fn forget(&mut self, slot: Slot) -> Entry {
+        let entry = self.entries.remove(slot);
+        if K::INDEXED {
+            self.index.remove(entry.id);
+        }
+        if let Some(key) = &entry.distinct {
+            self.keys.remove(key);
+        }
+        entry
+    }
+
+    /// Removes an undelivered message.
+    pub(super) fn withdraw(&mut self, slot: Slot) -> Entry {
+        self.backlog.remove(&mut self.entries, slot);
+        self.forget(slot)
+    }
+
+    /// Moves a message that is no longer leased to the dead letters.
+    pub(super) fn die(&mut self, slot: Slot, reason: DeathReason, now: Timestamp) {
+        let entry = self.forget(slot);
+        self.counters.died += 1;
+        self.counters.trimmed += self.dead.add(entry, reason, now);
+    }
+
+    pub(crate) fn lease(&mut self, now: Timestamp, max: usize, ttl: u64) -> Leased {
+        let now = self.begin(now);
+        if self.paused {
+            return Leased::nothing(None);
+        }
+        let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
+        let mut bytes = 0_usize;
+        while deliveries.len() < max {
+            let Some(slot) = self.backlog.first_ready(now) else {
+                break;
+            };
+            bytes = bytes.saturating_add(self.entries[slot].size());
+            if bytes > limits::MAX_BATCH_BYTES && !deliveries.is_empty() {
+                break;
+            }
+            deliveries.push(self.grant(slot, now, ttl));
+        }
+        if deliveries.is_empty() {
+            let next = self.next_change();
+            return Leased::nothing(next.map(|time| time.since(now)));
+        }
+        Leased::of(deliveries)
+    }
+
+    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
+        self.backlog.remove(&mut self.entries, slot);
+        self.last_token = (self.last_token + 1).max(now.as_millis());
+        let token = Token::new(self.last_token);
+        let deadline = now.plus_millis(ttl);
+        let entry = &mut self.entries[slot];
+        entry.attempts += 1;
+        entry.place = Place::Leased { token, deadline };
+        self.leases.insert(deadline, entry.id, slot);
+        if !K::INDEXED {
+            self.index.insert(entry.id, slot);
+        }
+        Delivery {
+            receipt: Receipt::new(entry.id, token),
+            attempt: entry.attempts,
+            time_left: deadline.since(now),
+            body: entry.body.clone(),
+            headers: entry.headers.clone(),
+        }
+    }
+
+    /// When something changes by itself: the earliest deadline or due time.
+    fn next_change(&self) -> Option<Timestamp> {
+        let times = [self.leases.first_time(), self.backlog.next_due()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Stops handing out messages.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Hands out messages again.
+    pub(crate) fn resume(&mut self) {
+        self.paused = false;
+    }
+}
+
+impl<K: Kind> Prospects for State<K> {
+    fn arrival(&self, now: Timestamp) -> Outlook {
+        if self.paused {
+            return Outlook::Open;
+        }
+        if self.backlog.first_ready(now).is_some() {
+            return Outlook::Now;
+        }
+        Outlook::at(self.next_change(), now)
+    }
+
+    /// An expiry makes room if it ends in the dead letters, so a deadline is worth another try.
+    fn room(&self, now: Timestamp) -> Outlook {
+        if self.entries.len() < self.capacity {
+            return Outlook::Now;
+        }
+        Outlook::at(self.leases.first_time(), now)
+    }
+}

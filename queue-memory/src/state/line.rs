@@ -1,0 +1,69 @@
+//! A line in which messages stand in the order of joining, linked through the entries themselves:
+//! joining, leaving from anywhere and walking backwards cost the same however long it is.
+
+use super::entry::{Entries, Entry, NONE, Slot};
+
+#[derive(Debug)]
+pub(crate) struct Line {
+    head: Slot,
+    tail: Slot,
+    len: usize,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+        }
+    }
+}
+
+impl Line {
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn first(&self) -> Option<Slot> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    pub(crate) fn push(&mut self, entries: &mut Entries, slot: Slot) {
+        let tail = std::mem::replace(&mut self.tail, slot);
+        let entry = &mut entries[slot];
+        entry.before = tail;
+        entry.after = NONE;
+        if tail == NONE {
+            self.head = slot;
+        } else {
+            entries[tail].after = slot;
+        }
+        self.len += 1;
+    }
+
+    pub(crate) fn remove(&mut self, entries: &mut Entries, slot: Slot) {
+        let Entry { before, after, .. } = entries[slot];
+        if before == NONE {
+            self.head = after;
+        } else {
+            entries[before].after = after;
+        }
+        if after == NONE {
+            self.tail = before;
+        } else {
+            entries[after].before = before;
+        }
+        self.len -= 1;
+    }
+
+    /// From the last to the first.
+    pub(crate) fn backwards<'a>(&self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a {
+        let mut next = self.tail;
+        std::iter::from_fn(move || {
+            let slot = (next != NONE).then_some(next)?;
+            next = entries[slot].before;
+            Some(slot)
+        })
+    }
+}

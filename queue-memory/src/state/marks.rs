@@ -1,0 +1,62 @@
+//! Dedup marks (L9).
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use queue_core::{Dedup, MessageId, Timestamp, limits, millis_ceil};
+
+use super::entry::{KEPT, Key};
+
+/// The keys that were pushed with a window, until it is over.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    // By the standard hasher: the keys may come from strangers.
+    keys: HashMap<Key, Mark>,
+    ends: BTreeMap<(Timestamp, MessageId), Key>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// The first message under the key.
+    id: MessageId,
+    /// Live while now is before this.
+    end: Timestamp,
+}
+
+impl Marks {
+    /// How many are kept, those included that have ended and are not cleared away yet.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The first message under this key, if its mark is live.
+    pub(crate) fn find(&self, key: &[u8], now: Timestamp) -> Option<MessageId> {
+        let mark = self.keys.get(key)?;
+        (now < mark.end).then_some(mark.id)
+    }
+
+    /// Marks a key that has no live mark.
+    pub(crate) fn set(&mut self, dedup: &Dedup, id: MessageId, now: Timestamp) {
+        let key: Key = Arc::from(&dedup.key[..]);
+        let end = now.plus_millis(millis_ceil(dedup.window));
+        if let Some(ended) = self.keys.insert(Arc::clone(&key), Mark { id, end }) {
+            self.ends.remove(&(ended.end, ended.id));
+        }
+        self.ends.insert((end, id), key);
+    }
+
+    /// Clears away what has ended, no more than one call should do: as much as it can add.
+    pub(crate) fn clear_ended(&mut self, now: Timestamp) {
+        for _ in 0..limits::MAX_BATCH {
+            match self.ends.first_entry() {
+                Some(first) if first.key().0 <= now => self.keys.remove(&first.remove()),
+                _ => break,
+            };
+        }
+        if self.keys.is_empty() && self.keys.capacity() > 2 * KEPT {
+            self.keys = HashMap::new();
+        }
+    }
+}

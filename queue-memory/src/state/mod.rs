@@ -1,0 +1,37 @@
+//! One pure, synchronous state machine per kind of queue.
+//!
+//! Nothing here waits, locks, or reads a clock: every call is told what time it is. The four
+//! leasing kinds share [`State`], which hands out messages under leases, and differ in the
+//! [`Backlog`](backlog::Backlog) that orders what waits; a rotating queue is a [`Ring`].
+
+mod backlog;
+mod bounded;
+#[cfg(test)]
+mod churn;
+mod dead;
+mod delay;
+mod due;
+mod entry;
+mod fifo;
+mod index;
+mod kind;
+mod leasing;
+mod line;
+mod marks;
+mod opening;
+mod operation;
+mod outlook;
+mod priority;
+mod reliable;
+mod rotating;
+mod settling;
+mod timeline;
+mod urgency;
+
+pub(crate) use self::{
+    kind::{Bounded, Delay, Kind, Priority, Reliable},
+    leasing::State,
+    opening::Openable,
+    outlook::{Outlook, Prospects},
+    rotating::Ring,
+};

@@ -1,0 +1,82 @@
+//! What operators ask for: depth, counters, dead letters, purging.
+
+use queue_core::{Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
+
+use super::{backlog::Backlog, dead::Dead, entry::Entry, kind::Kind, leasing::State};
+
+impl<K: Kind> State<K> {
+    pub(crate) fn depth(&mut self, now: Timestamp) -> Depth {
+        let now = self.begin(now);
+        self.count(now)
+    }
+
+    fn count(&mut self, now: Timestamp) -> Depth {
+        let expired = self.leases.count_until(now);
+        let ready = self.backlog.count_ready(now);
+        Depth {
+            ready: (ready + expired) as u64,
+            delayed: (self.backlog.len() - ready) as u64,
+            leased: (self.leases.len() - expired) as u64,
+            dead: self.dead.len() as u64,
+        }
+    }
+
+    pub(crate) fn counters(&mut self, now: Timestamp) -> Counters {
+        let now = self.begin(now);
+        let oldest = self.backlog.oldest_ready(&self.entries, now);
+        let mut counters = self.counters;
+        counters.dedup_marks = self.marks.len() as u64;
+        counters.depth = self.count(now);
+        counters.oldest_ready = oldest.map(|since| now.since(since));
+        counters.paused = self.paused;
+        counters
+    }
+
+    pub(crate) fn dead_letters(&mut self, now: Timestamp, page: Page) -> Paged<DeadLetter> {
+        self.begin(now);
+        self.dead.page(page)
+    }
+
+    pub(crate) fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Revived> {
+        let now = self.begin(now);
+        ids.iter().map(|id| self.revive_one(*id, now)).collect()
+    }
+
+    fn revive_one(&mut self, id: MessageId, now: Timestamp) -> Revived {
+        if !self.dead.contains(id) {
+            return Revived::NotFound;
+        }
+        if self.entries.len() >= self.capacity {
+            return Revived::Full;
+        }
+        let Some(Dead { letter, priority }) = self.dead.take(id) else {
+            return Revived::NotFound;
+        };
+        let mut entry = Entry::with(id, letter.body, letter.headers, now);
+        entry.priority = priority;
+        let slot = self.keep(entry);
+        self.backlog.join(&mut self.entries, slot, now);
+        self.counters.revived += 1;
+        Revived::Revived
+    }
+
+    pub(crate) fn discard(&mut self, now: Timestamp, ids: &[MessageId]) -> u64 {
+        self.begin(now);
+        let found = ids.iter().filter_map(|id| self.dead.take(*id)).count() as u64;
+        self.counters.discarded += found;
+        found
+    }
+
+    /// Answers what was removed, so that it can be dropped where nobody waits for it.
+    pub(crate) fn purge(&mut self, now: Timestamp, max: usize) -> Vec<Entry> {
+        self.begin(now);
+        let mut removed = Vec::with_capacity(max.min(self.backlog.len()));
+        while removed.len() < max
+            && let Some(slot) = self.backlog.first()
+        {
+            removed.push(self.withdraw(slot));
+        }
+        self.counters.purged += removed.len() as u64;
+        removed
+    }
+}

@@ -1,0 +1,42 @@
+//! Priority queues.
+
+use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timestamp, millis_ceil};
+
+use super::{
+    backlog::{Backlog, Lined},
+    kind::Priority,
+    leasing::State,
+    opening::Openable,
+    urgency::Urgency,
+};
+
+impl Openable for State<Priority> {
+    type Config = PriorityConfig;
+    const KIND: QueueKind = QueueKind::Priority;
+
+    fn check(config: &PriorityConfig) -> Result<()> {
+        config.check()
+    }
+
+    fn create(config: &PriorityConfig) -> Self {
+        let urgency = Urgency::new(config.ageing.map(millis_ceil));
+        Self::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
+    }
+
+    fn agrees(&self, asked: &PriorityConfig) -> Result<()> {
+        asked.check_stored(&self.config)
+    }
+}
+
+impl State<Priority> {
+    pub(crate) fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Vec<Pushed> {
+        let now = self.begin(now);
+        let admit = |message: &Prioritized| {
+            self.admit(&message.push, now, |backlog, entries, slot| {
+                entries[slot].priority = message.priority;
+                backlog.join(entries, slot, now);
+            })
+        };
+        messages.iter().map(admit).collect()
+    }
+}

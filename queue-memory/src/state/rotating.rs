@@ -1,0 +1,250 @@
+//! Rotating queues.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Bound::{Excluded, Unbounded},
+    sync::Arc,
+};
+
+use queue_core::{
+    Cursor, Insert, Inserted, Message, MessageId, Page, Paged, QueueKind, Result, Rotated,
+    RotatingConfig, Timestamp, limits, millis_ceil,
+};
+use slab::Slab;
+
+use super::{
+    entry::{KEPT, Key, Slot},
+    index::Index,
+    opening::Openable,
+    outlook::{Outlook, Prospects},
+};
+
+/// A ring of items at one instant.
+///
+/// The ring's order is that of joining the tail, so every item has the number of its last joining.
+/// The visited ones are due one pace after they joined, hence in that same order; those that were
+/// never visited are due already. So what is due next is the first of the one or of the other,
+/// and none has to be skipped.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    config: RotatingConfig,
+    items: Slab<Item>,
+    index: Index,
+    keys: HashMap<Key, MessageId>,
+    /// By joining.
+    fresh: BTreeMap<u64, Slot>,
+    /// By joining.
+    visited: BTreeMap<u64, Slot>,
+    pace: u64,
+    last_id: u64,
+    last_joining: u64,
+    latest: Timestamp,
+}
+
+#[derive(Debug)]
+struct Item {
+    message: Message,
+    key: Option<Key>,
+    joining: u64,
+    /// Its next visit, once it had a first.
+    due: Option<Timestamp>,
+}
+
+impl Item {
+    fn size(&self) -> usize {
+        self.message.body.len() + self.message.headers.size()
+    }
+}
+
+impl Openable for Ring {
+    type Config = RotatingConfig;
+    const KIND: QueueKind = QueueKind::Rotating;
+
+    fn check(config: &RotatingConfig) -> Result<()> {
+        config.check()
+    }
+
+    fn create(config: &RotatingConfig) -> Self {
+        Self {
+            config: config.clone(),
+            items: Slab::new(),
+            index: Index::default(),
+            keys: HashMap::new(),
+            fresh: BTreeMap::new(),
+            visited: BTreeMap::new(),
+            pace: config.pace.map_or(0, millis_ceil),
+            last_id: 0,
+            last_joining: 0,
+            latest: Timestamp::default(),
+        }
+    }
+
+    fn agrees(&self, asked: &RotatingConfig) -> Result<()> {
+        asked.check_stored(&self.config)
+    }
+}
+
+impl Ring {
+    fn begin(&mut self, now: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    pub(crate) fn insert(&mut self, items: &[Insert]) -> Vec<Inserted> {
+        items.iter().map(|item| self.insert_one(item)).collect()
+    }
+
+    fn insert_one(&mut self, insert: &Insert) -> Inserted {
+        let present = insert.key.as_ref().and_then(|key| self.keys.get(&key[..]));
+        if let Some(id) = present {
+            return Inserted::Present(*id);
+        }
+        self.last_id += 1;
+        let id = MessageId::new(self.last_id);
+        let key: Option<Key> = insert.key.as_ref().map(|key| Arc::from(&key[..]));
+        if let Some(key) = &key {
+            self.keys.insert(Arc::clone(key), id);
+        }
+        self.last_joining += 1;
+        let item = Item {
+            message: Message {
+                id,
+                body: insert.body.clone(),
+                headers: insert.headers.clone(),
+            },
+            key,
+            joining: self.last_joining,
+            due: None,
+        };
+        let slot = Slot::try_from(self.items.insert(item))
+            .expect("a ring in memory holds fewer than 2^32 items");
+        self.index.insert(id, slot);
+        self.fresh.insert(self.last_joining, slot);
+        Inserted::Added(id)
+    }
+
+    pub(crate) fn rotate(&mut self, now: Timestamp, max: usize) -> Rotated {
+        let now = self.begin(now);
+        let joined_before = self.last_joining;
+        let mut items = Vec::with_capacity(max.min(self.items.len()));
+        let mut bytes = 0_usize;
+        while items.len() < max {
+            let Some(slot) = self.first_due(now, joined_before) else {
+                break;
+            };
+            bytes = bytes.saturating_add(self.items[slot as usize].size());
+            if bytes > limits::MAX_BATCH_BYTES && !items.is_empty() {
+                break;
+            }
+            items.push(self.visit(slot, now));
+        }
+        let next = match items.is_empty() {
+            true => self.next_due().map(|due| due.since(now)),
+            false => None,
+        };
+        Rotated { items, next }
+    }
+
+    /// The first item that is due and did not join in this very call.
+    fn first_due(&self, now: Timestamp, joined_before: u64) -> Option<Slot> {
+        let fresh = self.fresh.first_key_value();
+        let visited = self.visited.first_key_value();
+        let visited = visited.filter(|&(_, slot)| self.items[*slot as usize].due <= Some(now));
+        let (joining, slot) = fresh.into_iter().chain(visited).min()?;
+        (*joining <= joined_before).then_some(*slot)
+    }
+
+    fn visit(&mut self, slot: Slot, now: Timestamp) -> Message {
+        let item = &mut self.items[slot as usize];
+        let line = match item.due {
+            None => &mut self.fresh,
+            Some(_) => &mut self.visited,
+        };
+        line.remove(&item.joining);
+        self.last_joining += 1;
+        item.joining = self.last_joining;
+        item.due = Some(now.plus_millis(self.pace));
+        self.visited.insert(self.last_joining, slot);
+        item.message.clone()
+    }
+
+    /// When an item is due, at the earliest; what was never visited is due already.
+    fn next_due(&self) -> Option<Timestamp> {
+        if !self.fresh.is_empty() {
+            return Some(Timestamp::default());
+        }
+        let (_, slot) = self.visited.first_key_value()?;
+        self.items[*slot as usize].due
+    }
+
+    pub(crate) fn list(&self, page: Page) -> Paged<Message> {
+        let after = page.after.map_or(0, Cursor::get);
+        let part = |line: &BTreeMap<u64, Slot>| {
+            let rest = line.range((Excluded(after), Unbounded));
+            let one_more = rest.take(page.limit + 1);
+            one_more.map(|(_, slot)| *slot).collect::<Vec<_>>()
+        };
+        let mut slots = [part(&self.fresh), part(&self.visited)].concat();
+        slots.sort_unstable_by_key(|slot| self.items[*slot as usize].joining);
+        let items = || slots.iter().map(|slot| &self.items[*slot as usize]);
+        let count = limits::fitting(items().map(Item::size), page.limit);
+        let last = || items().nth(count - 1).map(|item| Cursor::new(item.joining));
+        Paged {
+            entries: items()
+                .take(count)
+                .map(|item| item.message.clone())
+                .collect(),
+            next: (slots.len() > count).then(last).flatten(),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, ids: &[MessageId]) -> u64 {
+        let removed = ids.iter().filter(|id| self.remove_one(**id)).count();
+        if self.items.is_empty() && self.items.capacity() > KEPT {
+            self.items = Slab::new();
+        }
+        removed as u64
+    }
+
+    fn remove_one(&mut self, id: MessageId) -> bool {
+        let Some(slot) = self.index.remove(id) else {
+            return false;
+        };
+        let item = self.items.remove(slot as usize);
+        let line = match item.due {
+            None => &mut self.fresh,
+            Some(_) => &mut self.visited,
+        };
+        line.remove(&item.joining);
+        if let Some(key) = &item.key {
+            self.keys.remove(key);
+        }
+        true
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+impl Prospects for Ring {
+    fn arrival(&self, now: Timestamp) -> Outlook {
+        Outlook::at(self.next_due(), now)
+    }
+
+    /// A ring has always room.
+    fn room(&self, _now: Timestamp) -> Outlook {
+        Outlook::Now
+    }
+}
+
+#[cfg(test)]
+impl Ring {
+    /// Checks that every structure holds the same items, and no more than `most`.
+    pub(super) fn assert_whole(&self, most: usize) {
+        assert!(self.len() <= most);
+        assert_eq!(self.len(), self.fresh.len() + self.visited.len());
+        assert!(self.keys.len() <= self.len());
+        assert!(self.items.capacity() <= KEPT && self.index.capacity() <= 4 * KEPT);
+    }
+}

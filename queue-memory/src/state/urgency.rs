@@ -1,0 +1,128 @@
+//! The urgent first: strictly, or with ageing.
+
+use std::collections::BTreeMap;
+
+use queue_core::MessageId;
+
+use super::{
+    backlog::Lines,
+    entry::{Entries, Entry, Place, Slot},
+    fifo::Fifo,
+};
+
+/// The ready of a priority queue.
+#[derive(Debug)]
+pub(crate) enum Urgency {
+    /// Two lines for each priority (P1, P2).
+    Strict(Levels),
+    /// One line, in which waiting makes up for priority (P4).
+    Ageing(Ageing),
+}
+
+impl Urgency {
+    /// Strict, or with a step of priority worth so many milliseconds of waiting.
+    pub(crate) fn new(ageing: Option<u64>) -> Self {
+        match ageing {
+            None => Self::Strict(Levels::default()),
+            Some(step) => Self::Ageing(Ageing {
+                line: BTreeMap::new(),
+                step: i64::try_from(step).unwrap_or(i64::MAX),
+            }),
+        }
+    }
+}
+
+impl Lines for Urgency {
+    fn join(&mut self, entries: &mut Entries, slot: Slot) {
+        match self {
+            Self::Strict(levels) => levels.of(&entries[slot]).join(entries, slot),
+            Self::Ageing(ageing) => ageing.insert(entries, slot),
+        }
+    }
+
+    fn rejoin(&mut self, entries: &mut Entries, slot: Slot) {
+        match self {
+            Self::Strict(levels) => levels.of(&entries[slot]).rejoin(entries, slot),
+            // It goes back to its old place.
+            Self::Ageing(ageing) => ageing.insert(entries, slot),
+        }
+    }
+
+    fn first(&self) -> Option<Slot> {
+        match self {
+            Self::Strict(levels) => levels.0.last_key_value()?.1.first(),
+            Self::Ageing(ageing) => ageing.line.values().next().copied(),
+        }
+    }
+
+    fn remove(&mut self, entries: &mut Entries, slot: Slot) {
+        match self {
+            Self::Strict(levels) => levels.remove(entries, slot),
+            Self::Ageing(ageing) => {
+                ageing.line.remove(&ageing.key(&entries[slot]));
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Strict(levels) => levels.1,
+            Self::Ageing(ageing) => ageing.line.len(),
+        }
+    }
+
+    fn heads(&self) -> impl Iterator<Item = Slot> + '_ {
+        let (levels, aged) = match self {
+            Self::Strict(levels) => (Some(levels.0.values()), None),
+            Self::Ageing(ageing) => (None, ageing.line.values().next().copied()),
+        };
+        let heads = levels.into_iter().flatten().flat_map(Fifo::heads);
+        heads.chain(aged)
+    }
+}
+
+/// The lines of each priority that has messages, and how many these are.
+#[derive(Debug, Default)]
+pub(crate) struct Levels(BTreeMap<i16, Fifo>, usize);
+
+impl Levels {
+    /// The lines that a message is to join.
+    fn of(&mut self, entry: &Entry) -> &mut Fifo {
+        self.1 += 1;
+        self.0.entry(entry.priority).or_default()
+    }
+
+    fn remove(&mut self, entries: &mut Entries, slot: Slot) {
+        let priority = entries[slot].priority;
+        let Some(level) = self.0.get_mut(&priority) else {
+            return;
+        };
+        level.remove(entries, slot);
+        self.1 -= 1;
+        if level.len() == 0 {
+            self.0.remove(&priority);
+        }
+    }
+}
+
+/// The line by (arrival − priority × step, id).
+#[derive(Debug)]
+pub(crate) struct Ageing {
+    line: BTreeMap<(i64, MessageId), Slot>,
+    step: i64,
+}
+
+impl Ageing {
+    fn key(&self, entry: &Entry) -> (i64, MessageId) {
+        let arrival = i64::try_from(entry.arrival.as_millis()).unwrap_or(i64::MAX);
+        let ahead = i64::from(entry.priority).saturating_mul(self.step);
+        (arrival.saturating_sub(ahead), entry.id)
+    }
+
+    fn insert(&mut self, entries: &mut Entries, slot: Slot) {
+        let entry = &mut entries[slot];
+        entry.place = Place::Line;
+        let key = self.key(entry);
+        self.line.insert(key, slot);
+    }
+}
