@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Result, Timestamp};
+use queue_core::{Error, ErrorKind, Outcome, Result, Timestamp};
 use redis::{Cmd, ToRedisArgs, Value};
 
 use crate::{
@@ -63,9 +63,8 @@ impl Client {
         let channel = self.channel().await?;
         match channel.request(&call.command).await {
             Err(failure) if failure.is_unknown_script() => {
-                load(&channel, call.script)
-                    .await
-                    .map_err(|failure| self.not_applied(failure))?;
+                let loaded = channel.request(&call.script.load_command()).await;
+                loaded.map_err(|failure| self.not_applied(failure))?;
                 self.answer(channel.request(&call.command).await)
             }
             answer => self.answer(answer),
@@ -98,15 +97,8 @@ impl Client {
     fn not_applied(&self, failure: Failure) -> Error {
         failure
             .into_error(&self.0.address)
-            .with_outcome(queue_core::Outcome::NotApplied)
+            .with_outcome(Outcome::NotApplied)
     }
-}
-
-/// Gives a script to the server.
-pub(crate) async fn load(channel: &Channel, script: &Script) -> Result<(), Failure> {
-    let mut command = redis::cmd("SCRIPT");
-    command.arg("LOAD").arg(script.source());
-    channel.request(&command).await.map(drop)
 }
 
 /// A reply that is not what its script answers.
@@ -116,7 +108,7 @@ pub(crate) fn unexpected(script: &Script, reply: &Value) -> Error {
         ErrorKind::Internal,
         format!("the script {} answered {shown}", script.name()),
     )
-    .with_outcome(queue_core::Outcome::Unknown)
+    .with_outcome(Outcome::Unknown)
 }
 
 impl fmt::Debug for Client {

@@ -24,7 +24,11 @@ mod connection;
 mod error;
 mod script;
 mod scripts;
+#[cfg(test)]
 mod waiter;
+
+/// The crate whose connections a [`Connector`] opens, in the version that it has to be.
+pub use ::redis;
 
 pub use self::{
     backend::{Builder, ConnectionHealth, Health, RedisBackend},

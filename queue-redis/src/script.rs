@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::OnceLock};
 
+use redis::Cmd;
+
 /// A script, made once as a `static`.
 pub(crate) struct Script {
     name: &'static str,
@@ -22,8 +24,11 @@ impl Script {
         self.name
     }
 
-    pub(crate) const fn source(&self) -> &'static str {
-        self.source
+    /// What gives the server the script.
+    pub(crate) fn load_command(&self) -> Cmd {
+        let mut command = redis::cmd("SCRIPT");
+        command.arg("LOAD").arg(self.source);
+        command
     }
 
     /// The SHA-1 of the text in hexadecimal, computed at the first use.

@@ -57,18 +57,31 @@ impl Primary {
             Err(failure) => return Err(unfit(failure)),
         };
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
-        self.load_all(&channel).await.map_err(unfit)?;
+        self.load_missing(&channel).await.map_err(unfit)?;
         Ok(channel)
     }
 
-    /// One round trip for all, so that the first call of each script finds it there.
-    async fn load_all(&self, channel: &Channel) -> Result<(), Failure> {
-        let loads = self.scripts.iter().map(|script| {
-            let mut command = redis::cmd("SCRIPT");
-            command.arg("LOAD").arg(script.source());
-            command
-        });
-        channel.request_all(loads).await
+    /// Gives the server the scripts that it does not have, so that the first call of each finds
+    /// it there. As a rule it has them all: then this is one small request.
+    async fn load_missing(&self, channel: &Channel) -> Result<(), Failure> {
+        if self.scripts.is_empty() {
+            return Ok(());
+        }
+        let mut command = redis::cmd("SCRIPT");
+        command.arg("EXISTS");
+        for script in self.scripts {
+            command.arg(script.hash());
+        }
+        let known = match channel.request(&command).await? {
+            Value::Array(known) => known,
+            _ => Vec::new(),
+        };
+        let known = known.into_iter().map(|known| known == Value::Int(1));
+        let known = known.chain(std::iter::repeat(false));
+        let missing = self.scripts.iter().zip(known).filter(|(_, known)| !known);
+        channel
+            .request_all(missing.map(|(script, _)| script.load_command()))
+            .await
     }
 }
 

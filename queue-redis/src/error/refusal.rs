@@ -50,6 +50,8 @@ impl<'a> Refusal<'a> {
 
     pub(crate) fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
+        // Where in the script it was matters only if the script is at fault.
+        let reason = message.split(" script: ").next().unwrap_or(message);
         let (kind, transient, way_out) = match code {
             // Ours, raised by a script on purpose before it wrote anything.
             "QKINVALID" => return Error::invalid(message.to_owned()),
@@ -123,19 +125,29 @@ impl<'a> Refusal<'a> {
                 false,
                 "it does not offer a command that queue-kit needs",
             ),
-            _ => (ErrorKind::Internal, false, "please report it"),
-        };
-        let outcome = if self.inside_script && !self.comes_before_any_write() {
-            Outcome::Unknown
-        } else {
-            Outcome::NotApplied
+            _ => {
+                return Error::new(
+                    ErrorKind::Internal,
+                    format!("{address} refused: {code} {message} (please report it)"),
+                )
+                .with_outcome(self.outcome());
+            }
         };
         Error::new(
             kind,
-            format!("{address} refused: {code} {message} ({way_out})"),
+            format!("{address} refused: {code} {reason} ({way_out})"),
         )
         .with_transient(transient)
-        .with_outcome(outcome)
+        .with_outcome(self.outcome())
+    }
+
+    /// A command that failed inside a script may have followed others that wrote.
+    fn outcome(self) -> Outcome {
+        if self.inside_script && !self.comes_before_any_write() {
+            Outcome::Unknown
+        } else {
+            Outcome::NotApplied
+        }
     }
 
     /// Redis itself refuses only the first write of a script for these reasons: once it has
