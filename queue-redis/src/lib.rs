@@ -24,7 +24,6 @@ mod connection;
 mod error;
 mod script;
 mod scripts;
-#[cfg(test)]
 mod waiter;
 
 /// The crate whose connections a [`Connector`] opens, in the version that it has to be.
