@@ -31,14 +31,18 @@ mod error;
 mod folder;
 mod place;
 mod process;
+mod proxy;
 mod server;
 mod stats;
+mod virtual_time;
 mod watchdog;
 
 pub use self::{
     builder::{Aof, ServerBuilder},
     error::ServerError,
     place::Place,
+    proxy::{Direction, Proxy},
     server::Server,
     stats::{CommandCounts, command_counts},
+    virtual_time::VirtualConnector,
 };

@@ -51,7 +51,7 @@ impl Place {
             Err(_) => SHARED.as_ref().map_err(Clone::clone)?.url(),
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let prefix = format!("queue-sim:{:016x}:{number}:", *RUN);
+        let prefix = format!("queue-sim-{:016x}-{number}.", *RUN);
         Ok(Self { url, prefix })
     }
 
@@ -60,7 +60,8 @@ impl Place {
         &self.url
     }
 
-    /// The prefix that every key has to have: letters, digits, `-` and `:`.
+    /// The prefix that every key has to have: letters, digits and `-`, and a dot at its end, so
+    /// that none is the beginning of another.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

@@ -1,0 +1,205 @@
+//! A slow wire, on demand.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{UnixListener, UnixStream},
+    sync::watch,
+    task::{AbortHandle, JoinSet},
+};
+
+use super::Server;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From clients to the server.
+    Requests,
+    /// From the server to clients.
+    Replies,
+}
+
+/// Stands between clients and a [`Server`], and holds back what passes when told to: a server
+/// that is slow for a cause and not for a time, so that a test need not sleep.
+///
+/// Needs a tokio runtime with I/O. Dropping it closes its connections.
+///
+/// ```
+/// use queue_sim::redis::{Direction, Proxy, Server};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let server = Server::start()?;
+/// let proxy = Proxy::before(&server)?;
+/// let mut connection = redis::Client::open(proxy.url())?.get_multiplexed_async_connection().await?;
+///
+/// let before = proxy.seen(Direction::Replies);
+/// proxy.hold(Direction::Replies);
+/// let mut ping = redis::cmd("PING");
+/// let pong = ping.query_async::<String>(&mut connection);
+/// tokio::select! {
+///     _ = pong => unreachable!("its reply is held"),
+///     // The server has run it, and its reply is on the way.
+///     () = proxy.beyond(Direction::Replies, before) => {}
+/// }
+/// proxy.release();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Proxy {
+    server_url: String,
+    server: PathBuf,
+    socket: PathBuf,
+    wire: Arc<Wire>,
+    listening: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Wire {
+    requests: Way,
+    replies: Way,
+    /// Counts the cuts; a connection ends when it changes.
+    cuts: watch::Sender<u32>,
+}
+
+/// One direction: whether it is held, and how many bytes have come so far, held ones too.
+#[derive(Debug)]
+struct Way {
+    held: watch::Sender<bool>,
+    seen: watch::Sender<u64>,
+}
+
+impl Way {
+    fn open() -> Self {
+        Self {
+            held: watch::Sender::new(false),
+            seen: watch::Sender::new(0),
+        }
+    }
+
+    async fn carry(
+        &self,
+        mut from: impl AsyncRead + Unpin,
+        mut to: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        let mut held = self.held.subscribe();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = from.read(&mut buffer).await?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.seen.send_modify(|seen| *seen += count as u64);
+            // It fails only without a sender, and that is `self`.
+            let _ = held.wait_for(|held| !held).await;
+            to.write_all(&buffer[..count]).await?;
+        }
+    }
+}
+
+impl Proxy {
+    /// Listens on a socket of its own, beside the server's.
+    ///
+    /// # Errors
+    ///
+    /// If the socket cannot be had.
+    pub fn before(server: &Server) -> io::Result<Self> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let socket = server.folder().join(format!("proxy-{number}.sock"));
+        let listener = UnixListener::bind(&socket)?;
+        let wire = Arc::new(Wire {
+            requests: Way::open(),
+            replies: Way::open(),
+            cuts: watch::Sender::new(0),
+        });
+        let accept = accept(listener, server.socket(), Arc::clone(&wire));
+        Ok(Self {
+            server_url: server.url(),
+            server: server.socket(),
+            socket,
+            wire,
+            listening: tokio::spawn(accept).abort_handle(),
+        })
+    }
+
+    /// The server's URL, through here.
+    pub fn url(&self) -> String {
+        let (from, to) = (self.server.display(), self.socket.display());
+        self.server_url.replace(&from.to_string(), &to.to_string())
+    }
+
+    /// Holds back what goes this way, until [`release`](Self::release).
+    pub fn hold(&self, direction: Direction) {
+        self.way(direction).held.send_replace(true);
+    }
+
+    /// Lets everything go on, what was held first.
+    pub fn release(&self) {
+        self.wire.requests.held.send_replace(false);
+        self.wire.replies.held.send_replace(false);
+    }
+
+    /// How many bytes have come so far, of all connections and held ones too.
+    pub fn seen(&self, direction: Direction) -> u64 {
+        *self.way(direction).seen.borrow()
+    }
+
+    /// Waits until more bytes than these have come.
+    pub async fn beyond(&self, direction: Direction, bytes: u64) {
+        let mut seen = self.way(direction).seen.subscribe();
+        // It fails only without a sender, and that is `self`.
+        let _ = seen.wait_for(|seen| *seen > bytes).await;
+    }
+
+    /// Closes every connection; what is held is lost. New ones are accepted.
+    pub fn cut(&self) {
+        self.wire.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    fn way(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Requests => &self.wire.requests,
+            Direction::Replies => &self.wire.replies,
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+/// Accepts connections; when it is dropped they end, with the set that holds them.
+async fn accept(listener: UnixListener, server: PathBuf, wire: Arc<Wire>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        let (server, wire) = (server.clone(), Arc::clone(&wire));
+        connections.spawn(async move {
+            let mut cuts = wire.cuts.subscribe();
+            // A server that is down is a connection that ends at once.
+            let Ok(server) = UnixStream::connect(server).await else {
+                return;
+            };
+            let (from_client, to_client) = client.into_split();
+            let (from_server, to_server) = server.into_split();
+            tokio::select! {
+                _ = wire.requests.carry(from_client, to_server) => {}
+                _ = wire.replies.carry(from_server, to_client) => {}
+                _ = cuts.changed() => {}
+            }
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
