@@ -1,1 +1,177 @@
-//! Being built.
+//! Five kinds of queue behind one set of traits, in process and on Redis.
+//!
+//! | kind | typed handle | what it does |
+//! | --- | --- | --- |
+//! | reliable | [`Reliable`] | first in, first out |
+//! | delay | [`Delay`] | each message at its due time |
+//! | priority | [`Priority`] | the most urgent first |
+//! | bounded | [`Bounded`] | a fixed length, never exceeded |
+//! | rotating | [`Rotating`] | a ring, each item in turn |
+//!
+//! [`connect`] opens a backend by URL, and [`Queues`] the queues on it, of any type that serde
+//! writes and reads. The first four kinds hand out messages under leases: settle each delivery,
+//! and what is not settled comes back. Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in
+//! the repository numbers them.
+//!
+//! ```
+//! use std::time::Duration;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct CancelOrder {
+//!     order: u64,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! let queues = queue_kit::connect("memory:").await?;
+//! let timeouts = queues.delay::<CancelOrder>("order-timeouts").await?;
+//!
+//! let half_an_hour = Duration::from_secs(30 * 60);
+//! let paid = timeouts.push(&CancelOrder { order: 41 }, half_an_hour).await?;
+//! timeouts.push(&CancelOrder { order: 42 }, half_an_hour).await?;
+//! timeouts.cancel(paid).await?;
+//!
+//! let lease = Duration::from_secs(30);
+//! let an_hour = Duration::from_secs(60 * 60);
+//! while let Some(delivery) = timeouts.receive(lease, an_hour).await? {
+//!     match delivery.body() {
+//!         Ok(unpaid) => {
+//!             assert_eq!(unpaid.order, 42);
+//!             delivery.ack().await?;
+//!         }
+//!         Err(error) => delivery.bury(error.to_string()).await?,
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Each kind
+//!
+//! A **reliable** queue delivers in push order. What failed comes back after a delay, and after
+//! its last attempt it is among the dead letters:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Leasing, Page, ReliableConfig, Settled};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let lease = Duration::from_secs(30);
+//! # let wait = Duration::from_secs(60);
+//! let queues = queue_kit::connect("memory:").await?;
+//! let config = ReliableConfig::default().with_max_attempts(2);
+//! let mails = queues.reliable_with::<String>("mails", &config).await?;
+//! mails.push(&"to: nobody".to_owned()).await?;
+//!
+//! let first = mails.receive(lease, wait).await?.expect("it was pushed");
+//! assert_eq!(first.retry(Duration::from_secs(5)).await?, Settled::Done);
+//! let second = mails.receive(lease, wait).await?.expect("it is due again");
+//! assert_eq!(second.attempt(), 2);
+//! assert_eq!(second.retry(Duration::from_secs(5)).await?, Settled::Dead);
+//!
+//! let dead = mails.queue().dead_letters(Page::first(10)).await?;
+//! assert_eq!(dead.entries[0].attempts, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A **priority** queue delivers the most urgent first, and in arrival order what is equally
+//! urgent:
+//!
+//! ```
+//! # use std::time::Duration;
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
+//! let queues = queue_kit::connect("memory:").await?;
+//! let tickets = queues.priority::<String>("tickets").await?;
+//! tickets.push(&"a typo".to_owned(), 0).await?;
+//! tickets.push(&"the site is down".to_owned(), 10).await?;
+//!
+//! let delivery = tickets.receive(lease, wait).await?.expect("two were pushed");
+//! assert_eq!(delivery.body()?, "the site is down");
+//! # Ok::<(), queue_kit::Error>(())
+//! # }
+//! ```
+//!
+//! A **bounded** queue never holds more than its capacity. Each push says what happens when there
+//! is no room: refuse it, drop the oldest, or wait:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Offered, Overflow};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! let queues = queue_kit::connect("memory:").await?;
+//! let gifts = queues.bounded::<String>("gifts", 2).await?;
+//! for gift in ["rose", "kite", "cake"] {
+//!     gifts.push(&gift.to_owned(), Overflow::DropOldest).await?;
+//! }
+//! let newest = gifts.recent(10).await?;
+//! let newest: Vec<String> = newest.into_iter().map(|gift| gift.body).collect::<Result<_, _>>()?;
+//! assert_eq!(newest, ["cake", "kite"]);
+//!
+//! let refused = gifts.push(&"hat".to_owned(), Overflow::Reject).await?;
+//! assert_eq!(refused, Offered::Full);
+//! let waited = gifts.push_or_wait(&"hat".to_owned(), Duration::from_secs(1)).await?;
+//! assert_eq!(waited, Offered::Full, "nobody made room");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A **rotating** queue is a ring: each visit takes the next item and leaves it in the ring, not
+//! due again before the pace has passed:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::RotatingConfig;
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! let queues = queue_kit::connect("memory:").await?;
+//! let config = RotatingConfig::default().with_pace(Duration::from_secs(10));
+//! let sensors = queues.rotating_with::<String>("sensors", &config).await?;
+//! for sensor in ["north", "south"] {
+//!     sensors.insert_keyed(sensor, &sensor.to_owned()).await?;
+//! }
+//! let start = tokio::time::Instant::now();
+//! for expected in ["north", "south", "north", "south"] {
+//!     let visit = sensors.visit(Duration::from_secs(60)).await?.expect("one becomes due");
+//!     assert_eq!(visit.body?, expected);
+//! }
+//! assert!(start.elapsed() >= Duration::from_secs(10));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Bytes beneath
+//!
+//! [`Typed::queue`] is the queue of bytes under a handle: batches, headers, dedup keys, and an
+//! operator's calls (pause, purge, dead letters, counters). Its traits are object-safe, so that a
+//! program can choose its backend when it runs.
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! | --- | --- | --- |
+//! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
+//! | `redis` | no | the Redis backend, opened by `redis://`, `rediss://` and `unix:` |
+//! | `msgpack` | no | the `MessagePack` codec |
+
+mod connect;
+
+// The contract is one list, kept in one place: all of it is a user's to use.
+#[doc(inline)]
+pub use queue_core::*;
+#[cfg(feature = "memory")]
+#[doc(inline)]
+pub use queue_memory::MemoryBackend;
+
+pub use self::connect::connect;
+
+#[cfg(all(doctest, feature = "memory"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,45 @@
+//! Orders from a JSON-lines file.
+
+use serde::Deserialize;
+
+/// One line of the file. Times are in milliseconds.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    /// Names the order.
+    pub(crate) order: u64,
+    /// When it is placed, after the start.
+    #[serde(default)]
+    pub(crate) placed_ms: u64,
+    /// How long after that it may stay unpaid.
+    pub(crate) timeout_ms: u64,
+    /// When its customer pays, after it was placed; left out if never.
+    pub(crate) paid_ms: Option<u64>,
+    /// Where it stands in the file.
+    #[serde(skip)]
+    pub(crate) line: usize,
+}
+
+/// The orders in a file, and what is wrong with the lines that hold none: line number and reason.
+pub(crate) fn read(file: &[u8]) -> (Vec<Order>, Vec<(usize, String)>) {
+    let mut orders = Vec::new();
+    let mut bad_lines = Vec::new();
+    for (line, text) in (1..).zip(file.split(|&byte| byte == b'\n')) {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match serde_json::from_slice::<Order>(text) {
+            Ok(order) => orders.push(Order { line, ..order }),
+            Err(error) => bad_lines.push((line, explain(&error, text))),
+        }
+    }
+    (orders, bad_lines)
+}
+
+fn explain(error: &serde_json::Error, text: &[u8]) -> String {
+    let reason = error.to_string();
+    // The parser counts lines within this one.
+    let reason = reason.split(" at line ").next().unwrap_or_default();
+    let start: String = String::from_utf8_lossy(text).chars().take(60).collect();
+    format!("{reason}, in column {}: {start}", error.column())
+}

@@ -1,0 +1,100 @@
+//! From a URL to a backend.
+
+use queue_core::{Error, ErrorKind, Queues, Result};
+
+const KNOWN: &str = "known are memory:, redis://, rediss:// and unix:";
+
+/// Opens the backend that a URL names.
+///
+/// | URL | backend | feature |
+/// | --- | --- | --- |
+/// | `memory:` | a new one in this process, shared by the clones of what is returned | `memory` |
+/// | `redis://…`, `rediss://…`, `unix:…` | the Redis server there | `redis` |
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queue_kit::Result<()> {
+/// let queues = queue_kit::connect("memory:").await?;
+/// let mails = queues.reliable::<String>("mails").await?;
+/// mails.push(&"to: everybody".to_owned()).await?;
+///
+/// let error = queue_kit::connect("rabbit://localhost").await.unwrap_err();
+/// assert!(error.to_string().contains("unknown scheme `rabbit`"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// `Invalid` for what is no URL, for an unknown scheme, and for anything after `memory:`;
+/// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No
+/// error shows what may be a password: of a URL that is refused here, at most the scheme.
+pub async fn connect(url: &str) -> Result<Queues> {
+    let (scheme, rest) = split(url)?;
+    match scheme.to_ascii_lowercase().as_str() {
+        "memory" => open_memory(rest),
+        "redis" | "rediss" | "unix" => open_redis(scheme, url).await,
+        _ => Err(Error::invalid(format!(
+            "unknown scheme `{scheme}` in a backend URL: {KNOWN}"
+        ))),
+    }
+}
+
+/// The scheme and what follows its colon.
+///
+/// What does not look like a scheme is not shown: it may be part of a user's name and password.
+fn split(url: &str) -> Result<(&str, &str)> {
+    let is_scheme = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    match url.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) => Ok((scheme, rest)),
+        _ if url.is_empty() => Err(Error::invalid(format!("the backend URL is empty: {KNOWN}"))),
+        _ => Err(Error::invalid(format!(
+            "the backend URL has no scheme to start with: {KNOWN}"
+        ))),
+    }
+}
+
+#[cfg(feature = "memory")]
+fn open_memory(rest: &str) -> Result<Queues> {
+    if rest.is_empty() {
+        return Ok(Queues::new(queue_memory::MemoryBackend::new()));
+    }
+    Err(Error::invalid(
+        "the backend URL has something after `memory:`, which takes nothing: each is a new \
+         backend, shared by cloning what `connect` returns",
+    ))
+}
+
+#[cfg(not(feature = "memory"))]
+fn open_memory(_rest: &str) -> Result<Queues> {
+    Err(not_compiled_in("memory", "memory"))
+}
+
+#[cfg(feature = "redis")]
+async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
+    Err(Error::new(
+        ErrorKind::Configuration,
+        format!("`{scheme}` needs the Redis backend, which this version does not have yet"),
+    ))
+}
+
+#[cfg(not(feature = "redis"))]
+async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
+    Err(not_compiled_in(scheme, "redis"))
+}
+
+#[cfg(not(all(feature = "memory", feature = "redis")))]
+fn not_compiled_in(scheme: &str, feature: &str) -> Error {
+    Error::new(
+        ErrorKind::Configuration,
+        format!(
+            "the scheme `{scheme}` needs the feature `{feature}`, which was not compiled in: \
+             enable it with queue-kit = {{ …, features = [\"{feature}\"] }}"
+        ),
+    )
+}

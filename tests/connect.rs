@@ -1,0 +1,105 @@
+//! Which backend a URL opens, and what is said of one that opens none.
+
+use queue_kit::{ErrorKind, connect};
+
+async fn refusal(url: &str) -> queue_kit::Error {
+    connect(url).await.expect_err(url)
+}
+
+#[cfg(feature = "memory")]
+#[tokio::test]
+async fn memory_opens_a_new_backend_each_time() {
+    let one = connect("memory:").await.unwrap();
+    let other = connect("MEMORY:").await.unwrap();
+    let mails = one.reliable::<u32>("mails").await.unwrap();
+    mails.push(&1).await.unwrap();
+
+    let clone = one.clone().reliable::<u32>("mails").await.unwrap();
+    assert_eq!(clone.queue().depth().await.unwrap().ready, 1);
+    let apart = other.reliable::<u32>("mails").await.unwrap();
+    assert_eq!(apart.queue().depth().await.unwrap().ready, 0);
+}
+
+#[cfg(feature = "memory")]
+#[tokio::test]
+async fn memory_takes_nothing_after_its_colon() {
+    for url in ["memory://", "memory:shop", "memory: "] {
+        let error = refusal(url).await;
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{url}");
+        assert!(error.to_string().contains("after `memory:`"), "{error}");
+    }
+}
+
+#[cfg(not(feature = "memory"))]
+#[tokio::test]
+async fn memory_left_out_says_which_feature_to_enable() {
+    let error = refusal("memory:").await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(
+        error.to_string().contains("features = [\"memory\"]"),
+        "{error}"
+    );
+}
+
+#[cfg(not(feature = "redis"))]
+#[tokio::test]
+async fn redis_left_out_says_which_feature_to_enable() {
+    for url in [
+        "redis://localhost",
+        "rediss://localhost",
+        "unix:/run/redis.sock",
+    ] {
+        let error = refusal(url).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{url}");
+        assert!(
+            error.to_string().contains("features = [\"redis\"]"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_scheme_is_named_beside_the_known_ones() {
+    let error = refusal("rabbit://localhost").await;
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    for part in ["`rabbit`", "memory:", "redis://", "rediss://", "unix:"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_url_is_told_so() {
+    for url in [
+        "",
+        "memory",
+        ":",
+        "//localhost",
+        "/run/redis.sock",
+        "1redis://localhost",
+    ] {
+        let error = refusal(url).await;
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{url}");
+        assert!(error.to_string().contains("known are memory:"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_a_password() {
+    for url in [
+        "rabbit://user:hunter2@localhost",
+        "user:hunter2@localhost",
+        ":hunter2@localhost",
+        "hunter2@localhost:6379",
+        "//user:hunter2@localhost",
+        "memory://user:hunter2@localhost",
+        "memory:hunter2",
+        "redis://user:hunter2@localhost:not-a-port",
+        "redis://user:hunter2@[",
+        "unix:/no/such.sock?user=u&pass=hunter2",
+        "redis://:hunter2@127.0.0.1:1",
+    ] {
+        let error = refusal(url).await;
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("hunter2"), "{url}: {shown}");
+    }
+}

@@ -1,0 +1,134 @@
+//! What the manifests claim, checked against what cargo makes of them.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use serde_json::Value;
+
+/// What `cargo metadata` says of this platform's build.
+fn metadata() -> Value {
+    let host = host();
+    cargo(&[
+        "metadata",
+        "--locked",
+        "--format-version",
+        "1",
+        "--all-features",
+        "--filter-platform",
+        &host,
+    ])
+}
+
+fn cargo(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo {arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).expect("cargo prints JSON")
+}
+
+fn host() -> String {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let output = Command::new(rustc).arg("-vV").output().expect("rustc runs");
+    let said = String::from_utf8(output.stdout).expect("rustc prints text");
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("rustc names its host").to_owned()
+}
+
+/// The packages that a user of these members builds: no dev-dependencies.
+fn built_for_users(metadata: &Value) -> BTreeSet<&str> {
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let members = packages(metadata).filter(|package| package["publish"] != serde_json::json!([]));
+    let mut open: Vec<&str> = members
+        .filter(|package| package["source"].is_null())
+        .map(|package| package["id"].as_str().unwrap())
+        .collect();
+    let mut found = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        let node = nodes.iter().find(|node| node["id"] == id).unwrap();
+        for dependency in node["deps"].as_array().unwrap() {
+            let mut kinds = dependency["dep_kinds"].as_array().unwrap().iter();
+            if kinds.any(|kind| kind["kind"] != "dev") {
+                open.push(dependency["pkg"].as_str().unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["packages"].as_array().unwrap().iter()
+}
+
+fn version(text: &str) -> Vec<u32> {
+    let parts = text.split('.').map(|part| part.parse().unwrap());
+    parts.chain([0, 0]).take(3).collect()
+}
+
+#[test]
+fn no_dependency_asks_for_a_newer_rust_than_we_state() {
+    let metadata = metadata();
+    let built = built_for_users(&metadata);
+    assert!(built.len() > 10, "only {built:?}");
+    let ours = version(env!("CARGO_PKG_RUST_VERSION"));
+    for package in
+        packages(&metadata).filter(|package| built.contains(package["id"].as_str().unwrap()))
+    {
+        if let Some(theirs) = package["rust_version"].as_str() {
+            assert!(
+                version(theirs) <= ours,
+                "{} needs Rust {theirs}",
+                package["id"]
+            );
+        }
+    }
+}
+
+#[test]
+fn every_member_states_the_same_rust_and_licence() {
+    let metadata = metadata();
+    for package in packages(&metadata).filter(|package| package["source"].is_null()) {
+        assert_eq!(
+            package["rust_version"],
+            env!("CARGO_PKG_RUST_VERSION"),
+            "{}",
+            package["name"]
+        );
+        assert_eq!(
+            package["license"], "MIT OR Apache-2.0",
+            "{}",
+            package["name"]
+        );
+    }
+}
+
+#[test]
+fn links_between_the_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut checked = 0;
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
+        for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+            checked += 1;
+            assert!(
+                root.join(target).exists(),
+                "{} links to {target}",
+                path.display()
+            );
+        }
+    }
+    assert!(checked > 5, "only {checked} links were found");
+}
