@@ -57,7 +57,11 @@ need_redis_server() {
     has redis-server ||
         give_up "there is no redis-server, and it could not be installed: install Redis 6.2 or" \
             "newer so that redis-server is in the PATH, and run this again"
-    redis-server --version
+    local version
+    version=$(redis-server --version | sed 's/.*v=\([0-9.]*\).*/\1/')
+    [ "$(printf '6.2\n%s\n' "$version" | sort -V | head -n 1)" = 6.2 ] ||
+        give_up "the redis-server in the PATH is $version: install 6.2 or newer"
+    echo "redis-server $version"
 }
 
 # The workspace's packages, each by the name in its manifest.
