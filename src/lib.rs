@@ -91,8 +91,8 @@
 //! tickets.push(&"the site is down".to_owned(), 10).await?;
 //!
 //! let delivery = tickets.receive(lease, wait).await?.expect("two were pushed");
-//! assert_eq!(delivery.body()?, "the site is down");
-//! # Ok::<(), queue_kit::Error>(())
+//! assert_eq!(delivery.body().unwrap(), "the site is down");
+//! # Ok(())
 //! # }
 //! ```
 //!
