@@ -32,12 +32,6 @@ impl Call {
     }
 
     /// Adds one argument; a slice of bytes or text is one, a number its decimal digits.
-    pub(crate) fn arg(mut self, arg: impl ToRedisArgs) -> Self {
-        self.command.arg(arg);
-        self
-    }
-
-    /// Adds one argument, in a loop.
     pub(crate) fn push(&mut self, arg: impl ToRedisArgs) {
         self.command.arg(arg);
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome, Result, Timestamp};
+use queue_core::{Error, Outcome, Result, Timestamp};
 use redis::{Cmd, ToRedisArgs, Value};
 
 use crate::{
@@ -99,16 +99,6 @@ impl Client {
             .into_error(&self.0.address)
             .with_outcome(Outcome::NotApplied)
     }
-}
-
-/// A reply that is not what its script answers.
-pub(crate) fn unexpected(script: &Script, reply: &Value) -> Error {
-    let shown: String = format!("{reply:?}").chars().take(200).collect();
-    Error::new(
-        ErrorKind::Internal,
-        format!("the script {} answered {shown}", script.name()),
-    )
-    .with_outcome(Outcome::Unknown)
 }
 
 impl fmt::Debug for Client {

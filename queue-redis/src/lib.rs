@@ -14,14 +14,15 @@
 //! `NotApplied`: nothing was sent. A call that was sent and got no answer fails as `Unknown`. The
 //! library itself never repeats a call that may have run.
 
-// Until the queues stand on it.
-#![allow(dead_code)]
-
 mod backend;
 mod call;
 mod client;
 mod connection;
 mod error;
+mod frame;
+mod keys;
+mod queue;
+mod reply;
 mod script;
 mod scripts;
 mod waiter;

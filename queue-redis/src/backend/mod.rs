@@ -2,6 +2,7 @@
 
 mod builder;
 mod health;
+mod queues;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

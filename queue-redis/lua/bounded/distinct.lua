@@ -1,0 +1,30 @@
+-- Distinct keys (B7): DISTINCT is key → id of the message that owns it, OWNED is id → number of
+-- its place in LINE (7 bytes) + key. Messages with a key are never in READY, so that replacing one
+-- costs O(log n) wherever it is.
+
+-- Follows owners to their new places at the tail.
+local function placed(ids, number)
+  local owned = call('HMGET', OWNED, unpack(ids))
+  for k = 1, #ids do
+    if owned[k] then
+      call('HSET', OWNED, ids[k], pack('>I7', number + k) .. sub(owned[k], 8))
+    end
+  end
+end
+
+-- Frees the keys of messages that are gone or dead.
+local function disown(ids)
+  local owned = call('HMGET', OWNED, unpack(ids))
+  for k = 1, #ids do
+    if owned[k] then
+      call('HDEL', DISTINCT, sub(owned[k], 8))
+      call('HDEL', OWNED, ids[k])
+    end
+  end
+end
+
+-- These left for good, which makes room (B4).
+local function gone(ids)
+  disown(ids)
+  call('ZADD', ROOM, 0, 'armed')
+end

@@ -1,0 +1,35 @@
+-- recent: the newest ready messages, newest first, taking nothing (B6).
+--
+-- ARGV[3] how many at most
+-- Returns their frames.
+tidy()
+local max = tonumber(ARGV[3])
+local frames, raw, listed, at = {}, 0, 0, 1
+local tails, tail, more = {}, 0, true
+local line = call('ZREVRANGE', LINE, 0, max - 1, 'WITHSCORES')
+while #frames < max do
+  if tail == 0 and more then
+    local wanted = math.min(CHUNK, max - #frames)
+    tails = call('LRANGE', READY, -listed - wanted, -listed - 1)
+    tail, more = #tails, #tails == wanted
+  end
+  local frame, member = tails[tail], line[at]
+  if not frame and not member then
+    break
+  end
+  if frame and not (member and tonumber(line[at + 1]) >= decode('>I7', frame, 2)) then
+    tail, listed = tail - 1, listed + 1
+  else
+    frame = call('HGET', FRAMES, sub(member, -7))
+    at = at + 2
+  end
+  if frame then
+    frames[#frames + 1] = frame
+    raw = raw + #frame
+    if not fits(frames, raw) then
+      frames[#frames] = nil
+      break
+    end
+  end
+end
+return frames

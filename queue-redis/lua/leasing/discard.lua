@@ -1,0 +1,16 @@
+-- discard: removes dead letters for good.
+--
+-- ARGV[3 …] ids
+-- Returns how many there were.
+tidy()
+local ids = {}
+for k = 3, #ARGV do
+  if call('ZREM', DEAD, ARGV[k]) == 1 then
+    ids[#ids + 1] = ARGV[k]
+  end
+end
+if ids[1] then
+  call('HDEL', FRAMES, unpack(ids))
+  call('HINCRBY', META, 'discarded', #ids)
+end
+return #ids

@@ -1,0 +1,28 @@
+-- extend: sets deadlines of live leases to now + ttl (L10).
+--
+-- ARGV[3] ttl in ms
+-- ARGV[4 …] id and token (14 bytes), a member of LEASES
+-- Returns one letter each: d extended, l lease lost.
+tidy()
+local deadline = now + tonumber(ARGV[3])
+local members = { unpack(ARGV, 4) }
+local deadlines = call('ZMSCORE', LEASES, unpack(members))
+local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
+local answers, leases = {}, {}
+for k = 1, #members do
+  if deadlines[k] and tonumber(deadlines[k]) > now then
+    answers[k] = 'd'
+    leases[#leases + 1] = deadline
+    leases[#leases + 1] = members[k]
+  else
+    answers[k] = 'l'
+  end
+end
+if leases[1] then
+  call('ZADD', LEASES, unpack(leases))
+  -- Told to those who sleep towards a later deadline.
+  if deadline < first then
+    call('ZADD', ARRIVALS, 0, 'armed')
+  end
+end
+return table.concat(answers)

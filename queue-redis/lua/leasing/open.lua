@@ -1,0 +1,27 @@
+-- open: stores the configuration of a queue that does not exist yet, or answers the stored one.
+-- For a rotating queue too.
+--
+-- KEYS[1] meta, KEYS[2 …] all others of the kind
+-- ARGV[1] the time, not used
+-- ARGV[2] the configuration
+-- ARGV[3] a bounded queue's capacity, '' otherwise
+-- ARGV[4 …] the type that each key has
+-- Returns {configuration, capacity or 0, 1 if it was resized, 1 if it was created}.
+-- Errors: WRONGTYPE  a key holds another type.
+local call = redis.call
+for k = 1, #KEYS do
+  local found = call('TYPE', KEYS[k]).ok
+  if found ~= 'none' and found ~= ARGV[k + 3] then
+    return redis.error_reply('WRONGTYPE the key ' .. KEYS[k] .. ' holds a ' .. found .. ', where a ' .. ARGV[k + 3]
+      .. ' belongs')
+  end
+end
+local stored = call('HMGET', KEYS[1], 'config', 'capacity', 'resized')
+if not stored[1] then
+  call('HSET', KEYS[1], 'config', ARGV[2])
+  if ARGV[3] ~= '' then
+    call('HSET', KEYS[1], 'capacity', ARGV[3])
+  end
+  return { ARGV[2], tonumber(ARGV[3]) or 0, 0, 1 }
+end
+return { stored[1], tonumber(stored[2]) or 0, stored[3] and 1 or 0, 0 }

@@ -1,0 +1,5 @@
+-- pause: leases answer nothing until `resume`.
+--
+-- Returns 1.
+call('HSET', META, 'paused', 1)
+return 1

@@ -1,0 +1,29 @@
+-- revive: puts dead letters back at the tail, attempts anew (L13).
+--
+-- ARGV[3 …] ids
+-- Returns one letter each: r revived, n not found, f full.
+tidy()
+local capacity = tonumber(meta[6]) or math.huge
+local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+local answers, revived = {}, 0
+for k = 3, #ARGV do
+  local id = ARGV[k]
+  local record = call('ZSCORE', DEAD, id) and call('HGET', FRAMES, id)
+  if not record then
+    answers[k - 2] = 'n'
+  elseif occupied >= capacity then
+    answers[k - 2] = 'f'
+  else
+    local frame = reframe(sub(record, 11 + decode('>I2', record, 9)), 0, now)
+    frame = reframe(frame, 0, now, rearrived(frame, now))
+    call('HSET', FRAMES, id, frame)
+    join({ id }, { frame })
+    call('ZREM', DEAD, id)
+    occupied, revived = occupied + 1, revived + 1
+    answers[k - 2] = 'r'
+  end
+end
+if revived > 0 then
+  call('HINCRBY', META, 'revived', revived)
+end
+return table.concat(answers)

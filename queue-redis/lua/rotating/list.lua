@@ -1,0 +1,33 @@
+-- list: a page of items from the head on, moving nothing.
+--
+-- ARGV[3] number of the last place read, 0 for the first page
+-- ARGV[4] how many at most
+-- Returns {number to go on after or -1 at the end, id, payload, …}.
+local limit = tonumber(ARGV[4])
+local function after(key)
+  return call('ZRANGEBYSCORE', key, '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
+end
+
+local visited, fresh = after(RING), pace and after(FRESH) or {}
+local reply, bodies, raw, last, v, f = { -1 }, {}, 0, -1, 1, 1
+while visited[v] or fresh[f] do
+  local id, place
+  if not fresh[f] or (visited[v] and tonumber(visited[v + 1]) < tonumber(fresh[f + 1])) then
+    id, place, v = visited[v], tonumber(visited[v + 1]), v + 2
+  else
+    id, place, f = fresh[f], tonumber(fresh[f + 1]), f + 2
+  end
+  local body = call('HGET', BODIES, id)
+  if body then
+    bodies[#bodies + 1] = body
+    raw = raw + #body
+    if #bodies > limit or not fits(bodies, raw) then
+      reply[1] = last
+      break
+    end
+    reply[#reply + 1] = id
+    reply[#reply + 1] = body
+    last = place
+  end
+end
+return reply

@@ -1,0 +1,92 @@
+-- rotate: visits items from the head and puts them at the tail, in one step (T1).
+--
+-- ARGV[3] how many at most
+-- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is.
+local max = tonumber(ARGV[3])
+local next_due -- of the first visited item, with a pace
+
+-- Items that are due, in the ring's order.
+local function due_items()
+  local ring = call('ZRANGE', RING, 0, max - 1, 'WITHSCORES')
+  local items = {}
+  if not pace then
+    for k = 1, #ring, 2 do
+      items[#items + 1] = { id = ring[k] }
+    end
+    return items
+  end
+  next_due = tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2])
+  if next_due and next_due <= now then
+    local ids = {}
+    for k = 1, #ring, 2 do
+      ids[#ids + 1] = ring[k]
+    end
+    local dues = call('ZMSCORE', DUE, unpack(ids))
+    for k = 1, #ids do
+      if not dues[k] or tonumber(dues[k]) <= now then
+        items[#items + 1] = { id = ids[k], place = tonumber(ring[2 * k]) }
+      end
+    end
+    if not items[1] then
+      -- Only a clock that was set back makes a later item due before the first ones.
+      for _, id in ipairs(call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, max)) do
+        items[#items + 1] = { id = id, place = tonumber(call('ZSCORE', RING, id)) or 0 }
+      end
+    end
+  end
+  local fresh = call('ZRANGE', FRESH, 0, max - 1, 'WITHSCORES')
+  for k = 1, #fresh, 2 do
+    items[#items + 1] = { id = fresh[k], place = tonumber(fresh[k + 1]) }
+  end
+  table.sort(items, function(a, b)
+    return a.place < b.place
+  end)
+  return items
+end
+
+local items = due_items()
+local reply, bodies, visited, raw, full = { -1 }, {}, {}, 0, false
+for first = 1, math.min(max, #items), CHUNK do
+  local ids = {}
+  for k = first, math.min(first + CHUNK - 1, max, #items) do
+    ids[#ids + 1] = items[k].id
+  end
+  local read = call('HMGET', BODIES, unpack(ids))
+  for k = 1, #ids do
+    if read[k] then
+      bodies[#bodies + 1] = read[k]
+      raw = raw + #read[k]
+      full = not fits(bodies, raw)
+      if full then
+        break
+      end
+      visited[#visited + 1] = ids[k]
+      reply[#reply + 1] = ids[k]
+      reply[#reply + 1] = read[k]
+    end
+  end
+  if full then
+    break
+  end
+end
+
+if visited[1] then
+  local number = call('HINCRBY', META, 'joins', #visited) - #visited
+  local places, dues = {}, {}
+  for k = 1, #visited do
+    places[2 * k - 1], places[2 * k] = number + k, visited[k]
+    dues[2 * k - 1], dues[2 * k] = pace and now + pace, visited[k]
+  end
+  if pace then
+    call('ZADD', DUE, unpack(dues))
+  end
+  call('ZADD', RING, unpack(places))
+  -- Whoever leaves work behind wakes the next.
+  if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)
+    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then
+    call('ZADD', ARRIVALS, 0, 'armed')
+  end
+elseif next_due then
+  reply[1] = math.max(next_due - now, 0)
+end
+return reply

@@ -1,0 +1,19 @@
+-- Every script begins here.
+-- ARGV[1] the time in ms since 1970 if a clock is injected, '' for the server's
+-- ARGV[2] the configuration that the caller's handle was opened with
+-- Returns, instead of what the script says: nil if the queue does not exist (never opened, or the
+-- server was flushed), and then nothing was done.
+-- Errors: QKCONFIG  it is stored with another configuration; nothing was done.
+local call = redis.call
+local byte, char, sub = string.byte, string.char, string.sub
+local pack, decode = struct.pack, struct.unpack
+
+local MANY = 128 -- how many messages one call reclaims or promotes (L7)
+local CHUNK = 16 -- how many bodies are read at a time, so that large ones fit
+
+-- Milliseconds only: numbers of more than 14 digits do not survive concatenation.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end

@@ -1,0 +1,11 @@
+-- Reads the meta hash and refuses to act on another queue than the caller means.
+local meta = call('HMGET', META, 'config', 'accepted', 'token', 'acked', 'paused', 'capacity')
+if meta[1] ~= ARGV[2] then
+  if not meta[1] then
+    return false
+  end
+  return redis.error_reply('QKCONFIG the queue is stored as [' .. meta[1] .. '], this handle was opened as ['
+    .. ARGV[2] .. ']: open it again')
+end
+local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the last id given
+local acked = tonumber(meta[4]) or 0

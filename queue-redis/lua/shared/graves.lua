@@ -1,0 +1,18 @@
+-- Puts a message among the dead letters, in its place in FRAMES, and drops the oldest beyond the
+-- cap (L13). The caller takes it out of where it was.
+--   a dead letter's record: ms of death (7 bytes), why (1 byte: b buried, r retried, e expired),
+--   length of the reason (2 bytes), reason, frame
+local function die(id, frame, why, reason)
+  local died = call('HINCRBY', META, 'died', 1)
+  local record = pack('>I7', now) .. why .. pack('>I2', #reason) .. reason .. frame
+  call('ZADD', DEAD, died, id)
+  call('HSET', FRAMES, id, record)
+  local cap = tonumber(string.match(ARGV[2], 'dead_letter_cap=(%d+)'))
+  local excess = call('ZCARD', DEAD) - cap
+  if excess > 0 then
+    local oldest = call('ZRANGE', DEAD, 0, excess - 1)
+    call('HINCRBY', META, 'trimmed', #oldest)
+    call('HDEL', FRAMES, unpack(oldest))
+    call('ZREM', DEAD, unpack(oldest))
+  end
+end

@@ -1,0 +1,134 @@
+-- The line of a reliable or bounded queue: READY is a list of frames, in the order of their ids,
+-- that only pushes add to. What has another place is in LINE, its frame in FRAMES:
+--   score -1, member id           came back by release or expiry: first of all, by id (L11)
+--   score n, member number + id   joined the tail when n messages had been accepted (promoted,
+--                                 revived, or with a distinct key): after id n, by number
+local function give_back(back, id)
+  back[#back + 1] = -1
+  back[#back + 1] = id
+end
+
+-- Puts these at the tail, in this order.
+local function join(ids)
+  local number = call('HINCRBY', META, 'joins', #ids) - #ids
+  local places = {}
+  for k = 1, #ids do
+    places[2 * k - 1] = accepted
+    places[2 * k] = pack('>I7', number + k) .. ids[k]
+  end
+  placed(ids, number)
+  call('ZADD', LINE, unpack(places))
+  call('ZADD', ARRIVALS, 0, 'armed')
+end
+
+local function promote()
+  local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now, 'LIMIT', 0, MANY)
+  if not due[1] then
+    return false
+  end
+  join(due)
+  call('ZREM', DELAYED, unpack(due))
+  return #due == MANY
+end
+
+-- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
+-- both places; moves nothing.
+local function pick(max)
+  local frames, fresh, members = {}, {}, {}
+  local listed, raw, at = 0, 0, 1
+  local heads, next_head, more = {}, 1, true
+  local line = call('ZRANGE', LINE, 0, max - 1, 'WITHSCORES')
+  while #frames < max do
+    local member, place, frame = line[at], nil, nil
+    if member then
+      place = tonumber(line[at + 1])
+    end
+    if place ~= -1 then
+      if not heads[next_head] and more then
+        local wanted = math.min(CHUNK, max - #frames)
+        heads, next_head = call('LRANGE', READY, listed, listed + wanted - 1), 1
+        more = #heads == wanted
+      end
+      frame = heads[next_head]
+      if frame and place and decode('>I7', frame, 2) > place then
+        frame = nil
+      end
+    end
+    if not frame and not member then
+      break
+    end
+    local own = not frame
+    if own then
+      frame = call('HGET', FRAMES, sub(member, -7))
+    end
+    -- A place without a message is a leftover of foreign hands: it is passed over, and dropped.
+    if frame then
+      frames[#frames + 1] = frame
+      raw = raw + #frame
+      if not fits(frames, raw) then
+        frames[#frames] = nil
+        break
+      end
+    end
+    if own then
+      members[#members + 1] = member
+      at = at + 2
+    else
+      listed, next_head = listed + 1, next_head + 1
+      fresh[#fresh + 1] = id_of(frame)
+      fresh[#fresh + 1] = frame
+    end
+  end
+  return { frames = frames, fresh = fresh, members = members, listed = listed }
+end
+
+-- Keeps the frames of what is about to be leased.
+local function keep(picked)
+  if picked.fresh[1] then
+    call('HSET', FRAMES, unpack(picked.fresh))
+  end
+end
+
+-- Takes what was picked out of the line.
+local function drop(picked)
+  if picked.listed > 0 then
+    call('LTRIM', READY, picked.listed, -1)
+  end
+  if picked.members[1] then
+    call('ZREM', LINE, unpack(picked.members))
+  end
+end
+
+local function any_ready()
+  return call('EXISTS', READY, LINE) > 0
+end
+
+-- How many are in line.
+local function in_line()
+  return call('LLEN', READY) + call('ZCARD', LINE)
+end
+
+-- Since when the heads of the two lines have been ready, the longest of both; nil if none is.
+local function oldest_since()
+  local since
+  local function older(frame)
+    if frame then
+      local ready = decode('>I7', frame, 9)
+      since = since and math.min(since, ready) or ready
+    end
+  end
+  local back = call('ZRANGE', LINE, 0, 0, 'WITHSCORES')
+  if back[1] and tonumber(back[2]) == -1 then
+    older(call('HGET', FRAMES, back[1]))
+  end
+  local head = call('LINDEX', READY, 0)
+  local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if joined[1] and not (head and decode('>I7', head, 2) <= tonumber(joined[2])) then
+    head = call('HGET', FRAMES, sub(joined[1], -7))
+  end
+  older(head)
+  return since
+end
+
+-- A frame adds nothing.
+local function rearrived() end

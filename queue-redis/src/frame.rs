@@ -1,0 +1,222 @@
+//! Messages as bytes: what scripts get and what they answer.
+//!
+//! The payload is this side's: headers and body, which scripts carry about and never look into,
+//! but for its size. It is a zero byte and the body, or, with headers, a one, their number
+//! (4 bytes), each with the lengths of name and value (4 bytes each), name and value, then the
+//! body. The frame around it is told in `lua/shared/frames.lua`. All numbers are big-endian.
+
+use bytes::{Buf, Bytes};
+use queue_core::{
+    DeadLetter, DeathReason, Delivery, Headers, Message, MessageId, Receipt, Timestamp, Token,
+};
+use redis::{RedisWrite, ToRedisArgs};
+
+/// Ids, tokens and times take this many bytes.
+const WIDE: usize = 7;
+const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
+
+/// A number in 7 bytes. A larger one, which only a made-up receipt can hold, becomes the largest,
+/// which nothing has.
+pub(crate) fn wide(number: u64) -> [u8; WIDE] {
+    let bytes = number.min(LARGEST).to_be_bytes();
+    let mut wide = [0; WIDE];
+    wide.copy_from_slice(&bytes[1..]);
+    wide
+}
+
+/// A receipt as a member of the leases.
+pub(crate) fn lease(receipt: Receipt) -> [u8; 2 * WIDE] {
+    let mut member = [0; 2 * WIDE];
+    member[..WIDE].copy_from_slice(&wide(receipt.id.get()));
+    member[WIDE..].copy_from_slice(&wide(receipt.token.get()));
+    member
+}
+
+/// Headers and body as one argument, written straight into the command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payload<'a> {
+    pub(crate) headers: &'a Headers,
+    pub(crate) body: &'a Bytes,
+}
+
+impl ToRedisArgs for Payload<'_> {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        let mut head = Vec::new();
+        if self.headers.is_empty() {
+            head.push(0);
+        } else {
+            head.push(1);
+            head.extend_from_slice(&length(self.headers.iter().count()));
+            for (name, value) in self.headers.iter() {
+                head.extend_from_slice(&length(name.len()));
+                head.extend_from_slice(&length(value.len()));
+                head.extend_from_slice(name.as_bytes());
+                head.extend_from_slice(value.as_bytes());
+            }
+        }
+        let mut argument = out.writer_for_next_arg();
+        // It writes to memory.
+        let _ = std::io::Write::write_all(&mut argument, &head);
+        let _ = std::io::Write::write_all(&mut argument, self.body);
+    }
+}
+
+/// Reads what a script answered; `None` if it is not what was written.
+pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
+    match bytes.try_get_u8().ok()? {
+        0 => Some((Headers::new(), bytes)),
+        1 => {
+            let count = bytes.try_get_u32().ok()?;
+            let mut headers = Headers::new();
+            for _ in 0..count {
+                let name = usize::try_from(bytes.try_get_u32().ok()?).ok()?;
+                let value = usize::try_from(bytes.try_get_u32().ok()?).ok()?;
+                headers = headers.with(text(&mut bytes, name)?, text(&mut bytes, value)?);
+            }
+            Some((headers, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// A message and how many attempts it had, out of a frame whose head has this many bytes.
+pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<(Message, u32)> {
+    if bytes.len() <= head {
+        return None;
+    }
+    let mut start = bytes.split_to(head);
+    let attempts = start.get_u8();
+    let id = MessageId::new(narrow(&mut start)?);
+    let attempts = match attempts {
+        u8::MAX => bytes.try_get_u32().ok()?,
+        few => few.into(),
+    };
+    let (headers, body) = payload(bytes)?;
+    Some((Message { id, body, headers }, attempts))
+}
+
+/// A delivery, out of the frame as it was before.
+pub(crate) fn delivery(
+    bytes: Bytes,
+    head: usize,
+    token: u64,
+    time_left: std::time::Duration,
+) -> Option<Delivery> {
+    let (message, attempts) = frame(bytes, head)?;
+    Some(Delivery {
+        receipt: Receipt::new(message.id, Token::new(token)),
+        attempt: attempts.saturating_add(1),
+        time_left,
+        body: message.body,
+        headers: message.headers,
+    })
+}
+
+/// A dead letter, out of its record: see `lua/shared/graves.lua`.
+pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
+    let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
+    let why = bytes.try_get_u8().ok()?;
+    let length = usize::from(bytes.try_get_u16().ok()?);
+    let reason = text(&mut bytes, length)?;
+    let reason = match why {
+        b'b' => DeathReason::Buried(reason),
+        b'r' => DeathReason::Retried,
+        b'e' => DeathReason::Expired,
+        _ => return None,
+    };
+    let (message, attempts) = frame(bytes, head)?;
+    Some(DeadLetter {
+        id: message.id,
+        body: message.body,
+        headers: message.headers,
+        reason,
+        attempts,
+        died_at,
+    })
+}
+
+/// An id as scripts answer it where it stands alone.
+pub(crate) fn id(mut bytes: Bytes) -> Option<MessageId> {
+    let id = narrow(&mut bytes)?;
+    bytes.is_empty().then_some(MessageId::new(id))
+}
+
+fn narrow(bytes: &mut Bytes) -> Option<u64> {
+    (bytes.len() >= WIDE).then(|| bytes.get_uint(WIDE))
+}
+
+fn length(bytes: usize) -> [u8; 4] {
+    // Checked against the limits of a message, which are far below.
+    u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
+}
+
+fn text(bytes: &mut Bytes, length: usize) -> Option<String> {
+    if bytes.len() < length {
+        return None;
+    }
+    String::from_utf8(bytes.split_to(length).into()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(headers: &Headers, body: &'static [u8]) -> Bytes {
+        let body = Bytes::from_static(body);
+        let mut args = Payload {
+            headers,
+            body: &body,
+        }
+        .to_redis_args();
+        assert_eq!(args.len(), 1);
+        args.remove(0).into()
+    }
+
+    #[test]
+    fn a_payload_is_read_as_it_was_written() {
+        let plain = Headers::new();
+        let some = Headers::new().with("a", "").with("", "\u{0}ü");
+        for headers in [plain, some] {
+            for body in [&b""[..], b"\0\x01\xff\r\n", b"plain"] {
+                let read = payload(written(&headers, body));
+                assert_eq!(read, Some((headers.clone(), Bytes::from_static(body))));
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_written_here_is_not_read() {
+        for bytes in [
+            &b""[..],
+            b"\x02",
+            b"\x01",
+            b"\x01\0\0\0\x01\0\0\0\x09\0\0\0\0a",
+        ] {
+            assert_eq!(payload(Bytes::from_static(bytes)), None);
+        }
+        assert_eq!(frame(Bytes::from_static(b"short"), 15), None);
+        assert_eq!(dead_letter(Bytes::from_static(b"short"), 15), None);
+    }
+
+    #[test]
+    fn a_frame_holds_few_attempts_and_many() {
+        let mut few = vec![3];
+        few.extend_from_slice(&wide(258));
+        few.extend_from_slice(&wide(5));
+        let mut many = few.clone();
+        many[0] = 255;
+        many.extend_from_slice(&70_000_u32.to_be_bytes());
+        for (mut bytes, attempts) in [(few, 3), (many, 70_000)] {
+            bytes.extend_from_slice(b"\0body");
+            let (message, read) = frame(bytes.into(), 15).unwrap();
+            assert_eq!((message.id.get(), read), (258, attempts));
+            assert_eq!(message.body, "body");
+        }
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_becomes_one_that_is_not() {
+        assert_eq!(wide(u64::MAX), [255; 7]);
+        assert_eq!(wide(1), [0, 0, 0, 0, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,194 @@
+//! The names of all keys.
+//!
+//! A queue's keys begin with the prefix and its name as a hash tag, `prefix:{name}:`, so that they
+//! share a slot of a cluster, one ACL pattern covers all queues (`~qk:*`), and an operator finds
+//! one's with `redis-cli --scan --pattern 'qk:{orders}:*'`.
+//!
+//! | key | type | kinds | what is in it |
+//! | --- | --- | --- | --- |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line) |
+//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; of a reliable or bounded queue without those in `ready` |
+//! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
+//! | `…:arrivals` | zset | all | the marker: armed while something may be ready |
+//! | `…:line` | zset | leasing | the ids that are ready and not in `ready`; of a delay queue all that are undelivered, by due time |
+//! | `…:delayed` | zset | reliable, bounded, priority | ids of retried and deferred messages by due time (ms) |
+//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id |
+//! | `…:room` | zset | bounded | the marker: armed while there may be room |
+//! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
+//! | `…:owned` | hash | bounded | id → number of its place (7 bytes) + distinct key |
+//! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
+//! | `…:firsts` | hash | leasing | dedup key → id of the first message |
+//! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
+//! | `…:fresh` | zset | rotating with a pace | ids of items that were never visited, by number of their place |
+//! | `…:due` | zset | rotating with a pace | ids of visited items by the time they are due again (ms) |
+//! | `…:bodies` | hash | rotating | id → headers and body |
+//! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
+//! | `prefix:queues` | zset | | what exists: `name kind`, all with score 0 |
+//!
+//! Ids are 7 bytes, big-endian, so that they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows
+//! them in order. What a frame is made of is told in `lua/shared/frames.lua`.
+
+use queue_core::{QueueKind, QueueName};
+
+/// Which keys a kind has, in the order of its `keys.lua`, and their types.
+const RELIABLE: &[(&str, &str)] = &[
+    ("meta", "hash"),
+    ("leases", "zset"),
+    ("frames", "hash"),
+    ("dead", "zset"),
+    ("arrivals", "zset"),
+    ("line", "zset"),
+    ("delayed", "zset"),
+    ("ready", "list"),
+    ("dedup", "zset"),
+    ("firsts", "hash"),
+];
+const DELAY: &[(&str, &str)] = &[
+    ("meta", "hash"),
+    ("leases", "zset"),
+    ("frames", "hash"),
+    ("dead", "zset"),
+    ("arrivals", "zset"),
+    ("line", "zset"),
+    ("dedup", "zset"),
+    ("firsts", "hash"),
+];
+const PRIORITY: &[(&str, &str)] = &[
+    ("meta", "hash"),
+    ("leases", "zset"),
+    ("frames", "hash"),
+    ("dead", "zset"),
+    ("arrivals", "zset"),
+    ("line", "zset"),
+    ("delayed", "zset"),
+    ("dedup", "zset"),
+    ("firsts", "hash"),
+];
+const BOUNDED: &[(&str, &str)] = &[
+    ("meta", "hash"),
+    ("leases", "zset"),
+    ("frames", "hash"),
+    ("dead", "zset"),
+    ("arrivals", "zset"),
+    ("line", "zset"),
+    ("delayed", "zset"),
+    ("ready", "list"),
+    ("room", "zset"),
+    ("distinct", "hash"),
+    ("owned", "hash"),
+    ("dedup", "zset"),
+    ("firsts", "hash"),
+];
+const ROTATING: &[(&str, &str)] = &[
+    ("meta", "hash"),
+    ("ring", "zset"),
+    ("bodies", "hash"),
+    ("arrivals", "zset"),
+    ("keyed", "hash"),
+    ("named", "hash"),
+    ("fresh", "zset"),
+    ("due", "zset"),
+];
+
+/// `dedup` and `firsts`, which stand last and are sent only where they are needed: each key costs
+/// the server about as much as a small command.
+const DEDUP_KEYS: usize = 2;
+
+/// One queue's keys.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    kind: QueueKind,
+    names: Vec<String>,
+}
+
+impl Keys {
+    pub(crate) fn new(prefix: &str, queue: &QueueName, kind: QueueKind) -> Self {
+        let names = table(kind)
+            .iter()
+            .map(|(suffix, _)| format!("{prefix}:{{{queue}}}:{suffix}"))
+            .collect();
+        Self { kind, names }
+    }
+
+    /// All of them, as `KEYS` wants them.
+    pub(crate) fn all(&self) -> &[String] {
+        &self.names
+    }
+
+    /// All but those of the dedup marks.
+    pub(crate) fn without_dedup(&self) -> &[String] {
+        &self.names[..self.names.len() - DEDUP_KEYS]
+    }
+
+    /// The type of each.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &'static str> {
+        table(self.kind).iter().map(|(_, kind)| *kind)
+    }
+
+    /// The marker that is armed when something may be ready.
+    pub(crate) fn arrivals(&self) -> &str {
+        self.named("arrivals")
+    }
+
+    /// The marker that is armed when there may be room.
+    pub(crate) fn room(&self) -> &str {
+        self.named("room")
+    }
+
+    fn named(&self, suffix: &str) -> &str {
+        let place = table(self.kind)
+            .iter()
+            .position(|(name, _)| *name == suffix);
+        &self.names[place.expect("a key of this kind")]
+    }
+}
+
+/// The key of the list of queues.
+pub(crate) fn registry(prefix: &str) -> String {
+    format!("{prefix}:queues")
+}
+
+fn table(kind: QueueKind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        QueueKind::Reliable => RELIABLE,
+        QueueKind::Delay => DELAY,
+        QueueKind::Priority => PRIORITY,
+        QueueKind::Bounded => BOUNDED,
+        QueueKind::Rotating => ROTATING,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_keys_of_a_queue_share_its_hash_tag() {
+        let name = QueueName::new("shop:orders").unwrap();
+        for kind in QueueKind::ALL {
+            let keys = Keys::new("qk", &name, kind);
+            assert_eq!(keys.all()[0], "qk:{shop:orders}:meta");
+            assert!(
+                keys.all()
+                    .iter()
+                    .all(|key| key.starts_with("qk:{shop:orders}:"))
+            );
+            assert_eq!(keys.types().count(), keys.all().len());
+            assert_eq!(keys.arrivals(), "qk:{shop:orders}:arrivals");
+        }
+    }
+
+    #[test]
+    fn the_dedup_keys_stand_last() {
+        let name = QueueName::new("q").unwrap();
+        for kind in QueueKind::ALL {
+            if kind != QueueKind::Rotating {
+                let suffixes: Vec<_> = table(kind).iter().map(|(suffix, _)| *suffix).collect();
+                assert!(suffixes.ends_with(&["dedup", "firsts"]), "{kind}");
+                let keys = Keys::new("qk", &name, kind);
+                assert_eq!(keys.without_dedup().len() + 2, keys.all().len());
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The delay queue.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queue_core::{
+    Cancelled, DelayQueue, Due, MessageId, Pushed, Rescheduled, Result, Scheduled, limits,
+    millis_ceil,
+};
+
+use super::{Delay, Queue, leasing::add_ids, push};
+use crate::{call::Call, frame, scripts};
+
+#[async_trait]
+impl DelayQueue for Queue<Delay> {
+    async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
+        self.checked(Scheduled::check_all(messages, self.max_body))?;
+        let dues: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| due(message.due))
+            .collect();
+        let pushes = || messages.iter().map(|message| &message.push);
+        let fill = |call: &mut Call| {
+            call.push(messages.len());
+            call.push(&dues[..]);
+            for message in pushes() {
+                call.push(push::payload(message));
+            }
+            push::add_marks(call, pushes());
+        };
+        let dedup = push::any_dedup(pushes());
+        let reply = self
+            .handle
+            .call_push(&scripts::DELAY_SCHEDULE, dedup, fill)
+            .await?;
+        push::pushed(reply, messages.len())
+    }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let script = &scripts::DELAY_CANCEL;
+        let fill = |call: &mut Call| add_ids(call, ids);
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        reply.letters(ids.len(), |letter| match letter {
+            b'c' => Some(Cancelled::Cancelled),
+            b't' => Some(Cancelled::TooLate),
+            _ => None,
+        })
+    }
+
+    async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
+        self.checked(to.check())?;
+        let fill = |call: &mut Call| {
+            call.push(&frame::wide(id.get())[..]);
+            call.push(&due(to)[..]);
+        };
+        let script = &scripts::DELAY_RESCHEDULE;
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        match reply.number()? {
+            1 => Ok(Rescheduled::Moved),
+            0 => Ok(Rescheduled::TooLate),
+            _ => Err(reply.unexpected()),
+        }
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>> {
+        let script = &scripts::DELAY_NEXT_DUE;
+        self.handle.call_without_dedup(script, |_| {}).await?.time()
+    }
+}
+
+/// A due time as the scripts read it: counted from now, or from 1970.
+fn due(due: Due) -> [u8; 8] {
+    let (absolute, millis) = match due {
+        Due::After(delay) => (0, millis_ceil(delay)),
+        Due::At(time) => (1, time.as_millis()),
+    };
+    let mut bytes = [absolute; 8];
+    bytes[1..].copy_from_slice(&frame::wide(millis));
+    bytes
+}

@@ -1,0 +1,169 @@
+//! What a handle of any kind holds, and how it calls scripts.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
+use redis::Value;
+
+use super::Stored;
+use crate::{
+    backend::RedisBackend, call::Call, client::Client, keys, keys::Keys, reply::Reply,
+    script::Script, scripts, waiter::Waiter,
+};
+
+/// A queue on its server.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    client: Client,
+    waiter: Waiter,
+    name: QueueName,
+    kind: QueueKind,
+    keys: Keys,
+    registry: String,
+    arrivals: Bytes,
+    config: String,
+    capacity: Option<usize>,
+}
+
+impl Handle {
+    /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is a
+    /// bounded queue's.
+    pub(crate) fn new(
+        backend: &RedisBackend,
+        name: &QueueName,
+        kind: QueueKind,
+        config: String,
+        capacity: Option<usize>,
+    ) -> Self {
+        let keys = Keys::new(backend.prefix(), name, kind);
+        let arrivals = Bytes::copy_from_slice(keys.arrivals().as_bytes());
+        Self {
+            client: backend.client().clone(),
+            waiter: backend.waiter().clone(),
+            name: name.clone(),
+            kind,
+            keys,
+            registry: keys::registry(backend.prefix()),
+            arrivals,
+            config,
+            capacity,
+        }
+    }
+
+    /// Creates the queue, or answers what is stored of it, and adds it to the list of queues.
+    pub(crate) async fn open(&self) -> Result<Stored> {
+        self.try_open().await.map_err(|error| self.name(error))
+    }
+
+    /// Calls a script with all keys of the queue, and the arguments that `fill` adds.
+    pub(crate) async fn call(
+        &self,
+        script: &'static Script,
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Reply> {
+        self.call_with(script, self.keys.all(), fill).await
+    }
+
+    /// [`call`](Self::call) without the keys of dedup marks, unless they are needed.
+    pub(crate) async fn call_without_dedup(
+        &self,
+        script: &'static Script,
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Reply> {
+        self.call_with(script, self.keys.without_dedup(), fill)
+            .await
+    }
+
+    /// Calls the script of a push, whose batch may carry dedup keys.
+    pub(crate) async fn call_push(
+        &self,
+        script: &'static Script,
+        dedup: bool,
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Reply> {
+        if dedup {
+            self.call(script, fill).await
+        } else {
+            self.call_without_dedup(script, fill).await
+        }
+    }
+
+    async fn call_with(
+        &self,
+        script: &'static Script,
+        keys: &[String],
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Reply> {
+        // Not there: the server was flushed, so the queue is created anew. That this happens
+        // twice in a row takes somebody who does nothing else.
+        for _ in 0..3 {
+            let mut call = self.client.prepare(script, keys);
+            call.push(&self.config);
+            fill(&mut call);
+            match self.client.run(call).await {
+                Ok(Value::Nil) => drop(self.open().await?),
+                Ok(value) => return Ok(Reply::new(script, value)),
+                Err(error) => return Err(self.name(error)),
+            }
+        }
+        Err(self.name(Error::new(
+            ErrorKind::Unavailable,
+            "the queue vanishes as soon as it is created: the server is being flushed",
+        )))
+    }
+
+    /// Waits for something that may be ready.
+    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) {
+        self.waiter.wait(&self.arrivals, timeout).await;
+    }
+
+    /// Waits for room in a bounded queue.
+    pub(crate) async fn wait_for_room(&self, timeout: Duration) {
+        let room = Bytes::copy_from_slice(self.keys.room().as_bytes());
+        self.waiter.wait(&room, timeout).await;
+    }
+
+    /// Names the queue in an error of this handle's.
+    pub(crate) fn name(&self, error: Error) -> Error {
+        error.with_queue(&self.name)
+    }
+
+    async fn try_open(&self) -> Result<Stored> {
+        let mut call = self.client.prepare(&scripts::OPEN, self.keys.all());
+        call.push(&self.config);
+        match self.capacity {
+            Some(capacity) => call.push(capacity),
+            None => call.push(""),
+        }
+        for kind in self.keys.types() {
+            call.push(kind);
+        }
+        let mut reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let stored = Stored {
+            config: reply.text()?,
+            capacity: reply.count()?,
+            resized: reply.count()? == 1,
+        };
+        stored.check_kind(self.kind)?;
+        self.register(reply.count()? == 1).await?;
+        Ok(stored)
+    }
+
+    /// Adds the queue to the list, which lies outside its slot and so outside its scripts.
+    async fn register(&self, created: bool) -> Result<()> {
+        let entry = |kind: QueueKind| format!("{} {kind}", self.name);
+        if created {
+            // It may have been another kind once, under this name.
+            let mut forget = redis::cmd("ZREM");
+            forget.arg(&self.registry);
+            for other in QueueKind::ALL.into_iter().filter(|kind| *kind != self.kind) {
+                forget.arg(entry(other));
+            }
+            self.client.command(&forget).await?;
+        }
+        let mut add = redis::cmd("ZADD");
+        add.arg(&self.registry).arg(0).arg(entry(self.kind));
+        self.client.command(&add).await.map(drop)
+    }
+}

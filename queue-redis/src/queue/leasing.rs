@@ -1,0 +1,275 @@
+//! Leasing, on what the four kinds have in common.
+
+use std::{fmt::Debug, marker::PhantomData, num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    Counters, Cursor, DeadLetter, Depth, Disposition, Extended, Leased, Leasing, MessageId, Page,
+    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
+};
+
+use super::Handle;
+use crate::{
+    call::Call,
+    frame,
+    reply::Reply,
+    scripts::{self, LeasingScripts},
+};
+
+/// A kind of queue that leases.
+pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
+    /// Bytes of a frame before headers and body; `HEAD` in the kind's `keys.lua`.
+    const HEAD: usize;
+    /// The verbs that every leasing queue has.
+    const SCRIPTS: &LeasingScripts;
+}
+
+macro_rules! kinds {
+    ($($(#[$docs:meta])* $kind:ident: $head:literal, $scripts:ident;)+) => {$(
+        $(#[$docs])*
+        #[derive(Debug)]
+        pub(crate) enum $kind {}
+
+        impl LeasingKind for $kind {
+            const HEAD: usize = $head;
+            const SCRIPTS: &LeasingScripts = &scripts::$scripts;
+        }
+    )+};
+}
+
+kinds! {
+    /// First in, first out.
+    Reliable: 15, RELIABLE;
+    /// Each at its due time.
+    Delay: 15, DELAY;
+    /// The most urgent first.
+    Priority: 24, PRIORITY;
+    /// A fixed length.
+    Bounded: 15, BOUNDED;
+}
+
+/// A queue of this kind.
+#[derive(Debug)]
+pub(crate) struct Queue<K> {
+    pub(super) handle: Handle,
+    pub(super) max_body: usize,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: LeasingKind> Queue<K> {
+    /// The queue behind a handle that was opened.
+    pub(crate) const fn new(handle: Handle, max_body: usize) -> Self {
+        Self {
+            handle,
+            max_body,
+            kind: PhantomData,
+        }
+    }
+
+    /// Names the queue in the error of a check.
+    pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
+        check.map_err(|error| self.handle.name(error))
+    }
+
+    /// Settles, then leases; none for `max` of zero.
+    async fn settle_and_lease(
+        &self,
+        settlements: &[Settlement],
+        max: usize,
+        ttl: Duration,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        let millis = limits::lease_millis(ttl).unwrap_or(0);
+        let fill = |call: &mut Call| {
+            call.push(max);
+            call.push(millis);
+            for settlement in settlements {
+                call.push(&settlement_argument(settlement)[..]);
+            }
+        };
+        let turn = &K::SCRIPTS.turn;
+        let mut reply = self.handle.call_without_dedup(turn, fill).await?;
+        let settled = reply.letters(settlements.len(), |letter| match letter {
+            b'd' => Some(Settled::Done),
+            b'x' => Some(Settled::Dead),
+            b'l' => Some(Settled::LeaseLost),
+            _ => None,
+        })?;
+        let mut token = reply.count()?;
+        let next = reply.time()?;
+        let deliveries = reply.rest(|bytes| {
+            let delivery = frame::delivery(bytes, K::HEAD, token, Duration::from_millis(millis));
+            token += 1;
+            delivery
+        })?;
+        Ok((settled, Leased { deliveries, next }))
+    }
+
+    async fn counted(&self) -> Result<Counters> {
+        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
+        let mut counters = Counters::default();
+        counters.depth = Depth {
+            ready: reply.count()?,
+            delayed: reply.count()?,
+            leased: reply.count()?,
+            dead: reply.count()?,
+        };
+        counters.dedup_marks = reply.count()?;
+        counters.oldest_ready = reply.time()?;
+        counters.paused = reply.count()? == 1;
+        counters.accepted = reply.count()?;
+        counters.acked = reply.count()?;
+        counters.retried = reply.count()?;
+        counters.deferred = reply.count()?;
+        counters.released = reply.count()?;
+        counters.expired = reply.count()?;
+        counters.died = reply.count()?;
+        counters.revived = reply.count()?;
+        counters.evicted = reply.count()?;
+        counters.replaced = reply.count()?;
+        counters.cancelled = reply.count()?;
+        counters.discarded = reply.count()?;
+        counters.trimmed = reply.count()?;
+        counters.purged = reply.count()?;
+        Ok(counters)
+    }
+}
+
+#[async_trait]
+impl<K: LeasingKind> Leasing for Queue<K> {
+    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
+        self.turn(&[], max, ttl).await.map(|(_, leased)| leased)
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        self.checked(limits::check_batch(settlements.len()))?;
+        self.checked(Settlement::check_all(settlements))?;
+        let (settled, _) = self
+            .settle_and_lease(settlements, 0, Duration::ZERO)
+            .await?;
+        Ok(settled)
+    }
+
+    async fn turn(
+        &self,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        ttl: Duration,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        self.checked(Settlement::check_all(settlements))?;
+        self.checked(limits::check_max(max.get()))?;
+        self.checked(limits::lease_millis(ttl))?;
+        self.settle_and_lease(settlements, max.get(), ttl).await
+    }
+
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+        self.checked(limits::check_batch(receipts.len()))?;
+        let millis = self.checked(limits::lease_millis(ttl))?;
+        let fill = |call: &mut Call| {
+            call.push(millis);
+            for receipt in receipts {
+                call.push(&frame::lease(*receipt)[..]);
+            }
+        };
+        let extend = &K::SCRIPTS.extend;
+        let mut reply = self.handle.call_without_dedup(extend, fill).await?;
+        reply.letters(receipts.len(), |letter| match letter {
+            b'd' => Some(Extended::Extended),
+            b'l' => Some(Extended::LeaseLost),
+            _ => None,
+        })
+    }
+
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        self.handle.wait_for_arrival(timeout).await;
+        Ok(())
+    }
+
+    async fn depth(&self) -> Result<Depth> {
+        self.counted().await.map(|counters| counters.depth)
+    }
+
+    async fn counters(&self) -> Result<Counters> {
+        self.counted().await
+    }
+
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        self.checked(page.check())?;
+        let fill = |call: &mut Call| {
+            call.push(page.after.map_or(0, Cursor::get));
+            call.push(page.limit);
+        };
+        let script = &K::SCRIPTS.dead_letters;
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let next = cursor(&mut reply)?;
+        let entries = reply.rest(|bytes| frame::dead_letter(bytes, K::HEAD))?;
+        Ok(Paged { entries, next })
+    }
+
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let script = &K::SCRIPTS.revive;
+        let fill = |call: &mut Call| add_ids(call, ids);
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        reply.letters(ids.len(), |letter| match letter {
+            b'r' => Some(Revived::Revived),
+            b'n' => Some(Revived::NotFound),
+            b'f' => Some(Revived::Full),
+            _ => None,
+        })
+    }
+
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let script = &K::SCRIPTS.discard;
+        let fill = |call: &mut Call| add_ids(call, ids);
+        self.handle.call_without_dedup(script, fill).await?.count()
+    }
+
+    async fn pause(&self) -> Result<()> {
+        let script = &K::SCRIPTS.pause;
+        let mut reply = self.handle.call_without_dedup(script, |_| {}).await?;
+        reply.count().map(drop)
+    }
+
+    async fn resume(&self) -> Result<()> {
+        let script = &K::SCRIPTS.resume;
+        let mut reply = self.handle.call_without_dedup(script, |_| {}).await?;
+        reply.count().map(drop)
+    }
+
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        self.checked(limits::check_page(max.get()))?;
+        let script = &K::SCRIPTS.purge;
+        let fill = |call: &mut Call| call.push(max.get());
+        self.handle.call_without_dedup(script, fill).await?.count()
+    }
+}
+
+/// Adds ids, each an argument.
+pub(super) fn add_ids(call: &mut Call, ids: &[MessageId]) {
+    for id in ids {
+        call.push(&frame::wide(id.get())[..]);
+    }
+}
+
+/// Where a page ended; below zero, at the end.
+pub(super) fn cursor(reply: &mut Reply) -> Result<Option<Cursor>> {
+    Ok(u64::try_from(reply.number()?).ok().map(Cursor::new))
+}
+
+/// A settlement as `lua/shared/settle.lua` reads it. The delays were checked before.
+fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
+    let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
+    let (what, rest) = match &settlement.disposition {
+        Disposition::Ack => (b'a', Vec::new()),
+        Disposition::Retry { delay: after } => (b'r', delay(after)),
+        Disposition::Defer { delay: after } => (b'd', delay(after)),
+        Disposition::Release => (b'l', Vec::new()),
+        Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
+    };
+    let mut argument = Vec::with_capacity(15 + rest.len());
+    argument.push(what);
+    argument.extend_from_slice(&frame::lease(settlement.receipt));
+    argument.extend_from_slice(&rest);
+    argument
+}

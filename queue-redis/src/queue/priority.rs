@@ -1,0 +1,51 @@
+//! The priority queue.
+
+use async_trait::async_trait;
+use queue_core::{Prioritized, PriorityQueue, Pushed, Result};
+
+use super::{Priority, Queue, push};
+use crate::{call::Call, scripts};
+
+#[async_trait]
+impl PriorityQueue for Queue<Priority> {
+    async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
+        self.checked(Prioritized::check_all(messages, self.max_body))?;
+        let priorities: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| biased(message.priority).to_be_bytes())
+            .collect();
+        let pushes = || messages.iter().map(|message| &message.push);
+        let fill = |call: &mut Call| {
+            call.push(messages.len());
+            call.push(&priorities[..]);
+            for message in pushes() {
+                call.push(push::payload(message));
+            }
+            push::add_marks(call, pushes());
+        };
+        let dedup = push::any_dedup(pushes());
+        let reply = self
+            .handle
+            .call_push(&scripts::PRIORITY_ENQUEUE, dedup, fill)
+            .await?;
+        push::pushed(reply, messages.len())
+    }
+}
+
+/// A priority as a number that is never below zero.
+const fn biased(priority: i16) -> u16 {
+    priority.cast_unsigned() ^ 0x8000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_keep_their_order() {
+        assert_eq!(
+            [i16::MIN, -1, 0, i16::MAX].map(biased),
+            [0, 32_767, 32_768, 65_535]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The rotating queue.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Result, Rotated, RotatingQueue,
+    limits,
+};
+
+use super::{
+    Handle,
+    leasing::{add_ids, cursor},
+    push,
+};
+use crate::{
+    call::Call,
+    frame::{self, Payload},
+    reply::Reply,
+    scripts,
+};
+
+/// A ring on its server.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    handle: Handle,
+    max_body: usize,
+}
+
+impl Ring {
+    /// The ring behind a handle that was opened.
+    pub(crate) const fn new(handle: Handle, max_body: usize) -> Self {
+        Self { handle, max_body }
+    }
+
+    fn checked<T>(&self, check: Result<T>) -> Result<T> {
+        check.map_err(|error| self.handle.name(error))
+    }
+}
+
+#[async_trait]
+impl RotatingQueue for Ring {
+    async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>> {
+        self.checked(Insert::check_all(items, self.max_body))?;
+        let fill = |call: &mut Call| {
+            call.push(items.len());
+            for item in items {
+                call.push(Payload {
+                    headers: &item.headers,
+                    body: &item.body,
+                });
+            }
+            for (entry, item) in items.iter().enumerate() {
+                if let Some(key) = &item.key {
+                    call.push(entry + 1);
+                    call.push(&key[..]);
+                }
+            }
+        };
+        let reply = self.handle.call(&scripts::ROTATING_INSERT, fill).await?;
+        let ids = reply.ids(items.len())?.into_iter().map(|id| {
+            let item = MessageId::new(id.unsigned_abs());
+            if id < 0 {
+                Inserted::Present(item)
+            } else {
+                Inserted::Added(item)
+            }
+        });
+        Ok(ids.collect())
+    }
+
+    async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
+        self.checked(limits::check_max(max.get()))?;
+        let fill = |call: &mut Call| call.push(max.get());
+        let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, fill).await?;
+        let next = reply.time()?;
+        let items = items(reply)?;
+        Ok(Rotated { items, next })
+    }
+
+    async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
+        self.handle.wait_for_arrival(timeout).await;
+        Ok(())
+    }
+
+    async fn list(&self, page: Page) -> Result<Paged<Message>> {
+        self.checked(page.check())?;
+        let fill = |call: &mut Call| {
+            call.push(page.after.map_or(0, Cursor::get));
+            call.push(page.limit);
+        };
+        let mut reply = self.handle.call(&scripts::ROTATING_LIST, fill).await?;
+        let next = cursor(&mut reply)?;
+        let entries = items(reply)?;
+        Ok(Paged { entries, next })
+    }
+
+    async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let fill = |call: &mut Call| add_ids(call, ids);
+        self.handle
+            .call(&scripts::ROTATING_REMOVE, fill)
+            .await?
+            .count()
+    }
+
+    async fn len(&self) -> Result<u64> {
+        self.handle
+            .call(&scripts::ROTATING_LEN, |_| {})
+            .await?
+            .count()
+    }
+}
+
+/// Items, each an id and a payload.
+fn items(mut reply: Reply) -> Result<Vec<Message>> {
+    let mut items = Vec::with_capacity(reply.len() / 2);
+    while reply.len() > 0 {
+        let id = frame::id(reply.bytes()?).ok_or_else(|| reply.unexpected())?;
+        let payload = reply.bytes()?;
+        items.push(push::message(id, payload).ok_or_else(|| reply.unexpected())?);
+    }
+    Ok(items)
+}

@@ -1,0 +1,143 @@
+//! What scripts answer, taken apart.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queue_core::{Error, ErrorKind, Outcome, Result};
+use redis::Value;
+
+use crate::script::Script;
+
+/// A script's answer, read from its first value on.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    script: &'static Script,
+    values: std::vec::IntoIter<Value>,
+}
+
+impl Reply {
+    /// An answer of one value, or of several.
+    pub(crate) fn new(script: &'static Script, value: Value) -> Self {
+        let values = match value {
+            Value::Array(values) => values,
+            single => vec![single],
+        };
+        Self {
+            script,
+            values: values.into_iter(),
+        }
+    }
+
+    /// How many values are left.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The next value as a number.
+    pub(crate) fn number(&mut self) -> Result<i64> {
+        match self.values.next() {
+            Some(Value::Int(number)) => Ok(number),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The next value as a count.
+    pub(crate) fn count(&mut self) -> Result<u64> {
+        let number = self.number()?;
+        u64::try_from(number).map_err(|_| self.unexpected())
+    }
+
+    /// The next value as milliseconds; below zero there are none.
+    pub(crate) fn time(&mut self) -> Result<Option<Duration>> {
+        Ok(u64::try_from(self.number()?)
+            .ok()
+            .map(Duration::from_millis))
+    }
+
+    /// The next value as bytes.
+    pub(crate) fn bytes(&mut self) -> Result<Bytes> {
+        match self.values.next() {
+            Some(Value::BulkString(bytes)) => Ok(bytes.into()),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The next value as text.
+    pub(crate) fn text(&mut self) -> Result<String> {
+        let bytes = self.bytes()?;
+        String::from_utf8(bytes.into()).map_err(|_| self.unexpected())
+    }
+
+    /// All that are left, each as bytes that `read` understands.
+    pub(crate) fn rest<T>(mut self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
+        let mut rest = Vec::with_capacity(self.len());
+        while self.len() > 0 {
+            let bytes = self.bytes()?;
+            rest.push(read(bytes).ok_or_else(|| self.unexpected())?);
+        }
+        Ok(rest)
+    }
+
+    /// The next value as one letter for each entry of a batch.
+    pub(crate) fn letters<T>(
+        &mut self,
+        entries: usize,
+        read: impl Fn(u8) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let letters = self.bytes()?;
+        let answers: Option<Vec<T>> = letters.iter().copied().map(read).collect();
+        answers
+            .filter(|answers| answers.len() == entries)
+            .ok_or_else(|| self.unexpected())
+    }
+
+    /// The ids of a push of so many entries: the last one's alone if they are consecutive and
+    /// all new, or else one by one, negative for those that were there before.
+    pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
+        if self.len() == 1 && entries > 1 {
+            let last = self.number()?;
+            let first = last - i64::try_from(entries).unwrap_or(i64::MAX) + 1;
+            return Ok((first..=last).collect());
+        }
+        if self.len() != entries {
+            return Err(self.unexpected());
+        }
+        (0..entries).map(|_| self.number()).collect()
+    }
+
+    /// The error for an answer that no script gives.
+    pub(crate) fn unexpected(&self) -> Error {
+        Error::new(
+            ErrorKind::Internal,
+            format!(
+                "the script {} answered what it should not, or a stored message is damaged",
+                self.script.name()
+            ),
+        )
+        .with_outcome(Outcome::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SCRIPT: Script = Script::new("test", "");
+
+    #[test]
+    fn ids_come_one_by_one_or_by_the_last() {
+        let ids = |value, entries| Reply::new(&SCRIPT, value).ids(entries);
+        assert_eq!(ids(Value::Int(7), 3).unwrap(), [5, 6, 7]);
+        assert_eq!(ids(Value::Int(7), 1).unwrap(), [7]);
+        let each = vec![Value::Int(4), Value::Int(-2)];
+        assert_eq!(ids(Value::Array(each.clone()), 2).unwrap(), [4, -2]);
+        assert!(ids(Value::Array(each), 3).is_err());
+    }
+
+    #[test]
+    fn another_answer_is_an_error_that_names_the_script() {
+        let error = Reply::new(&SCRIPT, Value::Nil).count().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(error.to_string().contains("test"));
+    }
+}
