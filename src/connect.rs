@@ -1,15 +1,18 @@
 //! From a URL to a backend.
 
-use queue_core::{Error, ErrorKind, Queues, Result};
+#[cfg(not(all(feature = "memory", feature = "redis")))]
+use queue_core::ErrorKind;
+use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str = "known are memory:, redis://, rediss:// and unix:";
+const KNOWN: &str = "known are memory:, redis://, rediss:// and unix://";
 
 /// Opens the backend that a URL names.
 ///
 /// | URL | backend | feature |
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, shared by the clones of what is returned | `memory` |
-/// | `redis://…`, `rediss://…`, `unix:…` | the Redis server there | `redis` |
+/// | `redis://[user[:password]@]host[:port][/db]` | the Redis server there | `redis` |
+/// | `unix:///path/to/socket[?db=…&user=…&pass=…]` | the Redis server at that socket | `redis` |
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -33,7 +36,9 @@ pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     match scheme.to_ascii_lowercase().as_str() {
         "memory" => open_memory(rest),
-        "redis" | "rediss" | "unix" => open_redis(scheme, url).await,
+        "redis" | "rediss" | "unix" | "redis+unix" | "valkey" | "valkeys" | "valkey+unix" => {
+            open_redis(scheme, url).await
+        }
         _ => Err(Error::invalid(format!(
             "unknown scheme `{scheme}` in a backend URL: {KNOWN}"
         ))),
@@ -76,11 +81,9 @@ fn open_memory(_rest: &str) -> Result<Queues> {
 }
 
 #[cfg(feature = "redis")]
-async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
-    Err(Error::new(
-        ErrorKind::Configuration,
-        format!("`{scheme}` needs the Redis backend, which this version does not have yet"),
-    ))
+async fn open_redis(_scheme: &str, url: &str) -> Result<Queues> {
+    let backend = queue_redis::RedisBackend::connect(url).await?;
+    Ok(Queues::new(backend))
 }
 
 #[cfg(not(feature = "redis"))]

@@ -158,7 +158,7 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | the Redis backend, opened by `redis://`, `rediss://` and `unix:` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://` |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;
@@ -169,6 +169,9 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use queue_redis::RedisBackend;
 
 pub use self::connect::connect;
 

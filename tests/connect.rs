@@ -62,7 +62,7 @@ async fn redis_left_out_says_which_feature_to_enable() {
 async fn an_unknown_scheme_is_named_beside_the_known_ones() {
     let error = refusal("rabbit://localhost").await;
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    for part in ["`rabbit`", "memory:", "redis://", "rediss://", "unix:"] {
+    for part in ["`rabbit`", "memory:", "redis://", "rediss://", "unix://"] {
         assert!(error.to_string().contains(part), "{error}");
     }
 }
@@ -102,4 +102,12 @@ async fn no_error_shows_a_password() {
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains("hunter2"), "{url}: {shown}");
     }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let error = refusal("unix:///no/such/redis.sock").await;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.is_transient());
 }
