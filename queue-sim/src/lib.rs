@@ -4,7 +4,6 @@
 //! backend can be put through: implement [`Harness`], and [`conformance!`] makes a `#[test]` of
 //! each case.
 
-#[allow(dead_code, reason = "most cases are still to come")]
 pub mod conformance;
 mod harness;
 #[cfg(all(unix, feature = "redis"))]

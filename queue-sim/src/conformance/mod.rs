@@ -17,9 +17,14 @@
 
 mod audit;
 mod backend;
+mod bounded;
 mod cases;
+mod delay;
 mod leasing;
+mod lines;
 mod moves;
+mod priority;
+mod reliable;
 mod rotating;
 mod stage;
 mod subject;

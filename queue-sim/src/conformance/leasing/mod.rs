@@ -1,1 +1,17 @@
+//! What holds for every leasing kind: written once, played on four.
 
+mod attempts;
+mod cancellation;
+mod dead_letters;
+mod dedup;
+mod fencing;
+mod leases;
+mod limits;
+mod operators;
+mod progress;
+mod waiting;
+
+pub(super) use self::{
+    attempts::*, cancellation::*, dead_letters::*, dedup::*, fencing::*, leases::*, limits::*,
+    operators::*, progress::*, waiting::*,
+};

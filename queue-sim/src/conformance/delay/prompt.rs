@@ -1,0 +1,115 @@
+use std::sync::Arc;
+
+use queue_core::*;
+use tokio::task::JoinHandle;
+
+use super::schedule;
+use crate::conformance::{
+    moves::*,
+    stage::{Stage, ms},
+};
+
+async fn receiver(stage: &Stage<'_>, queue: &Arc<dyn DelayQueue>) -> JoinHandle<MessageId> {
+    let queue = queue.clone();
+    let received = async move {
+        let received = queue.receive_one(LONG, LONG).await.expect("receives");
+        received.expect("a message").id()
+    };
+    stage.start(received).await
+}
+
+pub(crate) async fn d5_a_waiting_consumer_has_a_message_when_it_is_due(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 60).await;
+    let waiting = receiver(stage, &queue).await;
+    let got = stage
+        .within("a receive at the due time", ms(60), waiting)
+        .await;
+    assert_eq!(got, id(1));
+}
+
+pub(crate) async fn d5_a_sooner_message_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    schedule(&queue, 500_000).await;
+    schedule(&queue, 60).await;
+    let got = stage
+        .within("a receive of the sooner", ms(60), waiting)
+        .await;
+    assert_eq!(got, id(3));
+}
+
+pub(crate) async fn d5_a_message_due_now_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    schedule(&queue, 0).await;
+    assert_eq!(
+        stage.prompt("a receive of what is due now", waiting).await,
+        id(2)
+    );
+}
+
+pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    queue
+        .reschedule(id(1), ms(60).into())
+        .await
+        .expect("reschedules");
+    stage
+        .within("a receive of the rescheduled", ms(60), waiting)
+        .await;
+}
+
+pub(crate) async fn d5_who_sleeps_towards_a_cancelled_message_is_not_stuck(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 50).await;
+    let waiting = receiver(stage, &queue).await;
+    queue.cancel_one(id(1)).await.expect("cancels");
+    schedule(&queue, 90).await;
+    let got = stage
+        .within("a receive of the other", ms(90), waiting)
+        .await;
+    assert_eq!(got, id(2));
+}
+
+pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(receiver(stage, &queue).await);
+    }
+    let batch = vec![Scheduled::new("x", ms(60)); 4];
+    queue.schedule(&batch).await.expect("is accepted");
+    let mut after = ms(60);
+    let mut seen = Vec::new();
+    for task in waiting {
+        seen.push(stage.within("one of four", after, task).await.get());
+        after = ms(0);
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4]);
+}
+
+pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let next = async || queue.next_due().await.expect("answers");
+    assert_eq!(next().await, None);
+    schedule(&queue, 200).await;
+    schedule(&queue, 100).await;
+    assert_eq!(next().await, Some(ms(100)));
+    stage.advance(100).await;
+    assert_eq!(next().await, Some(ms(0)));
+    stage.advance(10).await;
+    assert_eq!(next().await, Some(ms(0)), "due already");
+    take_for(&*queue, 1, ms(50)).await;
+    assert_eq!(next().await, Some(ms(90)), "a leased one is not waited for");
+    stage.advance(50).await;
+    assert_eq!(next().await, Some(ms(0)), "until its lease has expired");
+    drain(&*queue).await;
+    queue.cancel_one(id(1)).await.expect("cancels");
+    assert_eq!(next().await, None);
+}
