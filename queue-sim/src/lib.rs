@@ -6,6 +6,7 @@
 
 pub mod conformance;
 mod harness;
+pub mod model;
 #[cfg(all(unix, feature = "redis"))]
 pub mod redis;
 

@@ -1,0 +1,141 @@
+//! A fixed length.
+
+use std::num::NonZeroUsize;
+
+use bytes::Bytes;
+use queue_core::{BoundedConfig, Message, MessageId, Offer, Offered, Overflow, Timestamp};
+
+use super::{Answer, LeasingModel, entry::Exit, limits, line::Order};
+
+/// The model of a bounded queue; [`LeasingModel`] has the verbs of all leasing kinds.
+#[derive(Debug, Clone)]
+pub struct BoundedModel {
+    leasing: LeasingModel,
+}
+
+impl BoundedModel {
+    /// A queue that was just created.
+    pub fn new(config: &BoundedConfig) -> Self {
+        let mut leasing = LeasingModel::new(&config.leasing, Order::Joining);
+        leasing.capacity = Some(config.capacity);
+        Self { leasing }
+    }
+
+    /// Puts messages at the tail as far as there is room.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn offer(
+        &mut self,
+        now: Timestamp,
+        messages: &[Offer],
+        overflow: Overflow,
+    ) -> Answer<Vec<Offered>> {
+        let pushes = messages.iter().map(|message| &message.push);
+        limits::pushes(pushes, self.config.max_body)?;
+        let mut keys = messages
+            .iter()
+            .filter_map(|message| message.distinct.as_ref());
+        keys.try_for_each(|key| limits::key(key))?;
+        let now = self.begin(now);
+        let answers = messages
+            .iter()
+            .map(|message| self.offer_one(now, message, overflow));
+        Ok(answers.collect())
+    }
+
+    /// The newest ready messages, newest first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn recent(&mut self, now: Timestamp, n: usize) -> Answer<Vec<Message>> {
+        limits::page(n)?;
+        let now = self.begin(now);
+        let mut line = self.ready(now);
+        line.reverse();
+        let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
+        line.truncate(limits::carried(&sizes, n));
+        let message = |at: &usize| Message {
+            id: self.entries[*at].id,
+            body: self.entries[*at].body.clone(),
+            headers: self.entries[*at].headers.clone(),
+        };
+        Ok(line.iter().map(message).collect())
+    }
+
+    /// How many messages fit.
+    pub fn capacity(&self) -> usize {
+        self.leasing.capacity.unwrap_or(usize::MAX)
+    }
+
+    /// Changes how many fit, and drops what does not.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn resize(&mut self, now: Timestamp, capacity: NonZeroUsize) -> Answer<Vec<MessageId>> {
+        limits::require(capacity.get() <= u32::MAX as usize)?;
+        let now = self.begin(now);
+        self.leasing.capacity = Some(capacity.get());
+        let mut dropped = Vec::new();
+        for at in self.undelivered(now) {
+            if self.occupied() <= capacity.get() {
+                break;
+            }
+            self.leave(at, Exit::Evicted);
+            dropped.push(self.entries[at].id);
+        }
+        Ok(dropped)
+    }
+
+    fn offer_one(&mut self, now: u64, offer: &Offer, overflow: Overflow) -> Offered {
+        if let Some(first) = self.duplicate_of(now, offer.push.dedup.as_ref()) {
+            return Offered::Duplicate(first);
+        }
+        let line = self.undelivered(now);
+        let holder = offer.distinct.as_ref().and_then(|key| self.holder(key));
+        if let Some(old) = holder.filter(|old| line.contains(old)) {
+            self.leave(old, Exit::Replaced);
+            return Offered::Replaced {
+                id: self.admit(now, offer),
+                replaced: self.entries[old].id,
+            };
+        }
+        let evicted = match (self.has_room(), overflow) {
+            (true, _) => None,
+            (false, Overflow::DropOldest) if !line.is_empty() => Some(line[0]),
+            (false, _) => return Offered::Full,
+        };
+        if let Some(oldest) = evicted {
+            self.leave(oldest, Exit::Evicted);
+        }
+        if let Some(leased) = holder {
+            self.entries[leased].distinct = None;
+        }
+        Offered::Accepted {
+            id: self.admit(now, offer),
+            evicted: evicted.map(|at| self.entries[at].id),
+        }
+    }
+
+    fn admit(&mut self, now: u64, offer: &Offer) -> MessageId {
+        let at = self.accept(now, &offer.push);
+        self.entries[at].distinct = offer.distinct.clone();
+        self.entries[at].id
+    }
+
+    fn holder(&self, key: &Bytes) -> Option<usize> {
+        let mut entries = self.entries.iter();
+        entries.position(|entry| entry.distinct.as_ref() == Some(key))
+    }
+
+    fn occupied(&self) -> usize {
+        let held = self.entries.iter();
+        held.filter(|entry| !entry.is_gone() && entry.death().is_none())
+            .count()
+    }
+}
+
+super::leasing::built_on_leasing!(BoundedModel);

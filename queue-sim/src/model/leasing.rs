@@ -1,0 +1,257 @@
+//! What the four leasing kinds share: reclaiming, leasing and settling (L1 to L11).
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{
+    DeathReason, Delivery, Disposition, Extended, Leased, LeasingConfig, Receipt, Settled,
+    Settlement, Timestamp, Token, limits::MAX_REASON,
+};
+
+use super::{
+    Answer,
+    entry::{Entry, Exit, Place},
+    limits,
+    line::Order,
+    push::FirstPush,
+};
+
+/// What every leasing kind's model is built on: all of [`Leasing`](queue_core::Leasing) but the
+/// wait, synchronous, with the backend's time as an argument.
+///
+/// `now` must never be earlier than in the call before. An answer is what a backend must answer
+/// to the same call at the same time in the same history, token and all.
+#[derive(Debug, Clone)]
+pub struct LeasingModel {
+    pub(super) config: LeasingConfig,
+    pub(super) order: Order,
+    /// Of a bounded queue.
+    pub(super) capacity: Option<usize>,
+    /// Every message ever accepted, by id.
+    pub(super) entries: Vec<Entry>,
+    /// Every dedup mark ever made.
+    pub(super) marks: Vec<FirstPush>,
+    pub(super) last_token: u64,
+    pub(super) joins: u64,
+    pub(super) paused: bool,
+    pub(super) events: Events,
+}
+
+/// What has happened, where it cannot be counted from where the messages are now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Events {
+    pub(super) retried: u64,
+    pub(super) deferred: u64,
+    pub(super) released: u64,
+    pub(super) expired: u64,
+    pub(super) died: u64,
+    pub(super) revived: u64,
+}
+
+impl LeasingModel {
+    pub(super) fn new(config: &LeasingConfig, order: Order) -> Self {
+        Self {
+            config: config.clone(),
+            order,
+            capacity: None,
+            entries: Vec::new(),
+            marks: Vec::new(),
+            last_token: 0,
+            joins: 0,
+            paused: false,
+            events: Events::default(),
+        }
+    }
+
+    /// Leases up to `max` ready messages for `ttl`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn lease(&mut self, now: Timestamp, max: NonZeroUsize, ttl: Duration) -> Answer<Leased> {
+        limits::max(max.get())?;
+        let ttl = limits::lease(ttl)?;
+        let now = self.begin(now);
+        if self.paused {
+            return Ok(Leased::nothing(None));
+        }
+        let line = self.ready(now);
+        let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
+        let count = limits::carried(&sizes, max.get());
+        let deliveries: Vec<Delivery> = line[..count]
+            .iter()
+            .map(|at| self.deliver(*at, now, ttl))
+            .collect();
+        if deliveries.is_empty() {
+            return Ok(Leased::nothing(self.next_change(now)));
+        }
+        Ok(Leased::of(deliveries))
+    }
+
+    /// Ends leases, one after another.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn settle(&mut self, now: Timestamp, settlements: &[Settlement]) -> Answer<Vec<Settled>> {
+        limits::batch(settlements.len())?;
+        limits::settlements(settlements)?;
+        let now = self.begin(now);
+        Ok(settlements
+            .iter()
+            .map(|settlement| self.settle_one(now, settlement))
+            .collect())
+    }
+
+    /// [`settle`](Self::settle), then [`lease`](Self::lease).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn turn(
+        &mut self,
+        now: Timestamp,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        ttl: Duration,
+    ) -> Answer<(Vec<Settled>, Leased)> {
+        limits::settlements(settlements)?;
+        limits::max(max.get())?;
+        limits::lease(ttl)?;
+        let settled = if settlements.is_empty() {
+            Vec::new()
+        } else {
+            self.settle(now, settlements)?
+        };
+        Ok((settled, self.lease(now, max, ttl)?))
+    }
+
+    /// Sets the deadline of live leases to now + `ttl`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn extend(
+        &mut self,
+        now: Timestamp,
+        receipts: &[Receipt],
+        ttl: Duration,
+    ) -> Answer<Vec<Extended>> {
+        limits::batch(receipts.len())?;
+        let ttl = limits::lease(ttl)?;
+        let now = self.begin(now);
+        let mut extended = Vec::new();
+        for receipt in receipts {
+            let Some(at) = self.held(*receipt, now) else {
+                extended.push(Extended::LeaseLost);
+                continue;
+            };
+            let (token, deadline) = (receipt.token, now + ttl);
+            self.entries[at].place = Place::Leased { token, deadline };
+            extended.push(Extended::Extended);
+        }
+        Ok(extended)
+    }
+
+    /// Where the message is that this receipt holds under a live lease (L4).
+    fn held(&self, receipt: Receipt, now: u64) -> Option<usize> {
+        self.entries.iter().position(|entry| {
+            entry.id == receipt.id
+                && matches!(entry.place, Place::Leased { token, deadline }
+                    if token == receipt.token && now < deadline)
+        })
+    }
+
+    fn deliver(&mut self, at: usize, now: u64, ttl: u64) -> Delivery {
+        self.last_token = (self.last_token + 1).max(now);
+        let token = Token::new(self.last_token);
+        let entry = &mut self.entries[at];
+        entry.attempts += 1;
+        entry.place = Place::Leased {
+            token,
+            deadline: now + ttl,
+        };
+        Delivery {
+            receipt: Receipt::new(entry.id, token),
+            attempt: entry.attempts,
+            time_left: Duration::from_millis(ttl),
+            body: entry.body.clone(),
+            headers: entry.headers.clone(),
+        }
+    }
+
+    fn settle_one(&mut self, now: u64, settlement: &Settlement) -> Settled {
+        let Some(at) = self.held(settlement.receipt, now) else {
+            return Settled::LeaseLost;
+        };
+        match &settlement.disposition {
+            Disposition::Ack => self.leave(at, Exit::Acked),
+            Disposition::Retry { .. } if self.entries[at].attempts >= self.config.max_attempts => {
+                self.die(at, now, DeathReason::Retried);
+                return Settled::Dead;
+            }
+            Disposition::Retry { delay } => {
+                self.events.retried += 1;
+                let due = now + limits::millis(*delay);
+                self.entries[at].arrival = due;
+                self.entries[at].place = Place::Delayed { due };
+            }
+            Disposition::Defer { delay } => {
+                self.events.deferred += 1;
+                let due = now + limits::millis(*delay);
+                self.entries[at].attempts -= 1;
+                self.entries[at].place = Place::Delayed { due };
+            }
+            Disposition::Release => {
+                self.events.released += 1;
+                self.entries[at].attempts -= 1;
+                self.come_back(at, now);
+            }
+            Disposition::Bury { reason } => {
+                self.die(at, now, DeathReason::Buried(kept(reason)));
+                return Settled::Dead;
+            }
+        }
+        Settled::Done
+    }
+
+    /// The time until a deadline or a due time, the earliest of all.
+    fn next_change(&self, now: u64) -> Option<Duration> {
+        let times = self.entries.iter();
+        let next = times
+            .filter_map(|entry| entry.deadline().or(entry.due()))
+            .min()?;
+        Some(Duration::from_millis(next.saturating_sub(now)))
+    }
+}
+
+/// The first bytes of a reason, cut between characters.
+fn kept(reason: &str) -> String {
+    let mut kept = String::new();
+    for character in reason.chars() {
+        if kept.len() + character.len_utf8() > MAX_REASON {
+            break;
+        }
+        kept.push(character);
+    }
+    kept
+}
+
+/// A kind's model has the verbs of the leasing model that it holds.
+macro_rules! built_on_leasing {
+    ($model:ty) => {
+        impl std::ops::Deref for $model {
+            type Target = $crate::model::LeasingModel;
+
+            fn deref(&self) -> &Self::Target {
+                &self.leasing
+            }
+        }
+
+        impl std::ops::DerefMut for $model {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.leasing
+            }
+        }
+    };
+}
+pub(super) use built_on_leasing;

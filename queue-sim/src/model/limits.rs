@@ -1,0 +1,99 @@
+//! What is `Invalid`, from the limits of the contract: checked before anything is done.
+
+use std::time::Duration;
+
+use queue_core::{
+    Disposition, Due, ErrorKind, Push, Settlement,
+    limits::{
+        MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEY, MAX_LEASE, MAX_PAGE,
+        MAX_TIME,
+    },
+};
+
+use super::Answer;
+
+pub(super) fn require(valid: bool) -> Answer<()> {
+    if valid {
+        Ok(())
+    } else {
+        Err(ErrorKind::Invalid)
+    }
+}
+
+/// Whole milliseconds, rounded up.
+pub(super) fn millis(duration: Duration) -> u64 {
+    duration.as_nanos().div_ceil(1_000_000) as u64
+}
+
+pub(super) fn batch(entries: usize) -> Answer<()> {
+    require((1..=MAX_BATCH).contains(&entries))
+}
+
+pub(super) fn max(count: usize) -> Answer<()> {
+    require(count <= MAX_BATCH)
+}
+
+pub(super) fn page(count: usize) -> Answer<()> {
+    require((1..=MAX_PAGE).contains(&count))
+}
+
+pub(super) fn lease(ttl: Duration) -> Answer<u64> {
+    require(ttl > Duration::ZERO && ttl <= MAX_LEASE)?;
+    Ok(millis(ttl))
+}
+
+pub(super) fn key(key: &[u8]) -> Answer<()> {
+    require((1..=MAX_KEY).contains(&key.len()))
+}
+
+pub(super) fn sizes(sizes: &[usize], max_body: usize) -> Answer<()> {
+    require(sizes.iter().all(|size| *size <= max_body))?;
+    require(sizes.iter().sum::<usize>() <= MAX_BATCH_BYTES)
+}
+
+pub(super) fn pushes<'a>(
+    batch_of: impl Iterator<Item = &'a Push> + Clone,
+    max_body: usize,
+) -> Answer<()> {
+    let all: Vec<usize> = batch_of.clone().map(size).collect();
+    batch(all.len())?;
+    sizes(&all, max_body)?;
+    for dedup in batch_of.filter_map(|push| push.dedup.as_ref()) {
+        key(&dedup.key)?;
+        require(dedup.window > Duration::ZERO && dedup.window <= MAX_DEDUP_WINDOW)?;
+    }
+    Ok(())
+}
+
+fn size(push: &Push) -> usize {
+    let headers = push.headers.iter();
+    let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
+    push.body.len() + headers
+}
+
+/// The delays of a batch, which may be empty here.
+pub(super) fn settlements(batch: &[Settlement]) -> Answer<()> {
+    max(batch.len())?;
+    for settlement in batch {
+        if let Disposition::Retry { delay } | Disposition::Defer { delay } = settlement.disposition
+        {
+            require(delay <= MAX_DELAY)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn due(due: Due) -> Answer<()> {
+    match due {
+        Due::After(delay) => require(delay <= MAX_DELAY),
+        Due::At(time) => require(time.as_millis() < MAX_TIME),
+    }
+}
+
+/// As many of the first of these sizes as one answer may carry: 8 MiB, but always one.
+pub(super) fn carried(sizes: &[usize], max: usize) -> usize {
+    let longest = sizes.len().min(max);
+    let fits =
+        |count: &usize| *count <= 1 || sizes[..*count].iter().sum::<usize>() <= MAX_BATCH_BYTES;
+    (0..=longest).rev().find(fits).unwrap_or(0)
+}

@@ -1,0 +1,240 @@
+//! The operators' verbs: what is where, dead letters, pausing and purging.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{Counters, Cursor, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
+
+use super::{
+    Answer, LeasingModel,
+    entry::{Entry, Exit, Place},
+    limits,
+    line::Order,
+};
+
+impl LeasingModel {
+    /// How many messages are ready, delayed, leased and dead.
+    pub fn depth(&mut self, now: Timestamp) -> Depth {
+        let now = self.begin(now);
+        self.depth_at(now)
+    }
+
+    /// What has been counted, with the depth. `dedup_marks` counts the live ones; a backend may
+    /// answer more, up to [`marks_ever`](Self::marks_ever).
+    pub fn counters(&mut self, now: Timestamp) -> Counters {
+        let now = self.begin(now);
+        let left = |exit| self.count(|entry| entry.place == Place::Gone(exit));
+        let mut counters = Counters::default();
+        counters.accepted = self.entries.len() as u64;
+        counters.acked = left(Exit::Acked);
+        counters.retried = self.events.retried;
+        counters.deferred = self.events.deferred;
+        counters.released = self.events.released;
+        counters.expired = self.events.expired;
+        counters.died = self.events.died;
+        counters.revived = self.events.revived;
+        counters.evicted = left(Exit::Evicted);
+        counters.replaced = left(Exit::Replaced);
+        counters.cancelled = left(Exit::Cancelled);
+        counters.discarded = left(Exit::Discarded);
+        counters.trimmed = left(Exit::Trimmed);
+        counters.purged = left(Exit::Purged);
+        counters.dedup_marks = self.marks.iter().filter(|mark| now < mark.until).count() as u64;
+        counters.depth = self.depth_at(now);
+        counters.oldest_ready = self.oldest_ready(now);
+        counters.paused = self.paused;
+        counters
+    }
+
+    /// How many different dedup keys have ever left a mark: a backend clears expired marks away
+    /// when it likes, so that it answers some number between the live ones and this.
+    pub fn marks_ever(&self) -> u64 {
+        let mut keys: Vec<_> = self.marks.iter().map(|mark| &mark.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.len() as u64
+    }
+
+    /// The dead letters, in the order of dying. The cursor is the model's own.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn dead_letters(&mut self, now: Timestamp, page: Page) -> Answer<Paged<DeadLetter>> {
+        limits::page(page.limit)?;
+        self.begin(now);
+        let after = page.after.map_or(0, Cursor::get);
+        let order = |at: &usize| self.entries[*at].death().map_or(0, |death| death.order);
+        let rest: Vec<usize> = self
+            .dead()
+            .into_iter()
+            .filter(|at| order(at) > after)
+            .collect();
+        let sizes: Vec<usize> = rest.iter().map(|at| self.entries[*at].size()).collect();
+        let count = limits::carried(&sizes, page.limit);
+        let more = count < rest.len();
+        Ok(Paged {
+            entries: rest[..count]
+                .iter()
+                .filter_map(|at| letter(&self.entries[*at]))
+                .collect(),
+            next: rest[..count]
+                .last()
+                .filter(|_| more)
+                .map(|at| Cursor::new(order(at))),
+        })
+    }
+
+    /// Puts dead letters back at the tail.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<Vec<Revived>> {
+        limits::batch(ids.len())?;
+        let now = self.begin(now);
+        let mut revived = Vec::new();
+        for id in ids {
+            revived.push(match self.dead_by(*id) {
+                None => Revived::NotFound,
+                Some(_) if !self.has_room() => Revived::Full,
+                Some(at) => {
+                    self.events.revived += 1;
+                    self.entries[at].attempts = 0;
+                    self.entries[at].arrival = now;
+                    match self.order {
+                        Order::Due => self.entries[at].place = Place::Delayed { due: now },
+                        _ => self.join(at, now),
+                    }
+                    Revived::Revived
+                }
+            });
+        }
+        Ok(revived)
+    }
+
+    /// Removes dead letters for good.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn discard(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<u64> {
+        limits::batch(ids.len())?;
+        self.begin(now);
+        let mut discarded = 0;
+        for id in ids {
+            if let Some(at) = self.dead_by(*id) {
+                self.leave(at, Exit::Discarded);
+                discarded += 1;
+            }
+        }
+        Ok(discarded)
+    }
+
+    /// Stops handing out messages.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Hands out messages again.
+    pub fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    /// Removes up to `max` undelivered messages.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn purge(&mut self, now: Timestamp, max: NonZeroUsize) -> Answer<u64> {
+        limits::page(max.get())?;
+        let now = self.begin(now);
+        let mut line = self.undelivered(now);
+        line.truncate(max.get());
+        for at in &line {
+            self.leave(*at, Exit::Purged);
+        }
+        Ok(line.len() as u64)
+    }
+
+    /// The next time after `now` at which something changes by itself: a deadline, a due time, or
+    /// the end of a dedup window. Tests use it to stop just before, at, and just after it.
+    pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
+        let messages = self.entries.iter();
+        let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
+        let windows = self.marks.iter().map(|mark| mark.until);
+        let later = times.chain(windows).filter(|time| *time > now.as_millis());
+        later.min().map(Timestamp::from_millis)
+    }
+
+    /// The dead letters, in the order of dying.
+    pub(super) fn dead(&self) -> Vec<usize> {
+        let mut dead: Vec<(u64, usize)> = (0..self.entries.len())
+            .filter_map(|at| Some((self.entries[at].death()?.order, at)))
+            .collect();
+        dead.sort_unstable();
+        dead.into_iter().map(|(_, at)| at).collect()
+    }
+
+    fn dead_by(&self, id: MessageId) -> Option<usize> {
+        let mut entries = self.entries.iter();
+        entries.position(|entry| entry.id == id && entry.death().is_some())
+    }
+
+    /// Whether a bounded queue has room; the others always have.
+    pub(super) fn has_room(&self) -> bool {
+        let occupied = self.count(|entry| !entry.is_gone() && entry.death().is_none());
+        self.capacity
+            .is_none_or(|capacity| occupied < capacity as u64)
+    }
+
+    /// What is expired or due but beyond the 128 of a call counts as ready here.
+    fn depth_at(&self, now: u64) -> Depth {
+        let later = |time: Option<u64>| time.is_some_and(|time| time > now);
+        let delayed = self.count(|entry| later(entry.due()));
+        let leased = self.count(|entry| later(entry.deadline()));
+        let dead = self.count(|entry| entry.death().is_some());
+        let held = self.count(|entry| !entry.is_gone());
+        Depth {
+            ready: held - delayed - leased - dead,
+            delayed,
+            leased,
+            dead,
+        }
+    }
+
+    /// The longest that the head of a line has been ready.
+    fn oldest_ready(&self, now: u64) -> Option<Duration> {
+        let mut lines = Vec::new();
+        let mut oldest = None;
+        for at in self.ready(now) {
+            let entry = &self.entries[at];
+            let line = self.order.line(entry);
+            if lines.contains(&line) {
+                continue;
+            }
+            lines.push(line);
+            let since = match self.order {
+                Order::Due => entry.due().unwrap_or(now),
+                _ => entry.ready_since,
+            };
+            oldest = oldest.max(Some(Duration::from_millis(now - since)));
+        }
+        oldest
+    }
+
+    fn count(&self, which: impl Fn(&Entry) -> bool) -> u64 {
+        self.entries.iter().filter(|entry| which(entry)).count() as u64
+    }
+}
+
+fn letter(entry: &Entry) -> Option<DeadLetter> {
+    let death = entry.death()?;
+    Some(DeadLetter {
+        id: entry.id,
+        body: entry.body.clone(),
+        headers: entry.headers.clone(),
+        reason: death.reason.clone(),
+        attempts: entry.attempts,
+        died_at: Timestamp::from_millis(death.at),
+    })
+}

@@ -1,0 +1,84 @@
+//! How messages move from place to place.
+
+use queue_core::{DeathReason, Timestamp, limits::MAX_BATCH};
+
+use super::{
+    LeasingModel,
+    entry::{Death, Entry, Exit, Place},
+    line::Order,
+};
+
+impl LeasingModel {
+    /// What comes first in every call: reclaims up to 128 expired leases, then promotes up to 128
+    /// due messages (L7, L11).
+    pub(super) fn begin(&mut self, now: Timestamp) -> u64 {
+        let now = now.as_millis();
+        for at in self.first_by(Entry::deadline, now) {
+            self.events.expired += 1;
+            if self.entries[at].attempts >= self.config.max_attempts {
+                self.die(at, now, DeathReason::Expired);
+            } else {
+                let deadline = self.entries[at].deadline().unwrap_or(now);
+                self.come_back(at, deadline);
+            }
+        }
+        // On a delay queue, due messages are ready where they are.
+        if self.order != Order::Due {
+            for at in self.first_by(Entry::due, now) {
+                let due = self.entries[at].due().unwrap_or(now);
+                self.join(at, due);
+            }
+        }
+        now
+    }
+
+    /// The first 128, by (time, id), of those whose time has come.
+    fn first_by(&self, time: impl Fn(&Entry) -> Option<u64>, now: u64) -> Vec<usize> {
+        let mut come: Vec<(u64, usize)> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| Some((time(entry)?, at)))
+            .filter(|(time, _)| *time <= now)
+            .collect();
+        come.sort_unstable();
+        come.truncate(MAX_BATCH);
+        come.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Back from a lease that was released or has expired at this time.
+    pub(super) fn come_back(&mut self, at: usize, time: u64) {
+        self.entries[at].place = match self.order {
+            Order::Due => Place::Delayed { due: time },
+            _ => Place::Returned,
+        };
+    }
+
+    /// To the tail of the ready, where it counts as ready since this time.
+    pub(super) fn join(&mut self, at: usize, ready_since: u64) {
+        self.joins += 1;
+        let entry = &mut self.entries[at];
+        entry.joined = self.joins;
+        entry.ready_since = ready_since;
+        entry.place = Place::Ready;
+    }
+
+    pub(super) fn leave(&mut self, at: usize, exit: Exit) {
+        self.entries[at].distinct = None;
+        self.entries[at].place = Place::Gone(exit);
+    }
+
+    pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
+        self.events.died += 1;
+        self.entries[at].distinct = None;
+        self.entries[at].place = Place::Dead(Death {
+            reason,
+            at: now,
+            order: self.events.died,
+        });
+        let dead = self.dead();
+        if dead.len() as u64 > self.config.dead_letter_cap {
+            self.leave(dead[0], Exit::Trimmed);
+        }
+    }
+}

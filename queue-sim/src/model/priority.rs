@@ -1,0 +1,50 @@
+//! The urgent first.
+
+use queue_core::{Prioritized, PriorityConfig, Pushed, Timestamp};
+
+use super::{Answer, LeasingModel, limits, line::Order};
+
+/// The model of a priority queue; [`LeasingModel`] has the verbs of all leasing kinds.
+#[derive(Debug, Clone)]
+pub struct PriorityModel {
+    leasing: LeasingModel,
+}
+
+impl PriorityModel {
+    /// A queue that was just created.
+    pub fn new(config: &PriorityConfig) -> Self {
+        let order = match config.ageing {
+            None => Order::Priority,
+            Some(per_step) => Order::Ageing(limits::millis(per_step)),
+        };
+        Self {
+            leasing: LeasingModel::new(&config.leasing, order),
+        }
+    }
+
+    /// Puts messages in, each with its priority.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Answer<Vec<Pushed>> {
+        let pushes = messages.iter().map(|message| &message.push);
+        limits::pushes(pushes, self.config.max_body)?;
+        let now = self.begin(now);
+        let mut pushed = Vec::new();
+        for message in messages {
+            let dedup = message.push.dedup.as_ref();
+            pushed.push(match self.duplicate_of(now, dedup) {
+                Some(first) => Pushed::Duplicate(first),
+                None => {
+                    let at = self.accept(now, &message.push);
+                    self.entries[at].priority = message.priority;
+                    Pushed::Accepted(self.entries[at].id)
+                }
+            });
+        }
+        Ok(pushed)
+    }
+}
+
+super::leasing::built_on_leasing!(PriorityModel);

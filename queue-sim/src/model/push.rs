@@ -1,0 +1,56 @@
+//! Accepting messages, and refusing repeats (L9).
+
+use bytes::Bytes;
+use queue_core::{Dedup, MessageId, Push};
+
+use super::{
+    LeasingModel,
+    entry::{Entry, Place},
+    limits,
+};
+
+/// A dedup mark: the first push under a key.
+#[derive(Debug, Clone)]
+pub(super) struct FirstPush {
+    pub(super) key: Bytes,
+    pub(super) id: MessageId,
+    /// The mark is live while now is before this.
+    pub(super) until: u64,
+}
+
+impl LeasingModel {
+    /// The first push under this key, while its mark lives.
+    pub(super) fn duplicate_of(&self, now: u64, dedup: Option<&Dedup>) -> Option<MessageId> {
+        let key = &dedup?.key;
+        let mut marks = self.marks.iter();
+        let first = marks.find(|mark| mark.key == *key && now < mark.until)?;
+        Some(first.id)
+    }
+
+    /// Accepts a message and marks its key. It is ready, at the tail; answers where it is.
+    pub(super) fn accept(&mut self, now: u64, push: &Push) -> usize {
+        let at = self.entries.len();
+        let id = MessageId::new(at as u64 + 1);
+        if let Some(dedup) = &push.dedup {
+            self.marks.push(FirstPush {
+                key: dedup.key.clone(),
+                id,
+                until: now + limits::millis(dedup.window),
+            });
+        }
+        self.entries.push(Entry {
+            id,
+            body: push.body.clone(),
+            headers: push.headers.clone(),
+            priority: 0,
+            attempts: 0,
+            arrival: now,
+            ready_since: now,
+            joined: 0,
+            distinct: None,
+            place: Place::Ready,
+        });
+        self.join(at, now);
+        at
+    }
+}

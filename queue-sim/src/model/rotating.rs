@@ -1,0 +1,162 @@
+//! A ring.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{
+    Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Rotated, RotatingConfig, Timestamp,
+};
+
+use super::{Answer, limits};
+
+/// The model of a rotating queue.
+#[derive(Debug, Clone)]
+pub struct RotatingModel {
+    config: RotatingConfig,
+    /// From the head to the tail.
+    ring: Vec<Item>,
+    inserted: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Item {
+    id: MessageId,
+    insert: Insert,
+    due: u64,
+}
+
+impl Item {
+    fn size(&self) -> usize {
+        size(&self.insert)
+    }
+
+    fn message(&self) -> Message {
+        Message {
+            id: self.id,
+            body: self.insert.body.clone(),
+            headers: self.insert.headers.clone(),
+        }
+    }
+}
+
+impl RotatingModel {
+    /// A ring that was just created.
+    pub fn new(config: &RotatingConfig) -> Self {
+        Self {
+            config: config.clone(),
+            ring: Vec::new(),
+            inserted: 0,
+        }
+    }
+
+    /// Puts items at the tail, unless one with the same key is in the ring.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn insert(&mut self, now: Timestamp, items: &[Insert]) -> Answer<Vec<Inserted>> {
+        limits::batch(items.len())?;
+        let sizes: Vec<usize> = items.iter().map(size).collect();
+        limits::sizes(&sizes, self.config.max_body)?;
+        let mut keys = items.iter().filter_map(|item| item.key.as_ref());
+        keys.try_for_each(|key| limits::key(key))?;
+        let mut answers = Vec::new();
+        for insert in items {
+            let mut ring = self.ring.iter();
+            let same = |item: &&Item| insert.key.is_some() && item.insert.key == insert.key;
+            if let Some(present) = ring.find(same) {
+                answers.push(Inserted::Present(present.id));
+                continue;
+            }
+            self.inserted += 1;
+            let id = MessageId::new(self.inserted);
+            self.ring.push(Item {
+                id,
+                insert: insert.clone(),
+                due: now.as_millis(),
+            });
+            answers.push(Inserted::Added(id));
+        }
+        Ok(answers)
+    }
+
+    /// Visits up to `max` items that are due.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn rotate(&mut self, now: Timestamp, max: NonZeroUsize) -> Answer<Rotated> {
+        limits::max(max.get())?;
+        let now = now.as_millis();
+        let due: Vec<Item> = self
+            .ring
+            .iter()
+            .filter(|item| item.due <= now)
+            .cloned()
+            .collect();
+        let sizes: Vec<usize> = due.iter().map(Item::size).collect();
+        let visited = &due[..limits::carried(&sizes, max.get())];
+        let pace = self.config.pace.map_or(0, limits::millis);
+        for item in visited {
+            self.ring.retain(|other| other.id != item.id);
+            self.ring.push(Item {
+                due: now + pace,
+                ..item.clone()
+            });
+        }
+        let soonest = self.ring.iter().map(|item| item.due).min();
+        let wait = |due: u64| Duration::from_millis(due - now);
+        Ok(Rotated {
+            items: visited.iter().map(Item::message).collect(),
+            next: soonest.filter(|_| visited.is_empty()).map(wait),
+        })
+    }
+
+    /// The items from the head on. The cursor is the model's own, and good until the ring changes.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn list(&self, page: Page) -> Answer<Paged<Message>> {
+        limits::page(page.limit)?;
+        let start = page.after.map_or(0, |cursor| cursor.get() as usize);
+        let rest = &self.ring[start.min(self.ring.len())..];
+        let sizes: Vec<usize> = rest.iter().map(Item::size).collect();
+        let count = limits::carried(&sizes, page.limit);
+        let more = count < rest.len();
+        Ok(Paged {
+            entries: rest[..count].iter().map(Item::message).collect(),
+            next: more.then(|| Cursor::new((start + count) as u64)),
+        })
+    }
+
+    /// Takes items out for good.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn remove(&mut self, ids: &[MessageId]) -> Answer<u64> {
+        limits::batch(ids.len())?;
+        let before = self.ring.len();
+        self.ring.retain(|item| !ids.contains(&item.id));
+        Ok((before - self.ring.len()) as u64)
+    }
+
+    /// How many items the ring has.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        self.ring.len() as u64
+    }
+
+    /// The next time after `now` at which an item becomes due.
+    pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
+        let dues = self.ring.iter().map(|item| item.due);
+        let later = dues.filter(|due| *due > now.as_millis());
+        later.min().map(Timestamp::from_millis)
+    }
+}
+
+fn size(insert: &Insert) -> usize {
+    let headers = insert.headers.iter();
+    let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
+    insert.body.len() + headers
+}
