@@ -22,6 +22,7 @@ pub(super) trait Fill {
     async fn fill(&mut self, parcels: &[Parcel]) -> Result<(), Diverged>;
 }
 
+#[expect(private_bounds, reason = "the kinds here, and no others")]
 impl<M, Q> Driver<M, Q>
 where
     M: DerefMut<Target = LeasingModel> + Send + Sync,
