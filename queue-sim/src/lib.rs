@@ -3,6 +3,9 @@
 //! [`conformance`] is one suite of cases, each named by its rule of `CONTRACT.md`, that any
 //! backend can be put through: implement [`Harness`], and [`conformance!`] makes a `#[test]` of
 //! each case.
+//!
+//! [`model`] has a naive reference model of each kind, and compares any backend with it, operation
+//! by operation.
 
 pub mod conformance;
 mod harness;

@@ -166,6 +166,19 @@ impl LeasingModel {
         later.min().map(Timestamp::from_millis)
     }
 
+    /// Whether a message is ready.
+    pub(super) fn is_ready(&self, now: Timestamp) -> bool {
+        !self.ready(now.as_millis()).is_empty()
+    }
+
+    /// How many leases have expired and were not reclaimed.
+    pub(super) fn overdue(&self, now: Timestamp) -> usize {
+        let deadlines = self.entries.iter().filter_map(Entry::deadline);
+        deadlines
+            .filter(|deadline| *deadline <= now.as_millis())
+            .count()
+    }
+
     /// The dead letters, in the order of dying.
     pub(super) fn dead(&self) -> Vec<usize> {
         let mut dead: Vec<(u64, usize)> = (0..self.entries.len())

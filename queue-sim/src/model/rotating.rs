@@ -147,6 +147,12 @@ impl RotatingModel {
         self.ring.len() as u64
     }
 
+    /// How many items are due.
+    pub(super) fn due(&self, now: Timestamp) -> usize {
+        let dues = self.ring.iter().map(|item| item.due);
+        dues.filter(|due| *due <= now.as_millis()).count()
+    }
+
     /// The next time after `now` at which an item becomes due.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let dues = self.ring.iter().map(|item| item.due);

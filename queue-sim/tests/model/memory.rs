@@ -35,11 +35,12 @@ impl Harness for InProcess {
 }
 
 /// Runs these operations on a fresh queue and on its model.
-pub(crate) fn run<D: Drive>(config: &D::Config, ops: &[D::Op]) -> Result<(), Divergence> {
-    let mut outcome = Ok(());
+pub(crate) fn run<D: Drive>(config: &D::Config, ops: &[D::Op]) -> Result<D, Divergence> {
+    let mut outcome = None;
     InProcess.run(Box::pin(async {
         let opened = D::open(Arc::new(InProcess), config).await;
-        outcome = opened.expect("a fresh queue").run(ops).await;
+        let mut driver = opened.expect("a fresh queue");
+        outcome = Some(driver.run(ops).await.map(|()| driver));
     }));
-    outcome
+    outcome.expect("the case has run to its end")
 }

@@ -1,4 +1,4 @@
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{BoundedConfig, BoundedQueue, Offer, Offered, Overflow, Result};
@@ -6,6 +6,7 @@ use queue_core::{BoundedConfig, BoundedQueue, Offer, Offered, Overflow, Result};
 use super::{
     Clock, Diverged, Drive, Driver,
     divergence::agree,
+    goals::LEASING,
     leasing::{Fill, at_least_one},
     name,
 };
@@ -21,6 +22,20 @@ pub type BoundedDriver = Driver<BoundedModel, dyn BoundedQueue>;
 impl Drive for BoundedDriver {
     type Config = BoundedConfig;
     type Op = BoundedOp;
+
+    fn goals() -> BTreeSet<&'static str> {
+        let more = [
+            "a message was evicted",
+            "a message was replaced",
+            "a push found no room",
+            "a revival found no room",
+        ];
+        LEASING.iter().copied().chain(more).collect()
+    }
+
+    fn reached(&self) -> &BTreeSet<&'static str> {
+        self.goals.reached()
+    }
 
     async fn open(harness: Arc<dyn Harness>, config: &BoundedConfig) -> Result<Self> {
         let backend = harness.connect().await;
@@ -64,7 +79,6 @@ impl BoundedDriver {
         parcels: &[(Parcel, Option<u8>)],
         overflow: Overflow,
     ) -> Result<(), Diverged> {
-        let parts = parcels.iter();
         let message = |(parcel, distinct): &(Parcel, Option<u8>)| {
             let offer = Offer::new(parcel.push());
             match distinct {
@@ -72,13 +86,17 @@ impl BoundedDriver {
                 None => offer,
             }
         };
-        let batch: Vec<Offer> = parts.clone().map(message).collect();
+        let batch: Vec<Offer> = parcels.iter().map(message).collect();
         let offered = self.queue.offer(&batch, overflow).await;
         let model = self.model.offer(self.clock.now(), &batch, overflow);
         let offered = agree("offer", model, offered)?.into_iter().flatten();
-        for ((parcel, _), offered) in parts.zip(offered) {
-            if let Offered::Accepted { id, .. } | Offered::Replaced { id, .. } = offered {
-                self.accepted(id, parcel)?;
+        for (message, offered) in batch.iter().zip(offered) {
+            match offered {
+                Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => {
+                    self.accepted(id, &message.push.body)?;
+                }
+                Offered::Duplicate(_) => self.goals.reach("a push was a duplicate"),
+                Offered::Full => self.goals.reach("a push found no room"),
             }
         }
         Ok(())

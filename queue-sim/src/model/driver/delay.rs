@@ -1,9 +1,13 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{DelayConfig, DelayQueue, Due, Pushed, Result, Scheduled, Timestamp};
+use queue_core::{
+    Cancelled, DelayConfig, DelayQueue, Due, Pushed, Rescheduled, Result, Scheduled, Timestamp,
+};
 
-use super::{Clock, Diverged, Drive, Driver, divergence::agree, leasing::Fill, name};
+use super::{
+    Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
+};
 use crate::{
     Harness,
     model::{DelayModel, DelayOp, Parcel, Time},
@@ -16,6 +20,19 @@ pub type DelayDriver = Driver<DelayModel, dyn DelayQueue>;
 impl Drive for DelayDriver {
     type Config = DelayConfig;
     type Op = DelayOp;
+
+    fn goals() -> BTreeSet<&'static str> {
+        let more = [
+            "a message was cancelled",
+            "a cancellation was too late",
+            "a message was rescheduled",
+        ];
+        LEASING.iter().copied().chain(more).collect()
+    }
+
+    fn reached(&self) -> &BTreeSet<&'static str> {
+        self.goals.reached()
+    }
 
     async fn open(harness: Arc<dyn Harness>, config: &DelayConfig) -> Result<Self> {
         let backend = harness.connect().await;
@@ -32,12 +49,16 @@ impl Drive for DelayDriver {
             DelayOp::Cancel(ids) => {
                 let ids = self.ids(ids);
                 let cancelled = self.queue.cancel(&ids).await;
-                agree("cancel", self.model.cancel(now, &ids), cancelled)?.ok();
+                let cancelled = agree("cancel", self.model.cancel(now, &ids), cancelled)?;
+                let late = cancelled.is_ok_and(|all| all.contains(&Cancelled::TooLate));
+                self.goals.reach_if(late, "a cancellation was too late");
             }
             DelayOp::Reschedule(id, time) => {
                 let (id, due) = (self.seen.id(*id), time.due(now));
                 let moved = self.queue.reschedule(id, due).await;
-                agree("reschedule", self.model.reschedule(now, id, due), moved)?.ok();
+                let moved = agree("reschedule", self.model.reschedule(now, id, due), moved)?;
+                let moved = moved == Ok(Rescheduled::Moved);
+                self.goals.reach_if(moved, "a message was rescheduled");
             }
             DelayOp::NextDue => {
                 let next = self.queue.next_due().await;
@@ -50,15 +71,16 @@ impl Drive for DelayDriver {
 
 impl DelayDriver {
     async fn schedule(&mut self, parcels: &[(Parcel, Time)]) -> Result<(), Diverged> {
-        let (now, parts) = (self.clock.now(), parcels.iter());
+        let now = self.clock.now();
         let message =
             |(parcel, time): &(Parcel, Time)| Scheduled::new(parcel.push(), time.due(now));
-        let batch: Vec<Scheduled> = parts.clone().map(message).collect();
+        let batch: Vec<Scheduled> = parcels.iter().map(message).collect();
         let pushed = self.queue.schedule(&batch).await;
         let pushed = agree("schedule", self.model.schedule(now, &batch), pushed)?;
-        for ((parcel, _), pushed) in parts.zip(pushed.into_iter().flatten()) {
-            if let Pushed::Accepted(id) = pushed {
-                self.accepted(id, parcel)?;
+        for (message, pushed) in batch.iter().zip(pushed.into_iter().flatten()) {
+            match pushed {
+                Pushed::Accepted(id) => self.accepted(id, &message.push.body)?,
+                Pushed::Duplicate(_) => self.goals.reach("a push was a duplicate"),
             }
         }
         Ok(())

@@ -2,8 +2,8 @@ use std::{num::NonZeroUsize, ops::DerefMut, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Disposition, Leased, Leasing, MessageId, Receipt, Settled, Settlement, Timestamp,
-    limits::MAX_BATCH,
+    Bytes, Disposition, Extended, Leased, Leasing, MessageId, Receipt, Settled, Settlement,
+    Timestamp, limits::MAX_BATCH,
 };
 
 use super::{Diverged, Driver, divergence::agree};
@@ -55,9 +55,9 @@ where
     }
 
     /// Takes note of an accepted message.
-    pub(super) fn accepted(&mut self, id: MessageId, parcel: &Parcel) -> Result<(), Diverged> {
+    pub(super) fn accepted(&mut self, id: MessageId, body: &Bytes) -> Result<(), Diverged> {
         self.seen.add_id(id);
-        Ok(self.rules.accepted(id, parcel.body.bytes())?)
+        Ok(self.rules.accepted(id, body.clone())?)
     }
 
     pub(super) fn ids(&self, ids: &[IdRef]) -> Vec<MessageId> {
@@ -75,8 +75,19 @@ where
         let (now, max) = (self.clock.now(), at_least_one(max));
         let leased = self.queue.lease(max, ttl).await;
         match agree("lease", self.model.lease(now, max, ttl), leased)? {
-            Ok(leased) => self.took(&leased, ttl),
-            Err(_) => Ok(Vec::new()),
+            Ok(leased) => {
+                let short = (1..max.get()).contains(&leased.deliveries.len());
+                let cut = short && self.model.is_ready(now);
+                self.goals.reach_if(cut, "8 MiB cut a lease short");
+                let paused = leased.is_empty() && self.model.is_ready(now);
+                self.goals
+                    .reach_if(paused, "a paused queue handed out nothing");
+                self.took(&leased, ttl)
+            }
+            Err(_) => {
+                self.goals.reach("an invalid call was refused");
+                Ok(Vec::new())
+            }
         }
     }
 
@@ -113,6 +124,10 @@ where
         for (receipt, extended) in receipts.iter().zip(extended) {
             let ttl = limits::millis(ttl);
             self.rules.extended(*receipt, extended, ttl, now)?;
+            self.goals.reach(match extended {
+                Extended::Extended => "a lease was extended",
+                Extended::LeaseLost => "a stale extension was refused",
+            });
         }
         Ok(())
     }
@@ -164,6 +179,11 @@ where
         for (settlement, settled) in batch.iter().zip(settled) {
             let ack = settlement.disposition == Disposition::Ack;
             self.rules.settled(settlement.receipt, ack, *settled, now)?;
+            match settled {
+                Settled::Done => {}
+                Settled::Dead => self.goals.reach("a message died when it was settled"),
+                Settled::LeaseLost => self.goals.reach("a stale settlement was refused"),
+            }
         }
         Ok(())
     }

@@ -4,18 +4,18 @@ mod bounded;
 mod clock;
 mod delay;
 mod divergence;
+mod goals;
 mod leasing;
 mod operator;
 mod priority;
 mod reliable;
 mod rotating;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{Cursor, QueueName, Result};
 
-use self::clock::Clock;
 pub use self::{
     bounded::BoundedDriver,
     delay::DelayDriver,
@@ -24,6 +24,7 @@ pub use self::{
     reliable::ReliableDriver,
     rotating::RotatingDriver,
 };
+use self::{clock::Clock, goals::Goals};
 use super::{op::Seen, rules::Rules};
 use crate::Harness;
 
@@ -34,6 +35,13 @@ pub trait Drive: Sized + Debug + Send {
     type Config: Debug + Send + Sync;
     /// The kind's operations.
     type Op: Debug + Send + Sync;
+
+    /// What cases must reach, all together: a comparison in which one of these never happened is
+    /// worth little.
+    fn goals() -> BTreeSet<&'static str>;
+
+    /// Which of them happened so far.
+    fn reached(&self) -> &BTreeSet<&'static str>;
 
     /// Opens a fresh queue of this harness's backend, and another to read its clock from.
     ///
@@ -77,6 +85,7 @@ pub struct Driver<M, Q: ?Sized> {
     rules: Rules,
     /// Where the last page of dead letters ended: the model's cursor, and the queue's.
     page_end: Option<(Cursor, Cursor)>,
+    goals: Goals,
 }
 
 impl<M, Q: ?Sized> Driver<M, Q> {
@@ -88,6 +97,7 @@ impl<M, Q: ?Sized> Driver<M, Q> {
             seen: Seen::default(),
             rules: Rules::default(),
             page_end: None,
+            goals: Goals::default(),
         }
     }
 }

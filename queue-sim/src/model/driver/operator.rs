@@ -1,6 +1,6 @@
 use std::ops::DerefMut;
 
-use queue_core::{Leasing, MessageId, Page};
+use queue_core::{Leasing, MessageId, Page, Revived, limits::MAX_BATCH};
 
 use super::{Diverged, Driver, divergence::agree, leasing::at_least_one};
 use crate::model::LeasingModel;
@@ -14,6 +14,9 @@ where
     /// Compares depth and counters.
     pub(super) async fn look(&mut self) -> Result<(), Diverged> {
         let now = self.clock.now();
+        let many = self.model.overdue(now) > MAX_BATCH;
+        self.goals
+            .reach_if(many, "more than 128 leases expired at once");
         let depth = self.queue.depth().await;
         let depth = agree("depth", Ok(self.model.depth(now)), depth)?;
         let mut counters = self.model.counters(now);
@@ -28,6 +31,7 @@ where
         let counters = agree("counters", Ok(counters), answered)?;
         if let (Ok(depth), Ok(counters)) = (depth, counters) {
             self.rules.look(depth, &counters, now)?;
+            self.goals.count(&counters);
         }
         Ok(())
     }
@@ -65,7 +69,9 @@ where
     pub(super) async fn revive(&mut self, ids: &[MessageId]) -> Result<(), Diverged> {
         let revived = self.queue.revive(ids).await;
         let model = self.model.revive(self.clock.now(), ids);
-        agree("revive", model, revived)?.ok();
+        let revived = agree("revive", model, revived)?;
+        let full = revived.is_ok_and(|all| all.contains(&Revived::Full));
+        self.goals.reach_if(full, "a revival found no room");
         Ok(())
     }
 

@@ -1,9 +1,11 @@
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{Prioritized, PriorityConfig, PriorityQueue, Pushed, Result};
 
-use super::{Clock, Diverged, Drive, Driver, divergence::agree, leasing::Fill, name};
+use super::{
+    Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
+};
 use crate::{
     Harness,
     model::{Parcel, PriorityModel, PriorityOp},
@@ -16,6 +18,14 @@ pub type PriorityDriver = Driver<PriorityModel, dyn PriorityQueue>;
 impl Drive for PriorityDriver {
     type Config = PriorityConfig;
     type Op = PriorityOp;
+
+    fn goals() -> BTreeSet<&'static str> {
+        LEASING.iter().copied().collect()
+    }
+
+    fn reached(&self) -> &BTreeSet<&'static str> {
+        self.goals.reached()
+    }
 
     async fn open(harness: Arc<dyn Harness>, config: &PriorityConfig) -> Result<Self> {
         let backend = harness.connect().await;
@@ -35,16 +45,16 @@ impl Drive for PriorityDriver {
 
 impl PriorityDriver {
     async fn enqueue(&mut self, parcels: &[(Parcel, i16)]) -> Result<(), Diverged> {
-        let parts = parcels.iter();
         let message =
             |(parcel, priority): &(Parcel, i16)| Prioritized::new(parcel.push(), *priority);
-        let batch: Vec<Prioritized> = parts.clone().map(message).collect();
+        let batch: Vec<Prioritized> = parcels.iter().map(message).collect();
         let pushed = self.queue.enqueue(&batch).await;
         let model = self.model.enqueue(self.clock.now(), &batch);
         let pushed = agree("enqueue", model, pushed)?.into_iter().flatten();
-        for ((parcel, _), pushed) in parts.zip(pushed) {
-            if let Pushed::Accepted(id) = pushed {
-                self.accepted(id, parcel)?;
+        for (message, pushed) in batch.iter().zip(pushed) {
+            match pushed {
+                Pushed::Accepted(id) => self.accepted(id, &message.push.body)?,
+                Pushed::Duplicate(_) => self.goals.reach("a push was a duplicate"),
             }
         }
         Ok(())

@@ -1,9 +1,11 @@
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{Push, Pushed, ReliableConfig, ReliableQueue, Result};
 
-use super::{Clock, Diverged, Drive, Driver, divergence::agree, leasing::Fill, name};
+use super::{
+    Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
+};
 use crate::{
     Harness,
     model::{Parcel, ReliableModel, ReliableOp},
@@ -16,6 +18,14 @@ pub type ReliableDriver = Driver<ReliableModel, dyn ReliableQueue>;
 impl Drive for ReliableDriver {
     type Config = ReliableConfig;
     type Op = ReliableOp;
+
+    fn goals() -> BTreeSet<&'static str> {
+        LEASING.iter().copied().collect()
+    }
+
+    fn reached(&self) -> &BTreeSet<&'static str> {
+        self.goals.reached()
+    }
 
     async fn open(harness: Arc<dyn Harness>, config: &ReliableConfig) -> Result<Self> {
         let backend = harness.connect().await;
@@ -40,9 +50,10 @@ impl Fill for ReliableDriver {
         let pushed = self.queue.push(&batch).await;
         let model = self.model.push(self.clock.now(), &batch);
         let pushed = agree("push", model, pushed)?.into_iter().flatten();
-        for (parcel, pushed) in parcels.iter().zip(pushed) {
-            if let Pushed::Accepted(id) = pushed {
-                self.accepted(id, parcel)?;
+        for (message, pushed) in batch.iter().zip(pushed) {
+            match pushed {
+                Pushed::Accepted(id) => self.accepted(id, &message.body)?,
+                Pushed::Duplicate(_) => self.goals.reach("a push was a duplicate"),
             }
         }
         Ok(())

@@ -1,11 +1,11 @@
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
     Insert, Inserted, Message, MessageId, Page, Result, RotatingConfig, RotatingQueue,
 };
 
-use super::{Clock, Diverged, Drive, divergence::agree, leasing::at_least_one, name};
+use super::{Clock, Diverged, Drive, divergence::agree, goals::Goals, leasing::at_least_one, name};
 use crate::{
     Harness,
     model::{
@@ -23,12 +23,28 @@ pub struct RotatingDriver {
     clock: Clock,
     seen: Seen,
     rules: RingRules,
+    goals: Goals,
 }
 
 #[async_trait]
 impl Drive for RotatingDriver {
     type Config = RotatingConfig;
     type Op = RotatingOp;
+
+    fn goals() -> BTreeSet<&'static str> {
+        BTreeSet::from([
+            "an item was present",
+            "an item was removed",
+            "items were visited",
+            "nothing was due",
+            "8 MiB cut a rotation short",
+            "an invalid call was refused",
+        ])
+    }
+
+    fn reached(&self) -> &BTreeSet<&'static str> {
+        self.goals.reached()
+    }
 
     async fn open(harness: Arc<dyn Harness>, config: &RotatingConfig) -> Result<Self> {
         let backend = harness.connect().await;
@@ -39,6 +55,7 @@ impl Drive for RotatingDriver {
             clock,
             seen: Seen::default(),
             rules: RingRules::default(),
+            goals: Goals::default(),
         })
     }
 
@@ -51,17 +68,25 @@ impl Drive for RotatingDriver {
             }
             RotatingOp::Insert(items) => self.insert(items).await?,
             RotatingOp::Rotate(max) => {
-                let max = at_least_one(*max);
+                let (max, due) = (at_least_one(*max), self.model.due(now));
                 let rotated = self.queue.rotate(max).await;
-                if let Ok(rotated) = agree("rotate", self.model.rotate(now, max), rotated)? {
-                    self.rules.visited(&ids_of(&rotated.items))?;
-                }
+                let Ok(rotated) = agree("rotate", self.model.rotate(now, max), rotated)? else {
+                    self.goals.reach("an invalid call was refused");
+                    return Ok(());
+                };
+                self.rules.visited(&ids_of(&rotated.items))?;
+                let (visited, wait) = (rotated.items.len(), rotated.next.is_some());
+                self.goals.reach_if(visited > 0, "items were visited");
+                self.goals.reach_if(wait, "nothing was due");
+                let cut = visited < due.min(max.get());
+                self.goals.reach_if(cut, "8 MiB cut a rotation short");
             }
             RotatingOp::List(limit) => self.list(*limit).await?,
             RotatingOp::Remove(ids) => {
                 let ids: Vec<MessageId> = ids.iter().map(|id| self.seen.id(*id)).collect();
                 let removed = self.queue.remove(&ids).await;
-                if agree("remove", self.model.remove(&ids), removed)?.is_ok() {
+                if let Ok(removed) = agree("remove", self.model.remove(&ids), removed)? {
+                    self.goals.reach_if(removed > 0, "an item was removed");
                     self.rules.removed(&ids);
                 }
             }
@@ -84,9 +109,12 @@ impl RotatingDriver {
         let inserted = self.queue.insert(&batch).await;
         let model = self.model.insert(self.clock.now(), &batch);
         for inserted in agree("insert", model, inserted)?.into_iter().flatten() {
-            if let Inserted::Added(id) = inserted {
-                self.seen.add_id(id);
-                self.rules.inserted(id);
+            match inserted {
+                Inserted::Present(_) => self.goals.reach("an item was present"),
+                Inserted::Added(id) => {
+                    self.seen.add_id(id);
+                    self.rules.inserted(id);
+                }
             }
         }
         Ok(())

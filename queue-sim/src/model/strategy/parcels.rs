@@ -5,14 +5,14 @@ use proptest::{option, prelude::*, sample::select};
 use super::amounts::window;
 use crate::model::{Body, Mark, Parcel};
 
-/// Three of these fit neither into a batch nor into an answer.
-const LARGE: usize = 3 * 1024 * 1024;
+/// Two of these fit neither into a batch nor into an answer.
+const LARGE: usize = 5 * 1024 * 1024;
 
 pub(super) fn body() -> impl Strategy<Value = Body> + Clone {
     let len = prop_oneof![
         60 => 0..=2_usize,
         2 => select(vec![14, 15, 16, 17]),
-        4 => Just(LARGE),
+        6 => Just(LARGE),
     ];
     let header = prop_oneof![5 => Just(false), 1 => Just(true)];
     let body = (select(vec![b'a', b'b']), len, header);
