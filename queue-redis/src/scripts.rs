@@ -27,146 +27,179 @@ pub(crate) struct LeasingScripts {
     pub(crate) purge: Script,
 }
 
-/// A kind's table: its name, the fragment with its keys, and those that make its line.
+/// A kind's table. `line` is how its ready messages are read and taken, `moves` what puts them
+/// there, `counts` what is counted. A turn looks first whether it needs any of `moves`.
 macro_rules! leasing_scripts {
-    ($kind:literal: $keys:literal, $($line:literal)+) => {
+    ($kind:literal: line $line:tt moves $moves:tt counts $counts:tt) => {
         LeasingScripts {
-            turn: leasing_scripts!(@verb $kind "turn", $keys, $($line)+ "shared/settle"),
-            extend: leasing_scripts!(@verb $kind "extend", $keys, $($line)+),
-            counters: leasing_scripts!(@verb $kind "counters", $keys, $($line)+),
-            dead_letters: leasing_scripts!(@verb $kind "dead_letters", $keys, $($line)+),
-            revive: leasing_scripts!(@verb $kind "revive", $keys, $($line)+),
-            discard: leasing_scripts!(@verb $kind "discard", $keys, $($line)+),
-            pause: leasing_scripts!(@plain $kind "pause", $keys),
-            resume: leasing_scripts!(@plain $kind "resume", $keys),
-            purge: leasing_scripts!(@verb $kind "purge", $keys, $($line)+),
+            turn: leasing_scripts!(@turn $kind $line $moves),
+            extend: leasing_scripts!(@verb $kind "extend" $line $moves $counts),
+            counters: leasing_scripts!(@verb $kind "counters" $line $moves $counts),
+            dead_letters: leasing_scripts!(@verb $kind "dead_letters" $line $moves $counts),
+            revive: leasing_scripts!(@verb $kind "revive" $line $moves $counts),
+            discard: leasing_scripts!(@verb $kind "discard" $line $moves $counts),
+            pause: leasing_scripts!(@plain $kind "pause"),
+            resume: leasing_scripts!(@plain $kind "resume"),
+            purge: leasing_scripts!(@verb $kind "purge" $line $moves $counts),
         }
     };
-    (@verb $kind:literal $verb:literal, $keys:literal, $($part:literal)+) => {
-        Script::new(
-            concat!($kind, "/", $verb),
-            concat!(
-                include_str!("../lua/shared/call.lua"), "\n",
-                include_str!(concat!("../lua/", $keys, ".lua")), "\n",
-                include_str!("../lua/shared/drainable.lua"), "\n",
-                include_str!("../lua/shared/config.lua"), "\n",
-                include_str!("../lua/shared/frames.lua"), "\n",
-                $(include_str!(concat!("../lua/", $part, ".lua")), "\n",)+
-                include_str!(concat!("../lua/leasing/", $verb, ".lua")),
-            ),
-        )
+    (@turn $kind:literal [$($line:literal)+] [$($moves:literal)+]) => {
+        Script::new(concat!($kind, "/turn"), concat!(
+            include_str!("../lua/shared/call.lua"), "\n",
+            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
+            include_str!("../lua/shared/drainable.lua"), "\n",
+            include_str!("../lua/shared/meta.lua"), "\n",
+            include_str!("../lua/shared/config.lua"), "\n",
+            include_str!("../lua/shared/quiet.lua"), "\n",
+            include_str!("../lua/shared/frames.lua"), "\n",
+            $(include_str!(concat!("../lua/", $line, ".lua")), "\n",)+
+            include_str!("../lua/shared/settle.lua"), "\n",
+            include_str!("../lua/leasing/turn.lua"), "\n",
+            include_str!("../lua/shared/reframe.lua"), "\n",
+            $(include_str!(concat!("../lua/", $moves, ".lua")), "\n",)+
+            include_str!("../lua/shared/graves.lua"), "\n",
+            include_str!("../lua/shared/tidy.lua"), "\n",
+            include_str!("../lua/shared/settle_one.lua"), "\n",
+            include_str!("../lua/leasing/turn_after_tidying.lua"),
+        ))
     };
-    (@plain $kind:literal $verb:literal, $keys:literal) => {
-        Script::new(
-            concat!($kind, "/", $verb),
-            concat!(
-                include_str!("../lua/shared/call.lua"), "\n",
-                include_str!(concat!("../lua/", $keys, ".lua")), "\n",
-                include_str!("../lua/shared/drainable.lua"), "\n",
-                include_str!("../lua/shared/config.lua"), "\n",
-                include_str!(concat!("../lua/leasing/", $verb, ".lua")),
-            ),
-        )
+    (@verb $kind:literal $verb:literal
+        [$($line:literal)+] [$($moves:literal)+] [$($counts:literal)+]) => {
+        Script::new(concat!($kind, "/", $verb), concat!(
+            include_str!("../lua/shared/call.lua"), "\n",
+            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
+            include_str!("../lua/shared/drainable.lua"), "\n",
+            include_str!("../lua/shared/meta.lua"), "\n",
+            include_str!("../lua/shared/config.lua"), "\n",
+            include_str!("../lua/shared/frames.lua"), "\n",
+            $(include_str!(concat!("../lua/", $line, ".lua")), "\n",)+
+            include_str!("../lua/shared/reframe.lua"), "\n",
+            $(include_str!(concat!("../lua/", $moves, ".lua")), "\n",)+
+            include_str!("../lua/shared/graves.lua"), "\n",
+            include_str!("../lua/shared/tidy.lua"), "\n",
+            $(include_str!(concat!("../lua/", $counts, ".lua")), "\n",)+
+            include_str!(concat!("../lua/leasing/", $verb, ".lua")),
+        ))
+    };
+    (@plain $kind:literal $verb:literal) => {
+        Script::new(concat!($kind, "/", $verb), concat!(
+            include_str!("../lua/shared/call.lua"), "\n",
+            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
+            include_str!("../lua/shared/drainable.lua"), "\n",
+            include_str!("../lua/shared/meta.lua"), "\n",
+            include_str!("../lua/shared/config.lua"), "\n",
+            include_str!(concat!("../lua/leasing/", $verb, ".lua")),
+        ))
     };
 }
 
 pub(crate) static OPEN: Script = script!("open": "leasing/open");
 
 pub(crate) static RELIABLE: LeasingScripts = leasing_scripts!(
-    "reliable": "reliable/keys",
-    "reliable/distinct" "shared/list" "shared/graves" "shared/tidy"
+    "reliable":
+    line ["reliable/distinct" "shared/list"]
+    moves ["reliable/placed" "shared/list_moves"]
+    counts ["shared/list_counts"]
 );
 pub(crate) static RELIABLE_PUSH: Script = script!(
     "reliable/push":
-    "shared/call" "reliable/keys" "shared/config" "shared/frames"
-    "reliable/distinct" "shared/list" "shared/graves" "shared/tidy" "shared/dedup"
-    "reliable/push"
+    "shared/call" "reliable/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
+    "shared/dedup" "reliable/push"
+    "shared/reframe" "reliable/distinct" "reliable/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
 
 pub(crate) static DELAY: LeasingScripts = leasing_scripts!(
-    "delay": "delay/keys",
-    "shared/members" "delay/line" "shared/graves" "shared/tidy"
+    "delay":
+    line ["shared/members" "delay/line"]
+    moves ["delay/moves"]
+    counts ["delay/counts"]
 );
 pub(crate) static DELAY_SCHEDULE: Script = script!(
     "delay/schedule":
-    "shared/call" "delay/keys" "shared/config" "shared/frames"
-    "shared/members" "delay/line" "shared/graves" "shared/tidy" "shared/dedup"
-    "delay/schedule"
+    "shared/call" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
+    "shared/dedup" "delay/schedule"
+    "shared/reframe" "delay/line" "delay/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static DELAY_CANCEL: Script = script!(
     "delay/cancel":
-    "shared/call" "delay/keys" "shared/drainable" "shared/config" "shared/frames"
-    "shared/members" "delay/line" "shared/graves" "shared/tidy"
+    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/cancel"
 );
 pub(crate) static DELAY_RESCHEDULE: Script = script!(
     "delay/reschedule":
-    "shared/call" "delay/keys" "shared/drainable" "shared/config" "shared/frames"
-    "shared/members" "delay/line" "shared/graves" "shared/tidy"
+    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/reschedule"
 );
 pub(crate) static DELAY_NEXT_DUE: Script = script!(
     "delay/next_due":
-    "shared/call" "delay/keys" "shared/drainable" "shared/config" "shared/frames"
-    "shared/members" "delay/line" "shared/graves" "shared/tidy"
+    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/next_due"
 );
 
 pub(crate) static PRIORITY: LeasingScripts = leasing_scripts!(
-    "priority": "priority/keys",
-    "shared/members" "priority/line" "shared/graves" "shared/tidy"
+    "priority":
+    line ["priority/ageing" "shared/members" "priority/line"]
+    moves ["priority/moves"]
+    counts ["priority/counts"]
 );
 pub(crate) static PRIORITY_ENQUEUE: Script = script!(
     "priority/enqueue":
-    "shared/call" "priority/keys" "shared/config" "shared/frames"
-    "shared/members" "priority/line" "shared/graves" "shared/tidy" "shared/dedup"
-    "priority/enqueue"
+    "shared/call" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
+    "shared/dedup" "priority/enqueue"
+    "shared/reframe" "priority/line" "priority/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 
 pub(crate) static BOUNDED: LeasingScripts = leasing_scripts!(
-    "bounded": "bounded/keys",
-    "bounded/distinct" "shared/list" "shared/graves" "shared/tidy"
+    "bounded":
+    line ["bounded/distinct" "shared/list"]
+    moves ["bounded/placed" "shared/list_moves"]
+    counts ["shared/list_counts"]
 );
 pub(crate) static BOUNDED_OFFER: Script = script!(
     "bounded/offer":
-    "shared/call" "bounded/keys" "shared/config" "shared/frames"
-    "bounded/distinct" "shared/list" "shared/graves" "shared/tidy" "shared/dedup"
-    "bounded/offer"
+    "shared/call" "bounded/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "shared/frames" "bounded/distinct" "shared/list"
+    "shared/dedup" "bounded/offer"
+    "shared/reframe" "bounded/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static BOUNDED_RECENT: Script = script!(
     "bounded/recent":
-    "shared/call" "bounded/keys" "shared/drainable" "shared/config" "shared/frames"
-    "bounded/distinct" "shared/list" "shared/graves" "shared/tidy"
+    "shared/call" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
+    "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
     "bounded/recent"
 );
 pub(crate) static BOUNDED_CAPACITY: Script = script!(
-    "bounded/capacity": "shared/call" "bounded/keys" "shared/config" "bounded/capacity"
+    "bounded/capacity": "shared/call" "bounded/keys" "shared/meta_of_push" "shared/config" "bounded/capacity"
 );
 pub(crate) static BOUNDED_RESIZE: Script = script!(
     "bounded/resize":
-    "shared/call" "bounded/keys" "shared/drainable" "shared/config" "shared/frames"
-    "bounded/distinct" "shared/list" "shared/graves" "shared/tidy"
+    "shared/call" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
+    "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
     "bounded/resize"
 );
 
 pub(crate) static ROTATING_INSERT: Script = script!(
-    "rotating/insert": "shared/call" "rotating/keys" "shared/config" "rotating/insert"
+    "rotating/insert": "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/insert"
 );
 pub(crate) static ROTATING_ROTATE: Script = script!(
     "rotating/rotate":
-    "shared/call" "rotating/keys" "shared/drainable" "shared/config" "shared/frames"
+    "shared/call" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "shared/frames"
     "rotating/rotate"
 );
 pub(crate) static ROTATING_LIST: Script = script!(
     "rotating/list":
-    "shared/call" "rotating/keys" "shared/config" "shared/frames" "rotating/list"
+    "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "shared/frames" "rotating/list"
 );
 pub(crate) static ROTATING_REMOVE: Script = script!(
     "rotating/remove":
-    "shared/call" "rotating/keys" "shared/drainable" "shared/config" "rotating/remove"
+    "shared/call" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "rotating/remove"
 );
 pub(crate) static ROTATING_LEN: Script = script!(
-    "rotating/len": "shared/call" "rotating/keys" "shared/config" "rotating/len"
+    "rotating/len": "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/len"
 );
 
 /// Every script: what is loaded when a connection is opened.

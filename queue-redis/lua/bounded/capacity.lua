@@ -1,4 +1,4 @@
 -- capacity: how many messages fit.
 --
 -- Returns the stored capacity.
-return tonumber(meta[6])
+return tonumber(call('HGET', META, 'capacity'))

@@ -2,16 +2,6 @@
 -- its place in LINE (7 bytes) + key. Messages with a key are never in READY, so that replacing one
 -- costs O(log n) wherever it is.
 
--- Follows owners to their new places at the tail.
-local function placed(ids, number)
-  local owned = call('HMGET', OWNED, unpack(ids))
-  for k = 1, #ids do
-    if owned[k] then
-      call('HSET', OWNED, ids[k], pack('>I7', number + k) .. sub(owned[k], 8))
-    end
-  end
-end
-
 -- Frees the keys of messages that are gone or dead.
 local function disown(ids)
   local owned = call('HMGET', OWNED, unpack(ids))
@@ -26,5 +16,5 @@ end
 -- These left for good, which makes room (B4).
 local function gone(ids)
   disown(ids)
-  call('ZADD', ROOM, 0, 'armed')
+  call('ZADD', ROOM, '0', 'armed')
 end

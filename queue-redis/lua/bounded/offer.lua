@@ -7,126 +7,131 @@
 -- Returns the last id if all were accepted and nothing else happened, and they have consecutive
 -- ids; or an array of three numbers each: what happened (0 accepted, 1 accepted and another
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
-tidy()
-local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
-local capacity = tonumber(meta[6])
-local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
-local accepted_before = accepted
-local keys = {}
-for k = 6 + count, 5 + count + 2 * keyed, 2 do
-  keys[tonumber(ARGV[k])] = ARGV[k + 1]
-end
-read_marks(6 + count + 2 * keyed)
-
--- Messages without a key are written together.
-local pending = {}
-local function flush()
-  if pending[1] then
-    call('HSET', META, 'accepted', accepted)
-    call('RPUSH', READY, unpack(pending))
-    pending = {}
+local function act()
+  local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
+  local capacity = tonumber(call('HGET', META, 'capacity'))
+  local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+  local accepted_before = accepted
+  local keys = {}
+  for k = 6 + count, 5 + count + 2 * keyed, 2 do
+    keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
-end
+  read_marks(6 + count + 2 * keyed)
 
-local function admit(entry, key)
-  accepted = accepted + 1
-  local frame = pack('>BI7I7', 0, accepted, now) .. ARGV[5 + entry]
-  if key then
-    local id, number = id_of(frame), call('HINCRBY', META, 'joins', 1)
-    local place = pack('>I7', number)
-    call('HSET', META, 'accepted', accepted)
-    call('HSET', FRAMES, id, frame)
-    call('ZADD', LINE, accepted, place .. id)
-    call('HSET', OWNED, id, place .. key)
-    call('HSET', DISTINCT, key, id)
-  else
-    pending[#pending + 1] = frame
-  end
-  mark(entry, accepted)
-  return accepted
-end
-
--- Where the undelivered owner of a key is; nothing if it is leased.
-local function place_of(id)
-  local member = sub(call('HGET', OWNED, id) or '', 1, 7) .. id
-  if call('ZSCORE', LINE, member) then
-    return LINE, member
-  elseif call('ZSCORE', LINE, id) then
-    return LINE, id
-  elseif call('ZSCORE', DELAYED, id) then
-    return DELAYED, id
-  end
-end
-
--- Admits this entry instead of the next message in delivery order.
-local function displace(entry, key)
-  flush()
-  local picked = pick(1)
-  local victim = picked.frames[1] and id_of(picked.frames[1])
-  local delayed = not victim and call('ZRANGE', DELAYED, 0, 0)[1]
-  victim = victim or delayed
-  if not victim then
-    return
-  end
-  local id = admit(entry, key)
-  flush()
-  call('HINCRBY', META, 'evicted', 1)
-  disown({ victim })
-  call('HDEL', FRAMES, victim)
-  if delayed then
-    call('ZREM', DELAYED, victim)
-  else
-    drop(picked)
-  end
-  return id, (decode('>I7', victim))
-end
-
-local answers, plain = {}, true
-local function answer(entry, what, id, other)
-  plain = plain and what == 0
-  answers[3 * entry - 2], answers[3 * entry - 1], answers[3 * entry] = what, id, other
-end
-
-for k = 1, count do
-  local key, first = keys[k], duplicate_of(k)
-  local owner = key and not first and call('HGET', DISTINCT, key)
-  local place, member
-  if owner then
-    place, member = place_of(owner)
-  end
-  if first then
-    answer(k, 3, first, 0)
-  elseif place then
-    answer(k, 2, admit(k, key), (decode('>I7', owner)))
-    call('HINCRBY', META, 'replaced', 1)
-    call('HDEL', OWNED, owner)
-    call('HDEL', FRAMES, owner)
-    call('ZREM', place, member)
-  else
-    local id, evicted
-    if occupied < capacity then
-      occupied = occupied + 1
-      id = admit(k, key)
-    elseif drop_oldest then
-      id, evicted = displace(k, key)
+  -- Messages without a key are written together.
+  local pending = {}
+  local function flush()
+    if pending[1] then
+      call('HSET', META, 'accepted', accepted)
+      call('RPUSH', READY, unpack(pending))
+      pending = {}
     end
-    if id then
-      answer(k, evicted and 1 or 0, id, evicted or 0)
-      if owner then
-        call('HDEL', OWNED, owner)
-      end
+  end
+
+  local function admit(entry, key)
+    accepted = accepted + 1
+    local frame = pack('>BI7I7', 0, accepted, now) .. ARGV[5 + entry]
+    if key then
+      local id, number = id_of(frame), call('HINCRBY', META, 'joins', 1)
+      local place = pack('>I7', number)
+      call('HSET', META, 'accepted', accepted)
+      call('HSET', FRAMES, id, frame)
+      call('ZADD', LINE, accepted, place .. id)
+      call('HSET', OWNED, id, place .. key)
+      call('HSET', DISTINCT, key, id)
     else
-      answer(k, 4, 0, 0)
+      pending[#pending + 1] = frame
+    end
+    mark(entry, accepted)
+    return accepted
+  end
+
+  -- Where the undelivered owner of a key is; nothing if it is leased.
+  local function place_of(id)
+    local member = sub(call('HGET', OWNED, id) or '', 1, 7) .. id
+    if call('ZSCORE', LINE, member) then
+      return LINE, member
+    elseif call('ZSCORE', LINE, id) then
+      return LINE, id
+    elseif call('ZSCORE', DELAYED, id) then
+      return DELAYED, id
     end
   end
-end
-flush()
-write_marks()
-if accepted > accepted_before then
-  call('ZADD', ARRIVALS, 0, 'armed')
-  -- A woken producer that leaves room wakes the next (B4).
-  if occupied < capacity then
-    call('ZADD', ROOM, 0, 'armed')
+
+  -- Admits this entry instead of the next message in delivery order.
+  local function displace(entry, key)
+    flush()
+    local picked = pick(1)
+    local victim = picked.frames[1] and id_of(picked.frames[1])
+    local delayed = not victim and call('ZRANGE', DELAYED, 0, 0)[1]
+    victim = victim or delayed
+    if not victim then
+      return
+    end
+    local id = admit(entry, key)
+    flush()
+    call('HINCRBY', META, 'evicted', 1)
+    disown({ victim })
+    call('HDEL', FRAMES, victim)
+    if delayed then
+      call('ZREM', DELAYED, victim)
+    else
+      drop(picked)
+    end
+    return id, (decode('>I7', victim))
   end
+
+  local answers, plain = {}, true
+  local function answer(entry, what, id, other)
+    plain = plain and what == 0
+    answers[3 * entry - 2], answers[3 * entry - 1], answers[3 * entry] = what, id, other
+  end
+
+  for k = 1, count do
+    local key, first = keys[k], duplicate_of(k)
+    local owner = key and not first and call('HGET', DISTINCT, key)
+    local place, member
+    if owner then
+      place, member = place_of(owner)
+    end
+    if first then
+      answer(k, 3, first, 0)
+    elseif place then
+      answer(k, 2, admit(k, key), (decode('>I7', owner)))
+      call('HINCRBY', META, 'replaced', 1)
+      call('HDEL', OWNED, owner)
+      call('HDEL', FRAMES, owner)
+      call('ZREM', place, member)
+    else
+      local id, evicted
+      if occupied < capacity then
+        occupied = occupied + 1
+        id = admit(k, key)
+      elseif drop_oldest then
+        id, evicted = displace(k, key)
+      end
+      if id then
+        answer(k, evicted and 1 or 0, id, evicted or 0)
+        if owner then
+          call('HDEL', OWNED, owner)
+        end
+      else
+        answer(k, 4, 0, 0)
+      end
+    end
+  end
+  flush()
+  write_marks()
+  if accepted > accepted_before then
+    call('ZADD', ARRIVALS, '0', 'armed')
+    -- A woken producer that leaves room wakes the next (B4).
+    if occupied < capacity then
+      call('ZADD', ROOM, '0', 'armed')
+    end
+  end
+  return plain and accepted or answers
 end
-return plain and accepted or answers
+
+if quiet then
+  return act()
+end

@@ -4,3 +4,4 @@ local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DEDUP, FIRSTS =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local DELAYED = LINE
 local HEAD = 15 -- bytes of a frame before headers and body
+local PROMOTED = nil -- what is due is in its place already

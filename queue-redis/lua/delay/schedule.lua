@@ -6,37 +6,42 @@
 -- ARGV[5 + messages …] dedup marks, see `dedup`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
-tidy()
-local count, dues = tonumber(ARGV[3]), ARGV[4]
-read_marks(5 + count)
-local frames, places, ids, new, duplicates, first_due = {}, {}, {}, 0, false, math.huge
-for k = 1, count do
-  local first = duplicate_of(k)
-  if first then
-    ids[k], duplicates = -first, true
-  else
-    local absolute, due = decode('>BI7', dues, 8 * k - 7)
-    due = absolute == 1 and math.max(due, now) or now + due
-    new = new + 1
-    local id = pack('>I7', accepted + new)
-    ids[k] = accepted + new
-    frames[2 * new - 1] = id
-    frames[2 * new] = '\0' .. id .. pack('>I7', due) .. ARGV[4 + k]
-    places[2 * new - 1] = due
-    places[2 * new] = id
-    first_due = math.min(first_due, due)
-    mark(k, accepted + new)
+local function act()
+  local count, dues = tonumber(ARGV[3]), ARGV[4]
+  read_marks(5 + count)
+  local frames, places, ids, new, duplicates, first_due = {}, {}, {}, 0, false, math.huge
+  for k = 1, count do
+    local first = duplicate_of(k)
+    if first then
+      ids[k], duplicates = -first, true
+    else
+      local absolute, due = decode('>BI7', dues, 8 * k - 7)
+      due = absolute == 1 and math.max(due, now) or now + due
+      new = new + 1
+      local id = pack('>I7', accepted + new)
+      ids[k] = accepted + new
+      frames[2 * new - 1] = id
+      frames[2 * new] = '\0' .. id .. pack('>I7', due) .. ARGV[4 + k]
+      places[2 * new - 1] = due
+      places[2 * new] = id
+      first_due = math.min(first_due, due)
+      mark(k, accepted + new)
+    end
   end
-end
-if new > 0 then
-  local head = tonumber(call('ZRANGE', LINE, 0, 0, 'WITHSCORES')[2])
-  call('HINCRBY', META, 'accepted', new)
-  call('HSET', FRAMES, unpack(frames))
-  call('ZADD', LINE, unpack(places))
-  -- Tells those who sleep towards a later due time, or towards none (D5).
-  if not head or first_due < head or first_due <= now then
-    call('ZADD', ARRIVALS, 0, 'armed')
+  if new > 0 then
+    local head = tonumber(call('ZRANGE', LINE, 0, 0, 'WITHSCORES')[2])
+    call('HINCRBY', META, 'accepted', new)
+    call('HSET', FRAMES, unpack(frames))
+    call('ZADD', LINE, unpack(places))
+    -- Tells those who sleep towards a later due time, or towards none (D5).
+    if not head or first_due < head or first_due <= now then
+      call('ZADD', ARRIVALS, '0', 'armed')
+    end
   end
+  write_marks()
+  return duplicates and ids or accepted + new
 end
-write_marks()
-return duplicates and ids or accepted + new
+
+if quiet then
+  return act()
+end

@@ -1,18 +1,18 @@
 -- counters: what the queue holds and has done; `depth` is read from it too.
 --
 -- Returns {ready, delayed, leased, dead, dedup marks, ms that the oldest has been ready or -1,
--- 1 if paused, accepted, acked, retried, deferred, released, expired, died, revived, evicted,
+-- 1 if paused, accepted, tonumber(meta[4]) or 0, retried, deferred, released, expired, died, revived, evicted,
 -- replaced, cancelled, discarded, trimmed, purged}. What is still expired or due counts as ready.
 tidy()
 local counted = call('HMGET', META, 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted',
   'replaced', 'cancelled', 'discarded', 'trimmed', 'purged')
-local leased = call('ZCOUNT', LEASES, '(' .. string.format('%d', now), '+inf')
-local delayed = call('ZCOUNT', DELAYED, '(' .. string.format('%d', now), '+inf')
+local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
+local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
 local ready = in_line() + call('ZCARD', LEASES) - leased + call('ZCARD', DELAYED) - delayed
 local since = oldest_since()
 local reply = {
   ready, delayed, leased, call('ZCARD', DEAD), DEDUP and call('ZCARD', DEDUP) or 0,
-  since and math.max(now - since, 0) or -1, meta[5] and 1 or 0, accepted, acked,
+  since and math.max(now - since, 0) or -1, meta[5] and 1 or 0, accepted, tonumber(meta[4]) or 0,
 }
 for k = 1, 12 do
   reply[9 + k] = tonumber(counted[k]) or 0

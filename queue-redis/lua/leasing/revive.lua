@@ -3,7 +3,7 @@
 -- ARGV[3 …] ids
 -- Returns one letter each: r revived, n not found, f full.
 tidy()
-local capacity = tonumber(meta[6]) or math.huge
+local capacity = tonumber(call('HGET', META, 'capacity')) or math.huge
 local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
 local answers, revived = {}, 0
 for k = 3, #ARGV do

@@ -8,28 +8,18 @@
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 4
-local last_token = tonumber(meta[3]) or 0
-local acked_before = acked
-local answers, left, due_now = '', tidy(), false
+local last_token, acked = tonumber(meta[3]) or 0, tonumber(meta[4]) or 0
 
-if settlements > 0 then
-  answers, due_now = settle(5, settlements)
-  if max > 0 and (left or due_now) then
-    tidy()
-  end
-end
-
-local reply = { answers, 0, -1 }
-local got = 0
-if max > 0 and not meta[5] then
+-- Leases into `reply`; answers whether any.
+local function lease(reply)
   local picked = pick(max)
   local frames = picked.frames
-  got = #frames
+  local got = #frames
   if got > 0 then
     local first = math.max(last_token + 1, now)
-    local leases = {}
+    local deadline, leases = string.format('%d', now + ttl), {}
     for k = 1, got do
-      leases[2 * k - 1] = now + ttl
+      leases[2 * k - 1] = deadline
       leases[2 * k] = id_of(frames[k]) .. pack('>I7', first + k - 1)
       reply[3 + k] = frames[k]
     end
@@ -41,19 +31,41 @@ if max > 0 and not meta[5] then
   drop(picked)
   -- Whoever leaves work behind wakes the next.
   if got > 0 and any_ready() then
-    call('ZADD', ARRIVALS, 0, 'armed')
+    call('ZADD', ARRIVALS, '0', 'armed')
   end
-  if got == 0 then
-    local deadline = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
-    local due = tonumber(call('ZRANGE', DELAYED, 0, 0, 'WITHSCORES')[2])
-    local first = math.min(deadline or math.huge, due or math.huge)
-    if first < math.huge then
-      reply[3] = math.max(first - now, 0)
-    end
-  end
+  return got > 0
 end
 
-if got > 0 or acked > acked_before then
-  call('HSET', META, 'token', last_token, 'acked', acked)
+-- Milliseconds until a lease expires or something is due, or -1.
+local function time_left()
+  local deadline = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
+  local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
+  local first = math.min(deadline or math.huge, due or math.huge)
+  return first < math.huge and math.max(first - now, 0) or -1
 end
-return reply
+
+-- `settle_one` and `tidy` are there if they may be needed; `left` says that there was more to tidy
+-- than one call may.
+local function act(settle_one, tidy, left)
+  local reply, done, due_now, leased = { '', 0, -1 }, 0, false, false
+  if settlements > 0 then
+    reply[1], done, due_now = settle(5, settlements, settle_one)
+    if max > 0 and (left or due_now) then
+      tidy()
+    end
+  end
+  if max > 0 and not meta[5] then
+    leased = lease(reply)
+    if not leased then
+      reply[3] = time_left()
+    end
+  end
+  if leased or done > 0 then
+    call('HSET', META, 'token', last_token, 'acked', acked + done)
+  end
+  return reply
+end
+
+if quiet and all_acks(5, settlements) then
+  return act()
+end

@@ -6,31 +6,36 @@
 -- ARGV[5 + messages …] dedup marks, see `dedup`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
-tidy()
-local count, priorities = tonumber(ARGV[3]), ARGV[4]
-read_marks(5 + count)
-local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
-local time = pack('>I7', now)
-for k = 1, count do
-  local first = duplicate_of(k)
-  if first then
-    ids[k], duplicates = -first, true
-  else
-    new = new + 1
-    local id, biased = pack('>I7', accepted + new), decode('>I2', priorities, 2 * k - 1)
-    ids[k] = accepted + new
-    frames[2 * new - 1] = id
-    frames[2 * new] = '\0' .. id .. time .. sub(priorities, 2 * k - 1, 2 * k) .. time .. ARGV[4 + k]
-    places[2 * new - 1] = ageing and now - (biased - 32768) * ageing or -2 * (biased - 32768)
-    places[2 * new] = id
-    mark(k, accepted + new)
+local function act()
+  local count, priorities = tonumber(ARGV[3]), ARGV[4]
+  read_marks(5 + count)
+  local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
+  local time = pack('>I7', now)
+  for k = 1, count do
+    local first = duplicate_of(k)
+    if first then
+      ids[k], duplicates = -first, true
+    else
+      new = new + 1
+      local id, biased = pack('>I7', accepted + new), decode('>I2', priorities, 2 * k - 1)
+      ids[k] = accepted + new
+      frames[2 * new - 1] = id
+      frames[2 * new] = '\0' .. id .. time .. sub(priorities, 2 * k - 1, 2 * k) .. time .. ARGV[4 + k]
+      places[2 * new - 1] = ageing and now - (biased - 32768) * ageing or -2 * (biased - 32768)
+      places[2 * new] = id
+      mark(k, accepted + new)
+    end
   end
+  if new > 0 then
+    call('HINCRBY', META, 'accepted', new)
+    call('HSET', FRAMES, unpack(frames))
+    call('ZADD', LINE, unpack(places))
+    call('ZADD', ARRIVALS, '0', 'armed')
+  end
+  write_marks()
+  return duplicates and ids or accepted + new
 end
-if new > 0 then
-  call('HINCRBY', META, 'accepted', new)
-  call('HSET', FRAMES, unpack(frames))
-  call('ZADD', LINE, unpack(places))
-  call('ZADD', ARRIVALS, 0, 'armed')
+
+if quiet then
+  return act()
 end
-write_marks()
-return duplicates and ids or accepted + new

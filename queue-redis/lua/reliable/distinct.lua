@@ -1,4 +1,2 @@
--- A reliable queue has no distinct keys and no limit: nothing to do when messages find a place or
--- leave for good.
-local function placed() end
+-- A reliable queue has no distinct keys and no limit: nothing to do when messages leave for good.
 local function gone() end

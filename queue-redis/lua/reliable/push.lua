@@ -5,25 +5,30 @@
 -- ARGV[4 + messages …] dedup marks, see `dedup`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
-tidy()
-local count = tonumber(ARGV[3])
-read_marks(4 + count)
-local frames, ids, duplicates = {}, {}, false
-for k = 1, count do
-  local first = duplicate_of(k)
-  if first then
-    ids[k], duplicates = -first, true
-  else
-    local id = accepted + #frames + 1
-    ids[k] = id
-    frames[#frames + 1] = pack('>BI7I7', 0, id, now) .. ARGV[3 + k]
-    mark(k, id)
+local function act()
+  local count = tonumber(ARGV[3])
+  read_marks(4 + count)
+  local frames, ids, duplicates = {}, {}, false
+  for k = 1, count do
+    local first = duplicate_of(k)
+    if first then
+      ids[k], duplicates = -first, true
+    else
+      local id = accepted + #frames + 1
+      ids[k] = id
+      frames[#frames + 1] = pack('>BI7I7', 0, id, now) .. ARGV[3 + k]
+      mark(k, id)
+    end
   end
+  if frames[1] then
+    call('HINCRBY', META, 'accepted', #frames)
+    call('RPUSH', READY, unpack(frames))
+    call('ZADD', ARRIVALS, '0', 'armed')
+  end
+  write_marks()
+  return duplicates and ids or accepted + #frames
 end
-if frames[1] then
-  call('HINCRBY', META, 'accepted', #frames)
-  call('RPUSH', READY, unpack(frames))
-  call('ZADD', ARRIVALS, 0, 'armed')
+
+if quiet then
+  return act()
 end
-write_marks()
-return duplicates and ids or accepted + #frames

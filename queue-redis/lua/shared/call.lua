@@ -11,9 +11,12 @@ local pack, decode = struct.pack, struct.unpack
 local MANY = 128 -- how many messages one call reclaims or promotes (L7)
 local CHUNK = 16 -- how many bodies are read at a time, so that large ones fit
 
--- Milliseconds only: numbers of more than 14 digits do not survive concatenation.
+-- Milliseconds only: numbers of more than 14 digits do not survive concatenation. Numbers that
+-- commands get on the usual path are strings, since each number costs the server as much to print
+-- as a small command.
 local now = tonumber(ARGV[1])
 if not now then
   local time = call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
+local now_text = string.format('%d', now)

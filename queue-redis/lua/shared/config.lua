@@ -1,5 +1,4 @@
--- Reads the meta hash and refuses to act on another queue than the caller means.
-local meta = call('HMGET', META, 'config', 'accepted', 'token', 'acked', 'paused', 'capacity')
+-- Refuses to act on another queue than the caller means.
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false
@@ -8,4 +7,3 @@ if meta[1] ~= ARGV[2] then
     .. ARGV[2] .. ']: open it again')
 end
 local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the last id given
-local acked = tonumber(meta[4]) or 0

@@ -1,7 +1,7 @@
 -- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
 -- promotes up to 128 delayed messages by (due, id). Answers whether there may be more of either.
 local function reclaim()
-  local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, MANY)
+  local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
   if not expired[1] then
     return false
   end
@@ -38,7 +38,7 @@ local function reclaim()
     if back[1] then
       call('HSET', FRAMES, unpack(kept))
       call('ZADD', LINE, unpack(back))
-      call('ZADD', ARRIVALS, 0, 'armed')
+      call('ZADD', ARRIVALS, '0', 'armed')
     end
   end
   if dead[1] then

@@ -1,0 +1,25 @@
+-- What moves messages into the line of a delay queue.
+
+-- Due at its deadline or its release (D2).
+local function give_back(back, id, _, at)
+  back[#back + 1] = at
+  back[#back + 1] = id
+end
+
+local function join(ids)
+  local places = {}
+  for k = 1, #ids do
+    places[2 * k - 1] = now
+    places[2 * k] = ids[k]
+  end
+  call('ZADD', LINE, unpack(places))
+  call('ZADD', ARRIVALS, '0', 'armed')
+end
+
+-- What is due is in its place already.
+local function promote()
+  return false
+end
+
+-- A frame adds nothing.
+local function rearrived() end

@@ -1,0 +1,1 @@
+local ageing = tonumber(string.match(ARGV[2], 'ageing=(%d+)'))

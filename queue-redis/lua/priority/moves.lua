@@ -1,0 +1,53 @@
+-- What moves messages into the line of a priority queue.
+
+local function urgency_of(frame)
+  return decode('>I2', frame, 16) - 32768
+end
+
+local function aged_score(frame)
+  return decode('>I7', frame, 18) - urgency_of(frame) * ageing
+end
+
+local function give_back(back, id, frame)
+  back[#back + 1] = ageing and aged_score(frame) or -2 * urgency_of(frame) - 1
+  back[#back + 1] = id
+end
+
+-- Puts these at the tail of their priorities, in this order.
+local function join(ids, frames)
+  local number = call('HINCRBY', META, 'joins', #ids) - #ids
+  local last = pack('>I7', accepted)
+  local places = {}
+  for k = 1, #ids do
+    places[2 * k - 1] = ageing and aged_score(frames[k]) or -2 * urgency_of(frames[k])
+    places[2 * k] = ageing and ids[k] or last .. pack('>I7', number + k) .. ids[k]
+  end
+  call('ZADD', LINE, unpack(places))
+  call('ZADD', ARRIVALS, '0', 'armed')
+end
+
+local function promote()
+  local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
+  for first = 1, #due, CHUNK do
+    local ids, frames = {}, {}
+    local chunk = { unpack(due, first, math.min(first + CHUNK - 1, #due)) }
+    local read = call('HMGET', FRAMES, unpack(chunk))
+    for k = 1, #chunk do
+      if read[k] then
+        ids[#ids + 1], frames[#frames + 1] = chunk[k], read[k]
+      end
+    end
+    if ids[1] then
+      join(ids, frames)
+    end
+  end
+  if due[1] then
+    call('ZREM', DELAYED, unpack(due))
+  end
+  return #due == MANY
+end
+
+-- What a frame adds once its message has arrived anew (P4).
+local function rearrived(frame, at)
+  return sub(frame, 16, 17) .. pack('>I7', at)
+end

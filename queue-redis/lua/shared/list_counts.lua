@@ -1,0 +1,28 @@
+-- What is counted of the line of a reliable or bounded queue.
+
+-- How many are in line.
+local function in_line()
+  return call('LLEN', READY) + call('ZCARD', LINE)
+end
+
+-- Since when the heads of the two lines have been ready, the longest of both; nil if none is.
+local function oldest_since()
+  local since
+  local function older(frame)
+    if frame then
+      local ready = decode('>I7', frame, 9)
+      since = since and math.min(since, ready) or ready
+    end
+  end
+  local back = call('ZRANGE', LINE, 0, 0, 'WITHSCORES')
+  if back[1] and tonumber(back[2]) == -1 then
+    older(call('HGET', FRAMES, back[1]))
+  end
+  local head = call('LINDEX', READY, 0)
+  local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if joined[1] and not (head and decode('>I7', head, 2) <= tonumber(joined[2])) then
+    head = call('HGET', FRAMES, sub(joined[1], -7))
+  end
+  older(head)
+  return since
+end

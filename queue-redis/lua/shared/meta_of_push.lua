@@ -1,0 +1,1 @@
+local meta = call('HMGET', META, 'config', 'accepted')
