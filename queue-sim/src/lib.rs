@@ -1,6 +1,6 @@
 //! Proof for queue-kit.
 //!
-//! [`conformance`] is one suite of cases, each named by its rule of `CONTRACT.md`, that any
+//! [`mod@conformance`] is one suite of cases, each named by its rule of `CONTRACT.md`, that any
 //! backend can be put through: implement [`Harness`], and [`conformance!`] makes a `#[test]` of
 //! each case.
 //!

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! That gives tests such as `reliable::l4_a_stale_receipt_changes_nothing`. A case that needs a
-//! [`Capability`](crate::Capability) which the harness does not declare is skipped: it says so on
+//! [`Capability`] which the harness does not declare is skipped: it says so on
 //! standard error, past the test runner's capture, and [`plan`] lists it, so that a test can hold
 //! the count.
 //!
