@@ -1,6 +1,6 @@
 //! The one error type, classified by what the caller should do next.
 
-use std::{borrow::Cow, error::Error as StdError, fmt};
+use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc};
 
 use crate::QueueName;
 
@@ -58,15 +58,18 @@ pub enum Outcome {
 /// assert!(error.to_string().contains("two words"));
 /// ```
 // Boxed, so that the `Ok` side of every result stays small.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     outcome: Outcome,
     transient: bool,
     message: Cow<'static, str>,
     queue: Option<QueueName>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    // Shared, so that one failure can be told to everybody whom it concerns.
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
@@ -102,7 +105,7 @@ impl Error {
     /// Keeps what caused this.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 

@@ -17,6 +17,7 @@
 mod backend;
 mod call;
 mod client;
+mod coalescer;
 mod connection;
 mod error;
 mod frame;

@@ -163,12 +163,13 @@ impl Builder {
             self.timeouts,
             self.fall_back,
             backoff(seed.rotate_left(32)),
-            spawn,
+            Arc::clone(&spawn),
         );
         Ok(RedisBackend {
             client,
             waiter,
             prefix: self.prefix.into(),
+            spawn,
             warnings,
         })
     }

@@ -6,7 +6,7 @@ mod queues;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use queue_core::Result;
+use queue_core::{Result, Spawn};
 
 pub use self::{
     builder::Builder,
@@ -29,6 +29,7 @@ pub struct RedisBackend {
     client: Client,
     waiter: Waiter,
     prefix: Arc<str>,
+    spawn: Arc<dyn Spawn>,
     warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
@@ -92,5 +93,9 @@ impl RedisBackend {
 
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
+        &self.spawn
     }
 }

@@ -82,8 +82,7 @@ impl Supervised {
     /// What a caller is told who waited for a connection in vain: nothing was sent.
     fn outage(&self) -> Error {
         match &*self.state.borrow() {
-            State::Down(Some(reason)) => Error::new(reason.kind(), reason.to_string())
-                .with_source(Arc::clone(reason))
+            State::Down(Some(reason)) => Error::clone(reason)
                 .with_transient(true)
                 .with_outcome(Outcome::NotApplied),
             State::Up(_) | State::Down(None) => {

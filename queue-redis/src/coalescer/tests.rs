@@ -1,0 +1,188 @@
+use std::time::Duration;
+
+use queue_core::TokioSpawn;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+
+use super::*;
+
+const TRIP: Duration = Duration::from_millis(10);
+
+/// Answers each number with itself, a trip later, and remembers what it was sent.
+#[derive(Default)]
+struct Echo {
+    sent: Arc<Mutex<Vec<Vec<u32>>>>,
+}
+
+#[async_trait]
+impl Verb for Echo {
+    type Entry = u32;
+    type Answer = u32;
+
+    async fn send(&self, entries: &[u32]) -> Result<Vec<u32>> {
+        self.sent.lock().unwrap().push(entries.to_vec());
+        sleep(TRIP).await;
+        assert_ne!(entries[0], 666, "as planned");
+        if entries.contains(&1_313) {
+            return Err(Error::new(ErrorKind::OutOfMemory, "1313"));
+        }
+        Ok(entries.to_vec())
+    }
+
+    fn size(entry: &u32) -> usize {
+        *entry as usize
+    }
+}
+
+type Sent = Arc<Mutex<Vec<Vec<u32>>>>;
+
+fn echo() -> (Arc<Coalescer<Echo>>, Sent) {
+    let sent = Sent::default();
+    let verb = Echo {
+        sent: Arc::clone(&sent),
+    };
+    let spawn = Arc::new(TokioSpawn::default());
+    (Arc::new(Coalescer::new(verb, spawn)), sent)
+}
+
+fn start(set: &mut JoinSet<Result<Vec<u32>>>, coalescer: &Arc<Coalescer<Echo>>, batch: &[u32]) {
+    let (coalescer, batch) = (Arc::clone(coalescer), batch.to_vec());
+    set.spawn(async move { coalescer.send(&batch).await });
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_alone_sends_at_once_and_without_a_task() {
+    let (coalescer, sent) = echo();
+    for n in 0..3 {
+        let before = Instant::now();
+        assert_eq!(coalescer.send(&[n]).await.unwrap(), [n]);
+        assert_eq!(before.elapsed(), TRIP);
+    }
+    assert_eq!(*sent.lock().unwrap(), [[0], [1], [2]]);
+    assert!(coalescer.running.get().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for n in 0..64 {
+        start(&mut set, &coalescer, &[2 * n, 2 * n + 1]);
+    }
+    let before = Instant::now();
+    while let Some(answer) = set.join_next().await {
+        let answer = answer.unwrap().unwrap();
+        assert_eq!(answer, [answer[0], answer[0] + 1]);
+    }
+    assert_eq!(before.elapsed(), 2 * TRIP);
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [2, 126]);
+    assert_eq!(sent.concat(), (0..128).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_batch_is_larger_than_one_call_may_be() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for n in 0..200 {
+        start(&mut set, &coalescer, &[n]);
+        start(&mut set, &coalescer, &[60_000]);
+    }
+    while let Some(answer) = set.join_next().await {
+        answer.unwrap().unwrap();
+    }
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent.concat().len(), 400);
+    assert!(sent.len() > 400 / limits::MAX_BATCH);
+    for batch in sent.iter() {
+        assert!(batch.len() <= limits::MAX_BATCH);
+        let bytes: usize = batch.iter().map(Echo::size).sum();
+        assert!(bytes <= limits::MAX_BATCH_BYTES);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    start(&mut set, &coalescer, &[7; SMALL + 1]);
+    let before = Instant::now();
+    while set.join_next().await.is_some() {}
+    assert_eq!(before.elapsed(), TRIP);
+    assert_eq!(sent.lock().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_dropped_takes_nobody_along() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    // The one who sends is dropped in the middle; so is one who has not been sent yet.
+    let first = coalescer.send(&[1]);
+    assert!(
+        timeout(TRIP / 2, async {
+            tokio::join!(first, async {
+                start(&mut set, &coalescer, &[2]);
+                start(&mut set, &coalescer, &[3]);
+                assert!(timeout(TRIP / 4, coalescer.send(&[4])).await.is_err());
+            })
+        })
+        .await
+        .is_err()
+    );
+    let mut answers = Vec::new();
+    while let Some(answer) = set.join_next().await {
+        answers.extend(answer.unwrap().unwrap());
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, [2, 3]);
+    assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3]]);
+    // And one whose entries are under way with others'.
+    start(&mut set, &coalescer, &[5]);
+    tokio::task::yield_now().await;
+    start(&mut set, &coalescer, &[6]);
+    let dropped = timeout(TRIP + TRIP / 2, coalescer.send(&[7]));
+    assert!(dropped.await.is_err());
+    while let Some(answer) = set.join_next().await {
+        answer.unwrap().unwrap();
+    }
+    assert_eq!(coalescer.send(&[8]).await.unwrap(), [8]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_is_told_to_everybody_in_the_call() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    for n in 1_312..1_315 {
+        start(&mut set, &coalescer, &[n]);
+    }
+    let mut failed = 0;
+    while let Some(answer) = set.join_next().await {
+        if let Err(error) = answer.unwrap() {
+            assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+            failed += 1;
+        }
+    }
+    assert_eq!(failed, 2);
+    assert!(coalescer.send(&[1]).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_task_that_has_ended() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    tokio::task::yield_now().await;
+    start(&mut set, &coalescer, &[666]);
+    assert!(set.join_next().await.unwrap().unwrap().is_ok());
+    let error = set.join_next().await.unwrap().unwrap().unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    for n in 0..3 {
+        start(&mut set, &coalescer, &[n]);
+    }
+    while let Some(answer) = set.join_next().await {
+        assert!(answer.unwrap().is_ok());
+    }
+}
