@@ -1,6 +1,6 @@
 //! The bounded queue.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
@@ -8,46 +8,23 @@ use queue_core::{
     limits,
 };
 
-use super::{Bounded, LeasingKind, Queue, push};
+use super::{
+    Bounded, Handle, LeasingKind, Queue, push,
+    put::{Put, Putter, Putters},
+};
 use crate::{call::Call, frame, reply::Reply, scripts};
 
 #[async_trait]
 impl BoundedQueue for Queue<Bounded> {
     async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
         self.checked(Offer::check_all(messages, self.max_body))?;
-        let drop_oldest = match overflow {
-            Overflow::Reject => 0,
-            Overflow::DropOldest => 1,
-            other => {
-                let error = Error::invalid(format!("the overflow {other:?} is not known here"));
-                return Err(self.handle.name(error));
-            }
-        };
-        let pushes = || messages.iter().map(|message| &message.push);
-        let distinct = || {
-            let keys = messages.iter().map(|message| message.distinct.as_ref());
-            keys.enumerate()
-                .filter_map(|(entry, key)| Some((entry, key?)))
-        };
-        let fill = |call: &mut Call| {
-            call.push(messages.len());
-            call.push(drop_oldest);
-            call.push(distinct().count());
-            for message in pushes() {
-                call.push(push::payload(message));
-            }
-            for (entry, key) in distinct() {
-                call.push(entry + 1);
-                call.push(&key[..]);
-            }
-            push::add_marks(call, pushes());
-        };
-        let dedup = push::any_dedup(pushes());
-        let reply = self
-            .handle
-            .call_push(&scripts::BOUNDED_OFFER, dedup, fill)
-            .await?;
-        offered(reply, messages.len())
+        match overflow {
+            Overflow::Reject => self.putters.rejecting.put(messages).await,
+            Overflow::DropOldest => self.putters.dropping.put(messages).await,
+            other => Err(self.handle.name(Error::invalid(format!(
+                "the overflow {other:?} is not known here"
+            )))),
+        }
     }
 
     async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
@@ -84,6 +61,84 @@ impl BoundedQueue for Queue<Bounded> {
             .map(|_| reply.count().map(MessageId::new))
             .collect()
     }
+}
+
+/// Offers in the two ways. Each goes in calls of its own, since the policy is a call's.
+#[derive(Debug)]
+pub(crate) struct Offers {
+    rejecting: Putter<OfferOrReject>,
+    dropping: Putter<OfferDroppingOldest>,
+}
+
+impl Putters for Offers {
+    fn new(handle: &Arc<Handle>) -> Self {
+        Self {
+            rejecting: Putters::new(handle),
+            dropping: Putters::new(handle),
+        }
+    }
+}
+
+/// Offers as far as there is room.
+#[derive(Default)]
+pub(crate) struct OfferOrReject;
+
+/// Offers, dropping the oldest where there is no room.
+#[derive(Default)]
+pub(crate) struct OfferDroppingOldest;
+
+#[async_trait]
+impl Put for OfferOrReject {
+    type Entry = Offer;
+    type Answer = Offered;
+
+    async fn put(&self, handle: &Handle, messages: &[Offer]) -> Result<Vec<Offered>> {
+        offer(handle, messages, false).await
+    }
+
+    fn size(message: &Offer) -> usize {
+        message.push.size()
+    }
+}
+
+#[async_trait]
+impl Put for OfferDroppingOldest {
+    type Entry = Offer;
+    type Answer = Offered;
+
+    async fn put(&self, handle: &Handle, messages: &[Offer]) -> Result<Vec<Offered>> {
+        offer(handle, messages, true).await
+    }
+
+    fn size(message: &Offer) -> usize {
+        message.push.size()
+    }
+}
+
+async fn offer(handle: &Handle, messages: &[Offer], drop_oldest: bool) -> Result<Vec<Offered>> {
+    let pushes = || messages.iter().map(|message| &message.push);
+    let distinct = || {
+        let keys = messages.iter().map(|message| message.distinct.as_ref());
+        keys.enumerate()
+            .filter_map(|(entry, key)| Some((entry, key?)))
+    };
+    let fill = |call: &mut Call| {
+        call.push(messages.len());
+        call.push(u8::from(drop_oldest));
+        call.push(distinct().count());
+        for message in pushes() {
+            call.push(push::payload(message));
+        }
+        for (entry, key) in distinct() {
+            call.push(entry + 1);
+            call.push(&key[..]);
+        }
+        push::add_marks(call, pushes());
+    };
+    let dedup = push::any_dedup(pushes());
+    let script = &scripts::BOUNDED_OFFER;
+    let reply = handle.call_push(script, dedup, fill).await?;
+    offered(reply, messages.len())
 }
 
 /// What became of each of so many messages.

@@ -8,32 +8,14 @@ use queue_core::{
     millis_ceil,
 };
 
-use super::{Delay, Queue, leasing::add_ids, push};
+use super::{Delay, Handle, Queue, leasing::add_ids, push, put::Put};
 use crate::{call::Call, frame, scripts};
 
 #[async_trait]
 impl DelayQueue for Queue<Delay> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
         self.checked(Scheduled::check_all(messages, self.max_body))?;
-        let dues: Vec<u8> = messages
-            .iter()
-            .flat_map(|message| due(message.due))
-            .collect();
-        let pushes = || messages.iter().map(|message| &message.push);
-        let fill = |call: &mut Call| {
-            call.push(messages.len());
-            call.push(&dues[..]);
-            for message in pushes() {
-                call.push(push::payload(message));
-            }
-            push::add_marks(call, pushes());
-        };
-        let dedup = push::any_dedup(pushes());
-        let reply = self
-            .handle
-            .call_push(&scripts::DELAY_SCHEDULE, dedup, fill)
-            .await?;
-        push::pushed(reply, messages.len())
+        self.putters.put(messages).await
     }
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
@@ -66,6 +48,40 @@ impl DelayQueue for Queue<Delay> {
     async fn next_due(&self) -> Result<Option<Duration>> {
         let script = &scripts::DELAY_NEXT_DUE;
         self.handle.call_without_dedup(script, |_| {}).await?.time()
+    }
+}
+
+/// Puts messages in by due time.
+#[derive(Default)]
+pub(crate) struct Schedule;
+
+#[async_trait]
+impl Put for Schedule {
+    type Entry = Scheduled;
+    type Answer = Pushed;
+
+    async fn put(&self, handle: &Handle, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
+        let dues: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| due(message.due))
+            .collect();
+        let pushes = || messages.iter().map(|message| &message.push);
+        let fill = |call: &mut Call| {
+            call.push(messages.len());
+            call.push(&dues[..]);
+            for message in pushes() {
+                call.push(push::payload(message));
+            }
+            push::add_marks(call, pushes());
+        };
+        let dedup = push::any_dedup(pushes());
+        let script = &scripts::DELAY_SCHEDULE;
+        let reply = handle.call_push(script, dedup, fill).await?;
+        push::pushed(reply, messages.len())
+    }
+
+    fn size(message: &Scheduled) -> usize {
+        message.push.size()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a handle of any kind holds, and how it calls scripts.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Spawn};
 use redis::Value;
 
 use super::Stored;
@@ -17,6 +17,7 @@ use crate::{
 pub(crate) struct Handle {
     client: Client,
     waiter: Waiter,
+    spawn: Arc<dyn Spawn>,
     name: QueueName,
     kind: QueueKind,
     keys: Keys,
@@ -41,6 +42,7 @@ impl Handle {
         Self {
             client: backend.client().clone(),
             waiter: backend.waiter().clone(),
+            spawn: Arc::clone(backend.spawn()),
             name: name.clone(),
             kind,
             keys,
@@ -127,6 +129,10 @@ impl Handle {
     /// Names the queue in an error of this handle's.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
+    }
+
+    pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
+        &self.spawn
     }
 
     async fn try_open(&self) -> Result<Stored> {

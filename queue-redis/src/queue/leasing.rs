@@ -1,6 +1,6 @@
 //! Leasing, on what the four kinds have in common.
 
-use std::{fmt::Debug, marker::PhantomData, num::NonZeroUsize, time::Duration};
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
@@ -8,7 +8,14 @@ use queue_core::{
     Paged, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
-use super::Handle;
+use super::{
+    Handle,
+    bounded::Offers,
+    delay::Schedule,
+    priority::Enqueue,
+    put::{Putter, Putters},
+    reliable::PushAtTail,
+};
 use crate::{
     call::Call,
     frame,
@@ -22,10 +29,12 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     const HEAD: usize;
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
+    /// What puts messages in.
+    type Putters: Putters;
 }
 
 macro_rules! kinds {
-    ($($(#[$docs:meta])* $kind:ident: $head:literal, $scripts:ident;)+) => {$(
+    ($($(#[$docs:meta])* $kind:ident: $head:literal, $scripts:ident, $putters:ty;)+) => {$(
         $(#[$docs])*
         #[derive(Debug)]
         pub(crate) enum $kind {}
@@ -33,36 +42,38 @@ macro_rules! kinds {
         impl LeasingKind for $kind {
             const HEAD: usize = $head;
             const SCRIPTS: &LeasingScripts = &scripts::$scripts;
+            type Putters = $putters;
         }
     )+};
 }
 
 kinds! {
     /// First in, first out.
-    Reliable: 15, RELIABLE;
+    Reliable: 15, RELIABLE, Putter<PushAtTail>;
     /// Each at its due time.
-    Delay: 15, DELAY;
+    Delay: 15, DELAY, Putter<Schedule>;
     /// The most urgent first.
-    Priority: 24, PRIORITY;
+    Priority: 24, PRIORITY, Putter<Enqueue>;
     /// A fixed length.
-    Bounded: 15, BOUNDED;
+    Bounded: 15, BOUNDED, Offers;
 }
 
 /// A queue of this kind.
 #[derive(Debug)]
-pub(crate) struct Queue<K> {
-    pub(super) handle: Handle,
+pub(crate) struct Queue<K: LeasingKind> {
+    pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    kind: PhantomData<fn() -> K>,
+    pub(super) putters: K::Putters,
 }
 
 impl<K: LeasingKind> Queue<K> {
     /// The queue behind a handle that was opened.
-    pub(crate) const fn new(handle: Handle, max_body: usize) -> Self {
+    pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
+        let handle = Arc::new(handle);
         Self {
+            putters: K::Putters::new(&handle),
             handle,
             max_body,
-            kind: PhantomData,
         }
     }
 

@@ -7,6 +7,7 @@ mod handle;
 mod leasing;
 mod priority;
 mod push;
+mod put;
 mod reliable;
 mod rotating;
 

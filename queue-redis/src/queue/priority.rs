@@ -3,13 +3,27 @@
 use async_trait::async_trait;
 use queue_core::{Prioritized, PriorityQueue, Pushed, Result};
 
-use super::{Priority, Queue, push};
+use super::{Handle, Priority, Queue, push, put::Put};
 use crate::{call::Call, scripts};
 
 #[async_trait]
 impl PriorityQueue for Queue<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
+        self.putters.put(messages).await
+    }
+}
+
+/// Puts messages in by priority.
+#[derive(Default)]
+pub(crate) struct Enqueue;
+
+#[async_trait]
+impl Put for Enqueue {
+    type Entry = Prioritized;
+    type Answer = Pushed;
+
+    async fn put(&self, handle: &Handle, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         let priorities: Vec<u8> = messages
             .iter()
             .flat_map(|message| biased(message.priority).to_be_bytes())
@@ -24,11 +38,13 @@ impl PriorityQueue for Queue<Priority> {
             push::add_marks(call, pushes());
         };
         let dedup = push::any_dedup(pushes());
-        let reply = self
-            .handle
-            .call_push(&scripts::PRIORITY_ENQUEUE, dedup, fill)
-            .await?;
+        let script = &scripts::PRIORITY_ENQUEUE;
+        let reply = handle.call_push(script, dedup, fill).await?;
         push::pushed(reply, messages.len())
+    }
+
+    fn size(message: &Prioritized) -> usize {
+        message.push.size()
     }
 }
 

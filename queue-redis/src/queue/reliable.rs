@@ -3,13 +3,27 @@
 use async_trait::async_trait;
 use queue_core::{Push, Pushed, ReliableQueue, Result};
 
-use super::{Queue, Reliable, push};
+use super::{Handle, Queue, Reliable, push, put::Put};
 use crate::{call::Call, scripts};
 
 #[async_trait]
 impl ReliableQueue for Queue<Reliable> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         self.checked(Push::check_all(messages.iter(), self.max_body))?;
+        self.putters.put(messages).await
+    }
+}
+
+/// Pushes at the tail.
+#[derive(Default)]
+pub(crate) struct PushAtTail;
+
+#[async_trait]
+impl Put for PushAtTail {
+    type Entry = Push;
+    type Answer = Pushed;
+
+    async fn put(&self, handle: &Handle, messages: &[Push]) -> Result<Vec<Pushed>> {
         let fill = |call: &mut Call| {
             call.push(messages.len());
             for message in messages {
@@ -18,10 +32,12 @@ impl ReliableQueue for Queue<Reliable> {
             push::add_marks(call, messages.iter());
         };
         let dedup = push::any_dedup(messages.iter());
-        let reply = self
-            .handle
-            .call_push(&scripts::RELIABLE_PUSH, dedup, fill)
-            .await?;
+        let script = &scripts::RELIABLE_PUSH;
+        let reply = handle.call_push(script, dedup, fill).await?;
         push::pushed(reply, messages.len())
+    }
+
+    fn size(message: &Push) -> usize {
+        message.size()
     }
 }

@@ -28,6 +28,8 @@ use crate::{
 const BLOCK: Duration = Duration::from_secs(30);
 /// The first pause before interrupting again a command that had not reached the server yet.
 const INTERRUPT_AGAIN: Duration = Duration::from_millis(1);
+/// A command that has blocked for this long was not refused.
+const ACCEPTED: Duration = Duration::from_millis(500);
 
 /// Opens the waiter's connection.
 #[derive(Debug)]
@@ -116,6 +118,7 @@ impl Watch {
             answer = &mut answer => return answer,
             // Cut short whenever the answer comes: what was to be put back is still on the board.
             () = self.run_errands(markers) => {}
+            never = self.forget_trouble() => match never {},
         }
         // It could not be interrupted: the server does not know the connection any more.
         channel.give_up();
@@ -156,6 +159,15 @@ impl Watch {
             }
             self.board.changed().await;
         }
+    }
+
+    /// A command that is refused is refused at once: one that blocks for a while was accepted.
+    async fn forget_trouble(&self) -> Infallible {
+        if self.board.trouble().is_some() {
+            time::sleep(ACCEPTED).await;
+            self.board.set_trouble(None);
+        }
+        std::future::pending().await
     }
 
     async fn put_back_or_wait(&self) {
