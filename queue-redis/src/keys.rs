@@ -91,8 +91,7 @@ const ROTATING: &[(&str, &str)] = &[
     ("due", "zset"),
 ];
 
-/// `dedup` and `firsts`, which stand last and are sent only where they are needed: each key costs
-/// the server about as much as a small command.
+/// `dedup` and `firsts`, which stand last and are sent only where they are needed.
 const DEDUP_KEYS: usize = 2;
 
 /// One queue's keys.

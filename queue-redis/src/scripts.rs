@@ -99,12 +99,12 @@ pub(crate) static RELIABLE: LeasingScripts = leasing_scripts!(
     "reliable":
     line ["reliable/distinct" "shared/list"]
     moves ["reliable/placed" "shared/list_moves"]
-    counts ["shared/list_counts"]
+    counts ["shared/clear_marks" "shared/list_counts"]
 );
 pub(crate) static RELIABLE_PUSH: Script = script!(
     "reliable/push":
     "shared/call" "reliable/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
-    "shared/dedup" "reliable/push"
+    "shared/clear_marks" "shared/dedup" "reliable/push"
     "shared/reframe" "reliable/distinct" "reliable/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
 
@@ -112,12 +112,12 @@ pub(crate) static DELAY: LeasingScripts = leasing_scripts!(
     "delay":
     line ["shared/members" "delay/line"]
     moves ["delay/moves"]
-    counts ["delay/counts"]
+    counts ["shared/clear_marks" "delay/counts"]
 );
 pub(crate) static DELAY_SCHEDULE: Script = script!(
     "delay/schedule":
     "shared/call" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
-    "shared/dedup" "delay/schedule"
+    "shared/clear_marks" "shared/dedup" "delay/schedule"
     "shared/reframe" "delay/line" "delay/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static DELAY_CANCEL: Script = script!(
@@ -143,12 +143,12 @@ pub(crate) static PRIORITY: LeasingScripts = leasing_scripts!(
     "priority":
     line ["priority/ageing" "shared/members" "priority/line"]
     moves ["priority/moves"]
-    counts ["priority/counts"]
+    counts ["shared/clear_marks" "priority/counts"]
 );
 pub(crate) static PRIORITY_ENQUEUE: Script = script!(
     "priority/enqueue":
     "shared/call" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
-    "shared/dedup" "priority/enqueue"
+    "shared/clear_marks" "shared/dedup" "priority/enqueue"
     "shared/reframe" "priority/line" "priority/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 
@@ -156,12 +156,12 @@ pub(crate) static BOUNDED: LeasingScripts = leasing_scripts!(
     "bounded":
     line ["bounded/distinct" "shared/list"]
     moves ["bounded/placed" "shared/list_moves"]
-    counts ["shared/list_counts"]
+    counts ["shared/clear_marks" "shared/list_counts"]
 );
 pub(crate) static BOUNDED_OFFER: Script = script!(
     "bounded/offer":
     "shared/call" "bounded/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "shared/frames" "bounded/distinct" "shared/list"
-    "shared/dedup" "bounded/offer"
+    "shared/clear_marks" "shared/dedup" "bounded/offer"
     "shared/reframe" "bounded/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static BOUNDED_RECENT: Script = script!(

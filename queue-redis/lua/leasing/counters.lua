@@ -4,6 +4,7 @@
 -- 1 if paused, accepted, tonumber(meta[4]) or 0, retried, deferred, released, expired, died, revived, evicted,
 -- replaced, cancelled, discarded, trimmed, purged}. What is still expired or due counts as ready.
 tidy()
+clear_marks()
 local counted = call('HMGET', META, 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted',
   'replaced', 'cancelled', 'discarded', 'trimmed', 'purged')
 local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
@@ -11,7 +12,7 @@ local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
 local ready = in_line() + call('ZCARD', LEASES) - leased + call('ZCARD', DELAYED) - delayed
 local since = oldest_since()
 local reply = {
-  ready, delayed, leased, call('ZCARD', DEAD), DEDUP and call('ZCARD', DEDUP) or 0,
+  ready, delayed, leased, call('ZCARD', DEAD), call('ZCARD', DEDUP),
   since and math.max(now - since, 0) or -1, meta[5] and 1 or 0, accepted, tonumber(meta[4]) or 0,
 }
 for k = 1, 12 do

@@ -1,6 +1,6 @@
 -- Dedup marks (L9). DEDUP holds each key by the end of its window, FIRSTS its first message's id.
--- ARGV[from …] are triples: entry's number, window in ms, key. Without any, DEDUP and FIRSTS are
--- not among the KEYS.
+-- ARGV[from …] are triples: entry's number, window in ms, key. A handle that never pushed any
+-- leaves DEDUP and FIRSTS out of the KEYS.
 local marks, first_ids, new_marks, new_firsts
 
 local function read_marks(from)
@@ -40,19 +40,13 @@ local function mark(entry, id)
   end
 end
 
--- Written after the messages: a mark without its message would lose the next push. Marks whose
--- window is over are cleared away, as many as one call may.
+-- Written after the messages: a mark without its message would lose the next push.
 local function write_marks()
-  if not marks then
-    return
-  end
-  if new_marks[1] then
+  if marks and new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
   end
-  local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now, 'LIMIT', 0, MANY)
-  if over[1] then
-    call('HDEL', FIRSTS, unpack(over))
-    call('ZREM', DEDUP, unpack(over))
+  if DEDUP then
+    clear_marks()
   end
 end

@@ -1,6 +1,12 @@
 //! What a handle of any kind holds, and how it calls scripts.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Spawn};
@@ -25,6 +31,8 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     config: String,
     capacity: Option<usize>,
+    /// Whether this handle has pushed dedup keys: then each push clears away old marks.
+    marks: AtomicBool,
 }
 
 impl Handle {
@@ -50,6 +58,7 @@ impl Handle {
             arrivals,
             config,
             capacity,
+            marks: AtomicBool::new(false),
         }
     }
 
@@ -77,7 +86,8 @@ impl Handle {
             .await
     }
 
-    /// Calls the script of a push, whose batch may carry dedup keys.
+    /// Calls the script of a push, whose batch may carry dedup keys. Without any, ever, it leaves
+    /// out the keys of the marks: each costs the server some time.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -85,6 +95,9 @@ impl Handle {
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
         if dedup {
+            self.marks.store(true, Ordering::Relaxed);
+        }
+        if self.marks.load(Ordering::Relaxed) {
             self.call(script, fill).await
         } else {
             self.call_without_dedup(script, fill).await
