@@ -104,6 +104,10 @@ impl Watch {
                 self.board.wake_all();
             }
             let answer = self.block(&channel, &markers).await;
+            if let Err(Failure::Silent(_)) = answer {
+                // The server should have answered long ago.
+                channel.give_up();
+            }
             used = Some(channel);
             self.hand_out(answer).await;
         }
