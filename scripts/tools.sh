@@ -84,7 +84,7 @@ features_of() {
 check_msrv() {
     local version
     version=$(awk -F'"' '/^rust-version/ { print $2; exit }' Cargo.toml)
-    if has rustup && rustup toolchain list | grep -q "^$version"; then
+    if has rustup && grep -q "^$version" <<<"$(rustup toolchain list)"; then
         cargo "+$version" check --workspace --all-features
     else
         echo "Rust $version is not installed here: left to clippy and to tests/frame.rs"
