@@ -6,6 +6,8 @@
 
 #[path = "model/memory.rs"]
 mod memory;
+#[path = "model/regressions.rs"]
+mod regressions;
 
 use std::{cell::RefCell, collections::BTreeSet, path::Path};
 

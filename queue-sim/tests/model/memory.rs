@@ -10,8 +10,8 @@ use queue_sim::{
     model::{Divergence, Drive},
 };
 
-#[derive(Debug)]
-struct InProcess;
+#[derive(Debug, Default)]
+struct InProcess(MemoryBackend);
 
 #[async_trait]
 impl Harness for InProcess {
@@ -26,7 +26,7 @@ impl Harness for InProcess {
     }
 
     async fn connect(&self) -> Arc<dyn Backend> {
-        Arc::new(MemoryBackend::new())
+        Arc::new(self.0.clone())
     }
 
     async fn advance(&self, by: Duration) {
@@ -36,9 +36,10 @@ impl Harness for InProcess {
 
 /// Runs these operations on a fresh queue and on its model.
 pub(crate) fn run<D: Drive>(config: &D::Config, ops: &[D::Op]) -> Result<D, Divergence> {
+    let harness = Arc::new(InProcess::default());
     let mut outcome = None;
-    InProcess.run(Box::pin(async {
-        let opened = D::open(Arc::new(InProcess), config).await;
+    harness.run(Box::pin(async {
+        let opened = D::open(Arc::clone(&harness) as Arc<dyn Harness>, config).await;
         let mut driver = opened.expect("a fresh queue");
         outcome = Some(driver.run(ops).await.map(|()| driver));
     }));
