@@ -7,9 +7,9 @@ use queue_core::{
     BoundedConfig, DelayConfig, PriorityConfig, ReliableConfig, RotatingConfig, limits::MAX_BATCH,
 };
 use queue_sim::model::{
-    Body, BoundedDriver, BoundedOp, DelayDriver, DelayOp, Drive, How, IdRef, Jump, LeasingOp,
-    Parcel, PriorityDriver, PriorityOp, ReceiptRef, ReliableDriver, ReliableOp, RotatingDriver,
-    RotatingOp, Round,
+    BoundedDriver, BoundedOp, DelayDriver, DelayOp, Drive, How, IdRef, Jump, LeasingOp, Parcel,
+    PriorityDriver, PriorityOp, ReceiptRef, ReliableDriver, ReliableOp, RotatingDriver, RotatingOp,
+    Round,
 };
 
 use crate::memory::run;
@@ -25,6 +25,7 @@ fn check<D: Drive>(config: &D::Config, ops: &[D::Op]) {
 
 fn leased_for(ttl: Duration) -> Round {
     Round {
+        keys: None,
         ttl: Some(ttl),
         how: None,
     }
@@ -63,6 +64,26 @@ fn an_expired_lease_beyond_128_is_not_cancelled() {
     );
 }
 
+/// More marks end at once than one call need clear away.
+#[test]
+fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
+    let keyed = |keys| Round {
+        keys: Some(keys),
+        ttl: None,
+        how: None,
+    };
+    check::<ReliableDriver>(
+        &ReliableConfig::default(),
+        &[
+            ReliableOp::Leasing(LeasingOp::Burst(vec![keyed(0), keyed(100)])),
+            ReliableOp::Leasing(LeasingOp::Advance(Jump::By(19))),
+            ReliableOp::Leasing(LeasingOp::Burst(vec![keyed(100)])),
+            ReliableOp::Leasing(LeasingOp::Advance(Jump::By(1))),
+            ReliableOp::Leasing(LeasingOp::Burst(vec![keyed(122)])),
+        ],
+    );
+}
+
 #[test]
 fn nothing_is_revived_into_a_full_queue() {
     check::<BoundedDriver>(
@@ -81,15 +102,13 @@ fn nothing_is_revived_into_a_full_queue() {
 
 #[test]
 fn the_pace_counts_from_the_last_visit() {
-    let item = Parcel::PLAIN.body;
-    let other = Body { byte: b'o', ..item };
     check::<RotatingDriver>(
         &RotatingConfig::default().with_pace(Duration::from_millis(1)),
         &[
-            RotatingOp::Insert(vec![(item, None), (other, Some(1))]),
+            RotatingOp::Insert(vec![(Parcel::PLAIN.body, None)]),
             RotatingOp::Rotate(1),
             RotatingOp::Advance(Jump::By(2)),
-            RotatingOp::Rotate(2),
+            RotatingOp::Rotate(1),
             RotatingOp::Rotate(1),
         ],
     );

@@ -133,7 +133,7 @@ where
     }
 
     async fn burst(&mut self, round: &Round) -> Result<(), Diverged> {
-        self.fill(&[Parcel::PLAIN; MAX_BATCH]).await?;
+        self.fill(&round.parcels()).await?;
         let Some(ttl) = round.ttl else {
             return Ok(());
         };

@@ -46,6 +46,9 @@ pub enum LeasingOp {
 /// One round of a [`Burst`](LeasingOp::Burst).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
+    /// The dedup keys of the messages, from this number on, with a window of 20 ms; `None` for
+    /// messages without.
+    pub keys: Option<u8>,
     /// For how long the messages are leased; not at all for `None`.
     pub ttl: Option<Duration>,
     /// How each of these leases ends; it stays for `None`.

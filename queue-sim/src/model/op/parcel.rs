@@ -5,6 +5,8 @@ use std::{sync::LazyLock, time::Duration};
 use bytes::Bytes;
 use queue_core::{Headers, Push, limits};
 
+use super::Round;
+
 /// What the long bodies share, so that a batch of them costs nothing.
 static LONG: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; limits::MAX_BATCH_BYTES]));
 
@@ -73,6 +75,20 @@ impl Body {
         } else {
             Headers::new()
         }
+    }
+}
+
+impl Round {
+    /// What is put in.
+    pub(in crate::model) fn parcels(&self) -> Vec<Parcel> {
+        let parcel = |n: usize| Parcel {
+            mark: self.keys.map(|first| Mark {
+                key: ((usize::from(first) + n) % 250) as u8,
+                window: Duration::from_millis(20),
+            }),
+            ..Parcel::PLAIN
+        };
+        (0..limits::MAX_BATCH).map(parcel).collect()
     }
 }
 

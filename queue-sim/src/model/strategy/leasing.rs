@@ -73,8 +73,13 @@ fn how() -> impl Strategy<Value = How> {
 fn round() -> impl Strategy<Value = Round> {
     let few = || select(vec![10, 20]).prop_map(Duration::from_millis);
     let how = prop_oneof![few().prop_map(How::Retry), few().prop_map(How::Defer)];
-    (option::weighted(0.9, few()), option::weighted(0.4, how))
-        .prop_map(|(ttl, how)| Round { ttl, how })
+    let keys = option::weighted(0.3, select(vec![0, 100]));
+    (
+        keys,
+        option::weighted(0.9, few()),
+        option::weighted(0.4, how),
+    )
+        .prop_map(|(keys, ttl, how)| Round { keys, ttl, how })
 }
 
 fn purge() -> impl Strategy<Value = usize> {

@@ -31,5 +31,5 @@ pub(super) fn distinct() -> impl Strategy<Value = Option<u8>> + Clone {
 }
 
 fn key() -> impl Strategy<Value = u8> + Clone {
-    prop_oneof![60 => 0..=2_u8, 1 => select(vec![254, 255])]
+    prop_oneof![60 => 0..=2_u8, 6 => 200..=202_u8, 1 => select(vec![254, 255])]
 }
