@@ -49,10 +49,13 @@ fn a_rotating_queue_is_its_model() {
     compare::<RotatingDriver>(&strategy::rotating(), "rotating");
 }
 
-/// Runs cases, and fails at the first difference, or if they did not reach their goals.
+/// Runs cases, and fails at the first difference, or if they did not reach their goals though
+/// they were enough to.
 fn compare<D: Drive>(cases: &impl Strategy<Value = (D::Config, Vec<D::Op>)>, kind: &str) {
     let reached = RefCell::new(BTreeSet::new());
-    let outcome = TestRunner::new(config(kind)).run(cases, |(config, ops)| {
+    let config = config(kind);
+    let enough = config.cases >= CASES;
+    let outcome = TestRunner::new(config).run(cases, |(config, ops)| {
         let driver = run::<D>(&config, &ops);
         let driver = driver.map_err(|divergence| TestCaseError::fail(divergence.to_string()))?;
         reached
@@ -65,7 +68,10 @@ fn compare<D: Drive>(cases: &impl Strategy<Value = (D::Config, Vec<D::Op>)>, kin
     }
     let reached = reached.into_inner();
     let missed: Vec<_> = D::goals().difference(&reached).copied().collect();
-    assert!(missed.is_empty(), "no case got so far that {missed:?}");
+    assert!(
+        missed.is_empty() || !enough,
+        "no case got so far that {missed:?}"
+    );
 }
 
 fn config(kind: &str) -> ProptestConfig {

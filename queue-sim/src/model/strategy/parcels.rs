@@ -12,7 +12,7 @@ pub(super) fn body() -> impl Strategy<Value = Body> + Clone {
     let len = prop_oneof![
         60 => 0..=2_usize,
         2 => select(vec![14, 15, 16, 17]),
-        6 => Just(LARGE),
+        14 => Just(LARGE),
     ];
     let header = prop_oneof![5 => Just(false), 1 => Just(true)];
     let body = (select(vec![b'a', b'b']), len, header);
