@@ -21,6 +21,7 @@ macro_rules! __conformance_cases {
                 l3_an_acked_message_is_never_delivered_again [ExactClock],
                 l4_a_stale_receipt_changes_nothing [ExactClock],
                 l4_a_receipt_is_stale_from_its_deadline_on [ExactClock],
+                l4_a_lease_is_stale_before_anybody_takes_it_back [ExactClock],
                 l4_extend_does_not_revive_an_expired_lease [ExactClock],
                 l4_a_settled_lease_settles_no_more,
                 l4_a_made_up_receipt_matches_nothing,
@@ -52,6 +53,7 @@ macro_rules! __conformance_cases {
                 l9_a_repeat_within_the_window_changes_nothing,
                 l9_a_repeat_within_a_batch_is_a_duplicate,
                 l9_the_mark_lives_for_exactly_the_window [ExactClock],
+                l9_a_mark_is_over_before_anybody_clears_it_away [ExactClock],
                 l9_a_duplicate_does_not_extend_the_mark [ExactClock],
                 l9_the_mark_outlives_the_message [ExactClock],
                 l9_keys_are_bytes_and_belong_to_their_queue,
@@ -120,6 +122,7 @@ macro_rules! __conformance_cases {
                 l11_a_revived_message_goes_to_the_tail,
                 l11_one_call_takes_back_128_before_it_hands_out [ExactClock],
                 l11_one_call_promotes_128_before_it_acts [ExactClock],
+                counters_what_returns_is_as_old_as_before [ExactClock],
             }
             reliable {
                 f1_messages_are_first_delivered_in_push_order,
@@ -154,6 +157,7 @@ macro_rules! __conformance_cases {
                 d5_a_message_rescheduled_sooner_wakes_in_time,
                 d5_who_sleeps_towards_a_cancelled_message_is_not_stuck,
                 d5_all_that_is_due_at_once_wakes_as_many,
+                d5_a_dropped_waiter_leaves_its_watch_to_another,
                 d5_next_due_is_the_first_undelivered [ExactClock],
                 limits_a_due_time_has_an_end,
             }
@@ -205,6 +209,7 @@ macro_rules! __conformance_cases {
                 b7_a_full_queue_replaces_too,
                 b7_a_key_replaces_within_a_batch,
                 b7_a_leased_entry_is_untouched_and_a_new_one_added,
+                b7_the_end_of_a_former_holder_frees_no_key,
                 b7_a_returned_entry_is_replaced_again [ExactClock],
                 b7_an_expired_entry_is_replaced [ExactClock],
                 b7_a_key_is_free_once_its_message_is_gone,

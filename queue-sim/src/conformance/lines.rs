@@ -134,3 +134,23 @@ pub(crate) async fn l11_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) 
     expected.insert(256, 301);
     assert_eq!(drain(&*queue).await, expected);
 }
+
+pub(crate) async fn counters_what_returns_is_as_old_as_before(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let oldest = async || queue.counters().await.expect("counters").oldest_ready;
+    queue.put_numbered(1).await;
+    stage.advance(100).await;
+    queue.put_numbered(1).await;
+    let delivery = take_one(&*queue).await;
+    stage.advance(10).await;
+    assert_eq!(oldest().await, Some(ms(10)));
+    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    assert_eq!(
+        oldest().await,
+        Some(ms(110)),
+        "a release does not start it anew"
+    );
+    take_one_for(&*queue, ms(40)).await;
+    stage.advance(40).await;
+    assert_eq!(oldest().await, Some(ms(150)), "nor does an expiry");
+}

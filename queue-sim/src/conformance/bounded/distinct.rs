@@ -87,6 +87,22 @@ pub(crate) async fn b7_a_leased_entry_is_untouched_and_a_new_one_added(stage: &S
     );
 }
 
+pub(crate) async fn b7_the_end_of_a_former_holder_frees_no_key(stage: &Stage<'_>) {
+    let queue = stage.bounded(9).await;
+    let ends: [fn(Receipt) -> Settlement; 2] =
+        [Settlement::ack, |receipt| Settlement::bury(receipt, "dead")];
+    for (end, first) in ends.into_iter().zip([1, 4]) {
+        assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(first));
+        let former = take_one(&*queue).await;
+        let second = offer_keyed(&queue, Overflow::Reject).await;
+        assert_eq!(second, accepted(first + 1), "the key passes to it");
+        settle(&*queue, end(former.receipt)).await;
+        let third = offer_keyed(&queue, Overflow::Reject).await;
+        assert_eq!(third, replacing(first + 2, first + 1), "and stays with it");
+        assert_eq!(drain(&*queue).await, [first + 2]);
+    }
+}
+
 pub(crate) async fn b7_a_returned_entry_is_replaced_again(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     offer_keyed(&queue, Overflow::Reject).await;

@@ -94,6 +94,25 @@ pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) 
     assert_eq!(seen, [1, 2, 3, 4]);
 }
 
+pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for first_is_dropped in [true, false] {
+        // Neither knows of a due time when it falls asleep.
+        let first = receiver(stage, &queue).await;
+        let second = receiver(stage, &queue).await;
+        let scheduled = schedule(&queue, 60).await;
+        let (dropped, kept) = match first_is_dropped {
+            true => (first, second),
+            false => (second, first),
+        };
+        dropped.abort();
+        let got = stage
+            .within("the receive that was kept", ms(60), kept)
+            .await;
+        assert_eq!(got, scheduled);
+    }
+}
+
 pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let next = async || queue.next_due().await.expect("answers");

@@ -74,6 +74,23 @@ pub(crate) async fn l9_the_mark_lives_for_exactly_the_window(stage: &Stage<'_>) 
     );
 }
 
+pub(crate) async fn l9_a_mark_is_over_before_anybody_clears_it_away(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let marked = |number: u32| Push::new("x").with_dedup(number.to_be_bytes().to_vec(), ms(100));
+    for number in 0..600 {
+        queue.put(marked(number)).await;
+    }
+    stage.advance(100).await;
+    for (number, accepted) in [599, 0, 300].into_iter().zip(601..) {
+        let pushed = queue.put(marked(number)).await;
+        assert_eq!(
+            pushed,
+            Pushed::Accepted(id(accepted)),
+            "the mark of {number}"
+        );
+    }
+}
+
 pub(crate) async fn l9_a_duplicate_does_not_extend_the_mark(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(marked("a", 1_000)).await;

@@ -83,6 +83,23 @@ pub(crate) async fn l4_a_receipt_is_stale_from_its_deadline_on(stage: &Stage<'_>
     }
 }
 
+pub(crate) async fn l4_a_lease_is_stale_before_anybody_takes_it_back(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(300).await;
+    let mut deliveries = Vec::new();
+    for _ in 0..3 {
+        deliveries.extend(take_for(&*queue, 100, ms(100)).await);
+    }
+    stage.advance(100).await;
+    // Each call takes back 128; these are the last in line.
+    let last = deliveries[299].receipt;
+    let settled = settle(&*queue, Settlement::ack(last)).await;
+    assert_eq!(settled, Settled::LeaseLost);
+    let extended = queue.extend(&[last], LONG).await.expect("extends");
+    assert_eq!(extended, [Extended::LeaseLost]);
+    assert_eq!(depth(&*queue).await, [300, 0, 0, 0]);
+}
+
 pub(crate) async fn l4_extend_does_not_revive_an_expired_lease(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
