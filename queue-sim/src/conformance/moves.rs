@@ -95,6 +95,13 @@ pub(crate) async fn dead(queue: &dyn Leasing) -> Vec<DeadLetter> {
     page.entries
 }
 
+/// All that is counted, but for the age of the oldest, which grows while nobody does anything.
+pub(crate) async fn counted(queue: &dyn Leasing) -> Counters {
+    let mut counters = queue.counters().await.expect("counters");
+    counters.oldest_ready = None;
+    counters
+}
+
 /// Ready, delayed, leased, dead.
 pub(crate) async fn depth(queue: &dyn Leasing) -> [u64; 4] {
     let depth = queue.depth().await.expect("depth");

@@ -138,7 +138,7 @@ pub(crate) async fn l12_a_refused_batch_changes_nothing(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(2).await;
     let delivery = take_one(&*queue).await;
-    let before = queue.counters().await.expect("counters");
+    let before = counted(&*queue).await;
     let too_long = limits::MAX_DELAY + ms(1);
     let batch = [
         Settlement::ack(delivery.receipt),
@@ -153,6 +153,6 @@ pub(crate) async fn l12_a_refused_batch_changes_nothing(stage: &Stage<'_>) {
         Push::new(vec![0; limits::DEFAULT_MAX_BODY + 1]),
     ];
     refused(queue.try_put(&big).await, "1048577 bytes");
-    assert_eq!(queue.counters().await.expect("counters"), before);
+    assert_eq!(counted(&*queue).await, before);
     ack(&*queue, &delivery).await;
 }

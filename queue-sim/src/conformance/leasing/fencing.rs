@@ -20,7 +20,7 @@ fn every_settlement(receipt: Receipt) -> [Settlement; 5] {
 
 /// Fails unless the receipt settles and extends nothing, and leaves no trace.
 async fn is_refused(queue: &dyn Leasing, receipt: Receipt) {
-    let before = queue.counters().await.expect("counters");
+    let before = counted(queue).await;
     for settlement in every_settlement(receipt) {
         let settled = settle(queue, settlement.clone()).await;
         assert_eq!(settled, Settled::LeaseLost, "{settlement:?}");
@@ -30,11 +30,7 @@ async fn is_refused(queue: &dyn Leasing, receipt: Receipt) {
     }
     let extended = queue.extend(&[receipt], LONG).await.expect("extends");
     assert_eq!(extended, [Extended::LeaseLost]);
-    assert_eq!(
-        queue.counters().await.expect("counters"),
-        before,
-        "nothing changed"
-    );
+    assert_eq!(counted(queue).await, before, "nothing changed");
 }
 
 pub(crate) async fn l4_a_stale_receipt_changes_nothing(stage: &Stage<'_>) {
