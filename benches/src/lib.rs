@@ -1,1 +1,5 @@
-//! Being built.
+//! What the benchmarks share: pairs of measurements, and the work that is measured.
+
+pub mod kinds;
+pub mod pairs;
+pub mod peers;

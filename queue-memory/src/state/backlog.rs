@@ -83,11 +83,13 @@ impl<L> Lined<L> {
 }
 
 impl<L: Lines> Backlog for Lined<L> {
+    #[inline]
     fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp) {
         entries[slot].since = now;
         self.lines.join(entries, slot);
     }
 
+    #[inline]
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot, _ended: Timestamp) {
         self.lines.rejoin(entries, slot);
     }
@@ -98,6 +100,7 @@ impl<L: Lines> Backlog for Lined<L> {
         self.delayed.insert(due, entry.id, slot);
     }
 
+    #[inline]
     fn promote(&mut self, entries: &mut Entries, now: Timestamp) {
         for _ in 0..limits::MAX_BATCH {
             let Some((due, slot)) = self.delayed.pop_until(now) else {
@@ -108,6 +111,7 @@ impl<L: Lines> Backlog for Lined<L> {
         }
     }
 
+    #[inline]
     fn first_ready(&self, _now: Timestamp) -> Option<Slot> {
         self.lines.first()
     }
@@ -117,6 +121,7 @@ impl<L: Lines> Backlog for Lined<L> {
         self.lines.first().or_else(delayed)
     }
 
+    #[inline]
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
         match entry.place {
@@ -125,6 +130,7 @@ impl<L: Lines> Backlog for Lined<L> {
         }
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Timestamp> {
         self.delayed.first_time()
     }
@@ -133,6 +139,7 @@ impl<L: Lines> Backlog for Lined<L> {
         self.lines.len() + self.delayed.count_until(now)
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.lines.len() + self.delayed.len()
     }

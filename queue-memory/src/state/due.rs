@@ -20,6 +20,7 @@ impl Backlog for DueLine {
         self.delay(entries, slot, ended);
     }
 
+    #[inline]
     fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
         let entry = &mut entries[slot];
         entry.place = Place::Due(due);
@@ -27,8 +28,10 @@ impl Backlog for DueLine {
     }
 
     /// What is due is ready where it stands.
+    #[inline]
     fn promote(&mut self, _entries: &mut Entries, _now: Timestamp) {}
 
+    #[inline]
     fn first_ready(&self, now: Timestamp) -> Option<Slot> {
         let (due, slot) = self.0.first()?;
         (due <= now).then_some(slot)
@@ -38,6 +41,7 @@ impl Backlog for DueLine {
         self.0.first().map(|(_, slot)| slot)
     }
 
+    #[inline]
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
         if let Place::Due(due) = entry.place {
@@ -45,6 +49,7 @@ impl Backlog for DueLine {
         }
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Timestamp> {
         self.0.first_time()
     }
@@ -53,6 +58,7 @@ impl Backlog for DueLine {
         self.0.count_until(now)
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.0.len()
     }

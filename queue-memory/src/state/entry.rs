@@ -57,10 +57,12 @@ pub(crate) enum Place {
 }
 
 impl Entry {
+    #[inline]
     pub(crate) fn new(id: MessageId, push: &Push, now: Timestamp) -> Self {
         Self::with(id, push.body.clone(), push.headers.clone(), now)
     }
 
+    #[inline]
     pub(crate) fn with(id: MessageId, body: Bytes, headers: Headers, now: Timestamp) -> Self {
         Self {
             id,
@@ -77,10 +79,12 @@ impl Entry {
         }
     }
 
+    #[inline]
     pub(crate) fn size(&self) -> usize {
         self.body.len() + self.headers.size()
     }
 
+    #[inline]
     pub(crate) fn is_leased(&self) -> bool {
         matches!(self.place, Place::Leased { .. })
     }
@@ -99,10 +103,12 @@ impl Entry {
 pub(crate) struct Entries(Slab<Entry>);
 
 impl Entries {
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> Slot {
         let slot = Slot::try_from(self.0.insert(entry)).unwrap_or(NONE);
         assert!(
@@ -112,6 +118,7 @@ impl Entries {
         slot
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, slot: Slot) -> Entry {
         let entry = self.0.remove(slot as usize);
         if self.0.is_empty() && self.0.capacity() > KEPT {
@@ -129,12 +136,14 @@ impl Entries {
 impl Index<Slot> for Entries {
     type Output = Entry;
 
+    #[inline]
     fn index(&self, slot: Slot) -> &Entry {
         &self.0[slot as usize]
     }
 }
 
 impl IndexMut<Slot> for Entries {
+    #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut Entry {
         &mut self.0[slot as usize]
     }

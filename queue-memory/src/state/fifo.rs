@@ -27,6 +27,7 @@ impl Fifo {
 }
 
 impl Lines for Fifo {
+    #[inline]
     fn join(&mut self, entries: &mut Entries, slot: Slot) {
         entries[slot].place = Place::Line;
         self.line.push(entries, slot);
@@ -38,11 +39,13 @@ impl Lines for Fifo {
         self.returned.insert(entry.id, slot);
     }
 
+    #[inline]
     fn first(&self) -> Option<Slot> {
         let returned = self.returned.values().next().copied();
         returned.or_else(|| self.line.first())
     }
 
+    #[inline]
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
         if entry.place == Place::Returned {
@@ -52,6 +55,7 @@ impl Lines for Fifo {
         }
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.returned.len() + self.line.len()
     }

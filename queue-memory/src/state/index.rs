@@ -14,14 +14,17 @@ use super::entry::{KEPT, Slot};
 pub(crate) struct Index(HashMap<u64, Slot, BuildHasherDefault<IdHasher>>);
 
 impl Index {
+    #[inline]
     pub(crate) fn get(&self, id: MessageId) -> Option<Slot> {
         self.0.get(&id.get()).copied()
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, id: MessageId, slot: Slot) {
         self.0.insert(id.get(), slot);
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, id: MessageId) -> Option<Slot> {
         let slot = self.0.remove(&id.get());
         if self.0.is_empty() && self.0.capacity() > 2 * KEPT {
@@ -46,6 +49,7 @@ impl Index {
 pub(crate) struct IdHasher(u64);
 
 impl Hasher for IdHasher {
+    #[inline]
     fn write_u64(&mut self, id: u64) {
         let scattered = (id >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // A table looks at the low bits for the place and at the top seven to tell apart what
@@ -60,6 +64,7 @@ impl Hasher for IdHasher {
         }
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }

@@ -74,6 +74,7 @@ impl<K: Kind> State<K> {
     }
 
     /// What every call does first (L7). Answers the time, which never goes back.
+    #[inline]
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
         self.latest = now;
@@ -102,6 +103,7 @@ impl<K: Kind> State<K> {
     }
 
     /// Accepts a message unless it is a duplicate, and lets `place` put it where it belongs.
+    #[inline]
     pub(super) fn admit(
         &mut self,
         push: &Push,
@@ -117,11 +119,13 @@ impl<K: Kind> State<K> {
     }
 
     /// The message whose live mark makes this push a duplicate (L9).
+    #[inline]
     pub(super) fn duplicate_of(&self, push: &Push, now: Timestamp) -> Option<MessageId> {
         self.marks.find(&push.dedup.as_ref()?.key, now)
     }
 
     /// Gives a message its id and a slot; the caller puts it in the backlog.
+    #[inline]
     pub(super) fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
         self.last_id += 1;
         let id = MessageId::new(self.last_id);
@@ -132,6 +136,7 @@ impl<K: Kind> State<K> {
         (id, self.keep(Entry::new(id, push, now)))
     }
 
+    #[inline]
     pub(super) fn keep(&mut self, entry: Entry) -> Slot {
         let id = entry.id;
         let slot = self.entries.insert(entry);
@@ -142,6 +147,7 @@ impl<K: Kind> State<K> {
     }
 
     /// Removes a message that is neither in the backlog nor leased any more.
+    #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> Entry {
         let entry = self.entries.remove(slot);
         if K::INDEXED {
@@ -154,6 +160,7 @@ impl<K: Kind> State<K> {
     }
 
     /// Removes an undelivered message.
+    #[inline]
     pub(super) fn withdraw(&mut self, slot: Slot) -> Entry {
         self.backlog.remove(&mut self.entries, slot);
         self.forget(slot)
@@ -190,6 +197,7 @@ impl<K: Kind> State<K> {
         Leased::of(deliveries)
     }
 
+    #[inline]
     fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis());
@@ -212,6 +220,7 @@ impl<K: Kind> State<K> {
     }
 
     /// When something changes by itself: the earliest deadline or due time.
+    #[inline]
     fn next_change(&self) -> Option<Timestamp> {
         let times = [self.leases.first_time(), self.backlog.next_due()];
         times.into_iter().flatten().min()

@@ -25,10 +25,12 @@ impl Line {
         self.len
     }
 
+    #[inline]
     pub(crate) fn first(&self) -> Option<Slot> {
         (self.head != NONE).then_some(self.head)
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, entries: &mut Entries, slot: Slot) {
         let tail = std::mem::replace(&mut self.tail, slot);
         let entry = &mut entries[slot];
@@ -42,6 +44,7 @@ impl Line {
         self.len += 1;
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let Entry { before, after, .. } = entries[slot];
         if before == NONE {

@@ -32,6 +32,7 @@ impl Marks {
     }
 
     /// The first message under this key, if its mark is live.
+    #[inline]
     pub(crate) fn find(&self, key: &[u8], now: Timestamp) -> Option<MessageId> {
         let mark = self.keys.get(key)?;
         (now < mark.end).then_some(mark.id)
@@ -48,7 +49,11 @@ impl Marks {
     }
 
     /// Clears away what has ended, no more than one call should do: as much as it can add.
+    #[inline]
     pub(crate) fn clear_ended(&mut self, now: Timestamp) {
+        if self.ends.is_empty() {
+            return;
+        }
         for _ in 0..limits::MAX_BATCH {
             match self.ends.first_entry() {
                 Some(first) if first.key().0 <= now => self.keys.remove(&first.remove()),

@@ -107,6 +107,7 @@ impl<K: Kind> State<K> {
     }
 
     /// The message whose live lease this receipt shows, and its deadline (L4).
+    #[inline]
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;
         match self.entries[slot].place {

@@ -1,20 +1,28 @@
 //! Messages by a time: deadlines of leases, due times of what is delayed.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ops::Bound::{Excluded, Included},
 };
 
 use queue_core::{MessageId, Timestamp};
 
-use super::entry::Slot;
+use super::entry::{KEPT, NONE, Slot};
+
+type Key = (Timestamp, MessageId);
 
 const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
+///
+/// Most times come in order, since most leases, and most delays, are of one length. Those that do
+/// are appended to a run, the others go into a tree. What leaves the run from its middle leaves a
+/// gap; the gaps never outnumber what is there by much.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    slots: BTreeMap<(Timestamp, MessageId), Slot>,
+    run: VecDeque<(Key, Slot)>,
+    gaps: usize,
+    tree: BTreeMap<Key, Slot>,
     /// How many of them are not after `mark`, so that counting those passes each of them once,
     /// however often it is asked.
     passed: usize,
@@ -22,50 +30,132 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.run.len() - self.gaps + self.tree.len()
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, time: Timestamp, id: MessageId, slot: Slot) {
-        self.slots.insert((time, id), slot);
+        let key = (time, id);
         self.passed += usize::from(time <= self.mark);
+        match self.run.back() {
+            Some((last, _)) if *last > key => {
+                self.tree.insert(key, slot);
+            }
+            // The same message again, where it left a gap.
+            Some((last, _)) if *last == key => self.fill_last(slot),
+            _ => self.run.push_back((key, slot)),
+        }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, time: Timestamp, id: MessageId) {
-        if self.slots.remove(&(time, id)).is_some() {
+        let key = (time, id);
+        if self.take(key) {
             self.passed -= usize::from(time <= self.mark);
         }
     }
 
+    #[inline]
+    fn take(&mut self, key: Key) -> bool {
+        match self.run.front() {
+            Some((first, _)) if *first == key => {
+                self.leave_front();
+                true
+            }
+            Some((first, _)) if *first < key => self.leave(key) || self.tree.remove(&key).is_some(),
+            _ => self.tree.remove(&key).is_some(),
+        }
+    }
+
+    fn fill_last(&mut self, slot: Slot) {
+        if let Some((_, last)) = self.run.back_mut() {
+            *last = slot;
+            self.gaps -= 1;
+        }
+    }
+
+    /// Takes the first of the run, and the gaps behind it: the first is never a gap.
+    #[inline]
+    fn leave_front(&mut self) {
+        self.run.pop_front();
+        while let Some((_, NONE)) = self.run.front() {
+            self.run.pop_front();
+            self.gaps -= 1;
+        }
+        if self.run.is_empty() && self.run.capacity() > KEPT {
+            self.run = VecDeque::new();
+        }
+    }
+
+    /// Takes one that is not the first of the run.
+    fn leave(&mut self, key: Key) -> bool {
+        let Ok(place) = self.run.binary_search_by_key(&key, |(key, _)| *key) else {
+            return false;
+        };
+        if std::mem::replace(&mut self.run[place].1, NONE) == NONE {
+            return false;
+        }
+        self.gaps += 1;
+        if self.gaps > KEPT && self.gaps > self.run.len() / 2 {
+            self.run.retain(|(_, slot)| *slot != NONE);
+            self.run.shrink_to(KEPT.max(2 * self.run.len()));
+            self.gaps = 0;
+        }
+        true
+    }
+
     /// The first message, and its time.
+    #[inline]
     pub(crate) fn first(&self) -> Option<(Timestamp, Slot)> {
-        let (&(time, _), &slot) = self.slots.first_key_value()?;
+        let run = self.run.front().copied();
+        if self.tree.is_empty() {
+            return run.map(|((time, _), slot)| (time, slot));
+        }
+        let tree = self.tree.first_key_value().map(|(key, slot)| (*key, *slot));
+        let ((time, _), slot) = run.into_iter().chain(tree).min()?;
         Some((time, slot))
     }
 
+    #[inline]
     pub(crate) fn first_time(&self) -> Option<Timestamp> {
         self.first().map(|(time, _)| time)
     }
 
     /// Takes the first message if its time has come.
+    #[inline]
     pub(crate) fn pop_until(&mut self, now: Timestamp) -> Option<(Timestamp, Slot)> {
-        let first = self.slots.first_entry()?;
-        let &(time, _) = first.key();
+        let (time, slot) = self.first()?;
         if time > now {
             return None;
         }
         self.passed -= usize::from(time <= self.mark);
-        Some((time, first.remove()))
+        match self.run.front() {
+            Some((_, first)) if *first == slot => self.leave_front(),
+            _ => drop(self.tree.pop_first()),
+        }
+        Some((time, slot))
     }
 
     /// How many messages' time has come. `now` never goes back.
     pub(crate) fn count_until(&mut self, now: Timestamp) -> usize {
         if now > self.mark {
-            let since = (Excluded((self.mark, LAST)), Included((now, LAST)));
-            self.passed += self.slots.range(since).count();
+            let (from, to) = ((self.mark, LAST), (now, LAST));
+            let tree = self.tree.range((Excluded(from), Included(to))).count();
+            let start = self.run.partition_point(|(key, _)| *key <= from);
+            let end = self.run.partition_point(|(key, _)| *key <= to);
+            let run = self.run.range(start..end);
+            let run = run.filter(|(_, slot)| *slot != NONE).count();
+            self.passed += tree + run;
             self.mark = now;
         }
         self.passed
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.run.capacity()
     }
 }
 
@@ -77,31 +167,52 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
+    /// Against a list that is searched: in order and out of order, with gaps and counting.
     #[test]
-    fn what_has_passed_is_counted_right_while_messages_come_and_go() {
+    fn it_is_a_sorted_list_while_messages_come_and_go() {
         let mut line = Timeline::default();
-        let mut naive = Vec::new();
+        let mut naive: Vec<(Timestamp, MessageId, Slot)> = Vec::new();
         let mut random = 7_u64;
-        for now in 1..2_000 {
+        let mut below = |limit: u64| {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            let (time, id) = (at(now + (random >> 58)), MessageId::new(now));
-            line.insert(time, id, 0);
-            naive.push((time, id));
-            if random.is_multiple_of(3) {
-                let (time, id) = naive.swap_remove((random >> 33) as usize % naive.len());
+            (random >> 33) % limit
+        };
+        for step in 0..40_000_u64 {
+            let now = step / 4;
+            // Now and then one that is far out of order.
+            let ahead = if below(50) == 0 { below(5_000) } else { 100 };
+            let new = (at(now + ahead), MessageId::new(step), step as Slot);
+            line.insert(new.0, new.1, new.2);
+            naive.push(new);
+            while naive.len() as u64 > 500 + below(3_000) {
+                let place = below(naive.len() as u64) as usize;
+                let (time, id, slot) = naive.swap_remove(place);
                 line.remove(time, id);
+                if below(10) == 0 {
+                    line.insert(time, id, slot);
+                    naive.push((time, id, slot));
+                }
             }
-            if random.is_multiple_of(5) {
-                let passed = naive.iter().filter(|(time, _)| *time <= at(now)).count();
+            if below(100) == 0 {
+                let passed = naive.iter().filter(|(time, ..)| *time <= at(now)).count();
                 assert_eq!(line.count_until(at(now)), passed);
-            }
-            if random.is_multiple_of(7) && line.pop_until(at(now)).is_some() {
                 let first = naive.iter().min().copied();
-                naive.retain(|entry| Some(*entry) != first);
+                assert_eq!(line.first(), first.map(|(time, _, slot)| (time, slot)));
+                let due = first.filter(|(time, ..)| *time <= at(now));
+                assert_eq!(
+                    line.pop_until(at(now)),
+                    due.map(|(time, _, slot)| (time, slot))
+                );
+                naive.retain(|entry| Some(*entry) != due);
             }
+            assert_eq!(line.len(), naive.len());
         }
-        assert_eq!(line.len(), naive.len());
+        for (time, id, _) in naive {
+            line.remove(time, id);
+        }
+        assert_eq!((line.len(), line.first()), (0, None));
+        assert!(line.capacity() <= 2 * KEPT);
     }
 }

@@ -1,0 +1,180 @@
+//! The memory backend beside the channels of one process, and beside itself with a long backlog.
+//!
+//! `cargo bench -p queue-benches --bench memory`; the ratios come last.
+
+use std::{sync::Arc, time::Duration};
+
+use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
+use queue_benches::{
+    kinds::{self, CAPACITY, Subject},
+    pairs::{Pairs, Work},
+    peers::{self, Deque, Flume, Mpsc},
+};
+use queue_core::RotatingQueue;
+use queue_memory::MemoryBackend;
+use tokio::runtime::{Builder, Runtime};
+
+const BATCHES: [usize; 2] = [1, 64];
+/// A backlog, and one that should cost no more.
+const SHORT: usize = 10_000;
+const LONG: usize = 1_000_000;
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut pairs = Pairs::default();
+    one_thread(&mut criterion, &mut pairs);
+    four_and_four(&mut criterion, &mut pairs);
+    backlog(&mut criterion, &mut pairs);
+    criterion.final_summary();
+    pairs.print();
+}
+
+fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group
+        .sampling_mode(SamplingMode::Flat)
+        .sample_size(15)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800));
+    group
+}
+
+fn current_thread() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime starts")
+}
+
+fn work<'a>(work: impl FnMut(u64) -> Duration + 'a) -> Work<'a> {
+    Box::new(work)
+}
+
+fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
+    let runtime = &current_thread();
+    let mut group = group(criterion, "1 thread");
+    let mut subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
+    let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+    for batch in BATCHES {
+        let beside = || {
+            let (deque, flume) = (Deque::default(), Flume::default());
+            [
+                (
+                    "tokio mpsc",
+                    work(move |rounds| peers::mpsc_alone(runtime, batch, rounds)),
+                ),
+                (
+                    "Mutex<VecDeque>",
+                    work(move |rounds| peers::alone(runtime, &deque, batch, rounds)),
+                ),
+                (
+                    "flume",
+                    work(move |rounds| peers::alone(runtime, &flume, batch, rounds)),
+                ),
+            ]
+        };
+        let messages = batch as u64;
+        for (kind, subject) in &mut subjects {
+            let mut ours = work(|rounds| kinds::alone(runtime, subject, batch, rounds));
+            let name = format!("{kind}, batch {batch}");
+            pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+        }
+        let mut ours = work(|rounds| kinds::turn_alone(runtime, &*ring, batch, rounds));
+        let name = format!("rotating, batch {batch}");
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+    }
+}
+
+fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build();
+    let runtime = &runtime.expect("a runtime starts");
+    let mut group = group(criterion, "4 producers and 4 consumers");
+    let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
+    let ring = &runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+    for batch in BATCHES {
+        let beside = || {
+            let (mpsc, deque, flume) = (Mpsc::default(), Deque::default(), Flume::default());
+            [
+                (
+                    "tokio mpsc",
+                    work(move |rounds| peers::together(runtime, &mpsc, batch, rounds)),
+                ),
+                (
+                    "Mutex<VecDeque>",
+                    work(move |rounds| peers::together(runtime, &deque, batch, rounds)),
+                ),
+                (
+                    "flume",
+                    work(move |rounds| peers::together(runtime, &flume, batch, rounds)),
+                ),
+            ]
+        };
+        let messages = batch as u64;
+        for (kind, subject) in &subjects {
+            let mut ours = work(|rounds| kinds::together(runtime, subject, batch, rounds));
+            let name = format!("{kind}, 4 + 4, batch {batch}");
+            pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+        }
+        let mut ours = work(|rounds| kinds::turn_together(runtime, ring, batch, rounds));
+        let name = format!("rotating, 4 + 4, batch {batch}");
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+    }
+}
+
+/// The same work with a short and with a long backlog: here the peer is the queue itself.
+fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
+    const PEER: &str = "backlog of 10^4";
+    let runtime = &current_thread();
+    let mut group = group(criterion, "backlog of a million");
+    let filled = |backlog: usize| {
+        // One batch more than the backlog has to fit.
+        let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, backlog + 64));
+        for (_, subject) in &subjects {
+            runtime.block_on(subject.fill(backlog));
+        }
+        subjects
+    };
+    let (short, long) = (filled(SHORT), filled(LONG));
+    let ring = |items| runtime.block_on(kinds::ring(MemoryBackend::new(), items));
+    let (short_ring, long_ring) = (ring(SHORT), ring(LONG));
+    for batch in BATCHES {
+        let messages = batch as u64;
+        for ((kind, long), (_, short)) in long.iter().zip(&short) {
+            let mut ours = work(|rounds| kinds::alone(runtime, long, batch, rounds));
+            let beside = work(|rounds| kinds::alone(runtime, short, batch, rounds));
+            let name = format!("{kind}, backlog of 10^6, batch {batch}");
+            pairs.measure(
+                &mut group,
+                &name,
+                messages,
+                &mut ours,
+                &mut [(PEER, beside)],
+            );
+        }
+        let turn = |ring: &Arc<dyn RotatingQueue>| {
+            let ring = Arc::clone(ring);
+            work(move |rounds| kinds::turn_alone(runtime, &*ring, batch, rounds))
+        };
+        let name = format!("rotating, 10^6 items, batch {batch}");
+        let mut beside = [("10^4 items", turn(&short_ring))];
+        pairs.measure(
+            &mut group,
+            &name,
+            messages,
+            &mut turn(&long_ring),
+            &mut beside,
+        );
+    }
+    let delays = [&long, &short].map(|subjects| {
+        let delay = subjects.iter().find_map(|(_, subject)| match subject {
+            Subject::Delay(queue) => Some(Arc::clone(queue)),
+            _ => None,
+        });
+        delay.expect("there is a delay queue")
+    });
+    let [mut ours, beside] =
+        delays.map(|queue| work(move |rounds| kinds::timeouts(runtime, &*queue, rounds)));
+    let name = "delay, schedule + cancel, 10^6";
+    pairs.measure(&mut group, name, 1, &mut ours, &mut [(PEER, beside)]);
+}

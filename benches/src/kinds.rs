@@ -1,0 +1,323 @@
+//! Our side: each kind of queue, through the traits that everybody uses.
+
+use std::{
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, DelayQueueExt, Insert, Leasing,
+    LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityConfig, PriorityQueue, Push,
+    QueueName, ReliableConfig, ReliableQueue, RotatingConfig, RotatingQueue, Scheduled, Settlement,
+};
+use tokio::{runtime::Runtime, task::JoinSet};
+
+/// Every message's body. It costs no side an allocation, so that the queues are measured.
+pub const BODY: Bytes = Bytes::from_static(&[b'x'; 100]);
+
+/// How many fit into a bounded queue, and into a bounded channel beside it.
+pub const CAPACITY: usize = 1024;
+
+/// Producers, and as many consumers.
+pub const TASKS: u64 = 4;
+
+const LEASE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A queue of one of the leasing kinds.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// First in, first out.
+    Reliable(Arc<dyn ReliableQueue>),
+    /// Due at once.
+    Delay(Arc<dyn DelayQueue>),
+    /// Sixteen priorities.
+    Priority(Arc<dyn PriorityQueue>),
+    /// [`CAPACITY`] messages, unless it is opened with a backlog.
+    Bounded(Arc<dyn BoundedQueue>),
+}
+
+/// The name under which the only queue of a backend is opened.
+///
+/// # Panics
+///
+/// Never: the name is allowed.
+pub fn name() -> QueueName {
+    QueueName::new("bench").expect("the name is allowed")
+}
+
+fn count(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Opens one queue of each leasing kind, the bounded one with this capacity, each on a backend of
+/// its own made by `backend`.
+///
+/// # Panics
+///
+/// If a queue cannot be opened.
+pub async fn subjects<B: Backend>(
+    backend: impl Fn() -> B,
+    capacity: usize,
+) -> Vec<(&'static str, Subject)> {
+    let name = name();
+    let opened = "the queue opens";
+    let reliable = backend()
+        .open_reliable(&name, &ReliableConfig::default())
+        .await;
+    let delay = backend().open_delay(&name, &DelayConfig::default()).await;
+    let priority = backend()
+        .open_priority(&name, &PriorityConfig::default())
+        .await;
+    let bounded = backend()
+        .open_bounded(&name, &BoundedConfig::new(capacity))
+        .await;
+    vec![
+        ("reliable", Subject::Reliable(reliable.expect(opened))),
+        ("delay", Subject::Delay(delay.expect(opened))),
+        ("priority", Subject::Priority(priority.expect(opened))),
+        ("bounded", Subject::Bounded(bounded.expect(opened))),
+    ]
+}
+
+/// Makes a batch and hands it to a call: one message without an allocation for the batch.
+macro_rules! batch {
+    ($size:expr, $make:expr, |$batch:ident| $call:expr) => {
+        if $size == 1 {
+            let $batch = &[$make(0)];
+            $call
+        } else {
+            let $batch = &(0..$size).map($make).collect::<Vec<_>>();
+            $call
+        }
+    };
+}
+
+impl Subject {
+    fn leasing(&self) -> &dyn Leasing {
+        match self {
+            Self::Reliable(queue) => &**queue,
+            Self::Delay(queue) => &**queue,
+            Self::Priority(queue) => &**queue,
+            Self::Bounded(queue) => &**queue,
+        }
+    }
+
+    /// Puts so many messages in, waiting for room where it has to.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses.
+    pub async fn put(&self, size: usize) {
+        match self {
+            Self::Reliable(queue) => {
+                batch!(size, |_| Push::new(BODY), |batch| {
+                    queue.push(batch).await.expect("pushed");
+                });
+            }
+            Self::Delay(queue) => {
+                let now = |_| Scheduled::new(BODY, Duration::ZERO);
+                batch!(size, now, |batch| {
+                    queue.schedule(batch).await.expect("scheduled");
+                });
+            }
+            Self::Priority(queue) => {
+                let urgent = |n| Prioritized::new(BODY, (n % 16) as i16);
+                batch!(size, urgent, |batch| {
+                    queue.enqueue(batch).await.expect("enqueued");
+                });
+            }
+            Self::Bounded(queue) => {
+                batch!(size, |_| Offer::new(BODY), |batch| {
+                    let mut left = &batch[..];
+                    while !left.is_empty() {
+                        let offered = queue.offer(left, Overflow::Reject).await.expect("offered");
+                        let full = |offered: &Offered| *offered == Offered::Full;
+                        let accepted = offered.iter().position(full).unwrap_or(left.len());
+                        left = &left[accepted..];
+                        if !left.is_empty() {
+                            queue.wait_for_room(PATIENCE).await.expect("waited");
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// Leases up to so many messages, waiting for one, and acks them; answers how many it were.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses.
+    pub async fn take(&self, size: usize) -> usize {
+        let queue = self.leasing();
+        let leased = queue.lease(count(size), LEASE).await.expect("leased");
+        let mut deliveries = leased.deliveries;
+        if deliveries.is_empty() {
+            let received = queue.receive(size, LEASE, PATIENCE).await;
+            deliveries = received.expect("received");
+        }
+        let ack = |n: usize| Settlement::ack(deliveries[n].receipt);
+        batch!(deliveries.len(), ack, |batch| {
+            queue.settle(batch).await.expect("settled");
+        });
+        deliveries.len()
+    }
+
+    /// Fills the queue with messages that wait: those of a delay queue for hours to come, those of
+    /// a priority queue behind all others.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses.
+    pub async fn fill(&self, backlog: usize) {
+        let mut left = backlog;
+        while left > 0 {
+            let size = left.min(128);
+            let start = backlog - left;
+            match self {
+                Self::Delay(queue) => {
+                    let later = |n: usize| {
+                        // Anywhere in the next day but for its first hour.
+                        let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
+                        Scheduled::new(BODY, Duration::from_millis(3_600_000 + millis as u64))
+                    };
+                    let batch: Vec<_> = (0..size).map(later).collect();
+                    queue.schedule(&batch).await.expect("scheduled");
+                }
+                _ => self.put(size).await,
+            }
+            left -= size;
+        }
+    }
+}
+
+/// Rounds on one thread: a batch is put in, leased and acked.
+pub fn alone(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            subject.put(batch).await;
+            subject.take(batch).await;
+        }
+        start.elapsed()
+    })
+}
+
+/// Rounds with several producers and consumers at once, shared out among them.
+pub fn together(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        let mut tasks = JoinSet::new();
+        for share in shares(rounds) {
+            let producer = subject.clone();
+            tasks.spawn(async move {
+                for _ in 0..share {
+                    producer.put(batch).await;
+                }
+            });
+            let consumer = subject.clone();
+            tasks.spawn(async move {
+                let mut left = share as usize * batch;
+                while left > 0 {
+                    left -= consumer.take(batch.min(left)).await;
+                }
+            });
+        }
+        tasks.join_all().await;
+        start.elapsed()
+    })
+}
+
+/// How many rounds each task does.
+pub fn shares(rounds: u64) -> impl Iterator<Item = u64> {
+    (0..TASKS).map(move |task| rounds / TASKS + u64::from(task < rounds % TASKS))
+}
+
+/// Schedules a message for a time among those that wait, and cancels it: a timeout that does not
+/// come to pass.
+///
+/// # Panics
+///
+/// If the queue refuses.
+pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        for n in 0..rounds {
+            let millis = n.wrapping_mul(2_654_435_761) % (24 * 3_600_000);
+            let due = Duration::from_millis(millis + 3_600_000);
+            let pushed = queue.schedule(&[Scheduled::new(BODY, due)]).await;
+            let id = pushed.expect("scheduled")[0].id();
+            queue.cancel_one(id).await.expect("cancelled");
+        }
+        start.elapsed()
+    })
+}
+
+/// A ring of so many items.
+///
+/// # Panics
+///
+/// If it cannot be opened.
+pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue> {
+    let opened = backend
+        .open_rotating(&name(), &RotatingConfig::default())
+        .await;
+    let ring = opened.expect("the ring opens");
+    for start in (0..items).step_by(128) {
+        let batch: Vec<_> = (start..items.min(start + 128))
+            .map(|_| Insert::new(BODY))
+            .collect();
+        ring.insert(&batch).await.expect("inserted");
+    }
+    ring
+}
+
+/// Rounds on one thread: so many items are visited.
+///
+/// # Panics
+///
+/// If the ring refuses.
+pub fn turn_alone(
+    runtime: &Runtime,
+    ring: &dyn RotatingQueue,
+    batch: usize,
+    rounds: u64,
+) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            ring.rotate(count(batch)).await.expect("rotated");
+        }
+        start.elapsed()
+    })
+}
+
+/// Rounds of several clients of one ring at once.
+///
+/// # Panics
+///
+/// If the ring refuses.
+pub fn turn_together(
+    runtime: &Runtime,
+    ring: &Arc<dyn RotatingQueue>,
+    batch: usize,
+    rounds: u64,
+) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        let mut tasks = JoinSet::new();
+        for share in shares(rounds) {
+            let ring = Arc::clone(ring);
+            tasks.spawn(async move {
+                for _ in 0..share {
+                    ring.rotate(count(batch)).await.expect("rotated");
+                }
+            });
+        }
+        tasks.join_all().await;
+        start.elapsed()
+    })
+}

@@ -1,0 +1,196 @@
+//! The other side: what a program would use in process if it needed none of what a lease gives.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use tokio::{
+    runtime::Runtime,
+    sync::{Mutex as AsyncMutex, mpsc},
+    task::{JoinSet, yield_now},
+};
+
+use crate::kinds::{BODY, CAPACITY, shares};
+
+/// A channel that takes and gives messages in batches.
+pub trait Peer: Clone + Send + Sync + 'static {
+    /// Puts so many messages in, waiting for room.
+    fn put(&self, size: usize) -> impl Future<Output = ()> + Send;
+
+    /// Takes up to so many messages out, waiting for one; answers how many it were.
+    fn take(&self, size: usize) -> impl Future<Output = usize> + Send;
+}
+
+/// `Mutex<VecDeque>`, with the bound of the channels.
+#[derive(Debug, Clone, Default)]
+pub struct Deque(Arc<Mutex<VecDeque<Bytes>>>);
+
+impl Deque {
+    fn locked<R>(&self, work: impl FnOnce(&mut VecDeque<Bytes>) -> R) -> R {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Peer for Deque {
+    async fn put(&self, size: usize) {
+        loop {
+            let put = self.locked(|deque| {
+                let room = deque.len() + size <= CAPACITY;
+                if room {
+                    deque.extend((0..size).map(|_| BODY));
+                }
+                room
+            });
+            if put {
+                return;
+            }
+            yield_now().await;
+        }
+    }
+
+    async fn take(&self, size: usize) -> usize {
+        loop {
+            let taken = self.locked(|deque| match size {
+                1 => deque.pop_front().map_or(0, |body| drop_one(&body)),
+                _ => {
+                    let size = size.min(deque.len());
+                    deque.drain(..size).collect::<Vec<_>>().len()
+                }
+            });
+            if taken > 0 {
+                return taken;
+            }
+            yield_now().await;
+        }
+    }
+}
+
+fn drop_one(body: &Bytes) -> usize {
+    usize::from(!body.is_empty())
+}
+
+/// tokio's bounded channel; its one receiver is behind a lock where several consume.
+#[derive(Debug, Clone)]
+pub struct Mpsc {
+    sender: mpsc::Sender<Bytes>,
+    receiver: Arc<AsyncMutex<mpsc::Receiver<Bytes>>>,
+}
+
+impl Default for Mpsc {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        let receiver = Arc::new(AsyncMutex::new(receiver));
+        Self { sender, receiver }
+    }
+}
+
+impl Peer for Mpsc {
+    async fn put(&self, size: usize) {
+        for _ in 0..size {
+            let _ = self.sender.send(BODY).await;
+        }
+    }
+
+    async fn take(&self, size: usize) -> usize {
+        take_from(&mut *self.receiver.lock().await, size).await
+    }
+}
+
+async fn take_from(receiver: &mut mpsc::Receiver<Bytes>, size: usize) -> usize {
+    match size {
+        1 => receiver.recv().await.map_or(0, |body| drop_one(&body)),
+        _ => {
+            receiver
+                .recv_many(&mut Vec::with_capacity(size), size)
+                .await
+        }
+    }
+}
+
+/// flume's bounded channel.
+#[derive(Debug, Clone)]
+pub struct Flume {
+    sender: flume::Sender<Bytes>,
+    receiver: flume::Receiver<Bytes>,
+}
+
+impl Default for Flume {
+    fn default() -> Self {
+        let (sender, receiver) = flume::bounded(CAPACITY);
+        Self { sender, receiver }
+    }
+}
+
+impl Peer for Flume {
+    async fn put(&self, size: usize) {
+        for _ in 0..size {
+            let _ = self.sender.send_async(BODY).await;
+        }
+    }
+
+    async fn take(&self, size: usize) -> usize {
+        let first = self.receiver.recv_async().await;
+        let first = first.map_or(0, |body| drop_one(&body));
+        if size == 1 {
+            return first;
+        }
+        let mut taken = Vec::with_capacity(size);
+        taken.extend(self.receiver.try_iter().take(size - 1));
+        first + taken.len()
+    }
+}
+
+/// Rounds on one thread: a batch is put in and taken out.
+pub fn alone(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            peer.put(batch).await;
+            peer.take(batch).await;
+        }
+        start.elapsed()
+    })
+}
+
+/// [`alone`] with tokio's channel, whose receiver needs no lock here.
+pub fn mpsc_alone(runtime: &Runtime, batch: usize, rounds: u64) -> Duration {
+    let (sender, mut receiver) = mpsc::channel(CAPACITY);
+    runtime.block_on(async {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            for _ in 0..batch {
+                let _ = sender.send(BODY).await;
+            }
+            take_from(&mut receiver, batch).await;
+        }
+        start.elapsed()
+    })
+}
+
+/// Rounds with several producers and consumers at once, shared out among them.
+pub fn together(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) -> Duration {
+    runtime.block_on(async {
+        let start = Instant::now();
+        let mut tasks = JoinSet::new();
+        for share in shares(rounds) {
+            let producer = peer.clone();
+            tasks.spawn(async move {
+                for _ in 0..share {
+                    producer.put(batch).await;
+                }
+            });
+            let consumer = peer.clone();
+            tasks.spawn(async move {
+                let mut left = share as usize * batch;
+                while left > 0 {
+                    left -= consumer.take(batch.min(left)).await;
+                }
+            });
+        }
+        tasks.join_all().await;
+        start.elapsed()
+    })
+}
