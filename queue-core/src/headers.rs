@@ -43,11 +43,13 @@ impl Headers {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
     /// Bytes of all names and values.
+    #[inline]
     pub fn size(&self) -> usize {
         self.iter()
             .map(|(name, value)| name.len() + value.len())

@@ -35,6 +35,7 @@ pub const MAX_TIME: u64 = 1 << 53;
 /// # Errors
 ///
 /// `Invalid` if it is zero or longer than [`MAX_LEASE`].
+#[inline]
 pub fn lease_millis(ttl: Duration) -> Result<u64> {
     in_range("a lease", ttl, MAX_LEASE)
 }
@@ -53,6 +54,7 @@ pub fn window_millis(window: Duration) -> Result<u64> {
 /// # Errors
 ///
 /// `Invalid` if it is longer than [`MAX_DELAY`].
+#[inline]
 pub fn delay_millis(delay: Duration) -> Result<u64> {
     if delay > MAX_DELAY {
         return Err(Error::invalid(format!(
@@ -90,6 +92,7 @@ pub fn priority(number: i64) -> Result<i16> {
 /// # Errors
 ///
 /// `Invalid` for none, or for too many.
+#[inline]
 pub fn check_batch(entries: usize) -> Result<()> {
     if entries == 0 {
         return Err(Error::invalid(
@@ -109,6 +112,7 @@ pub fn check_batch(entries: usize) -> Result<()> {
 /// # Errors
 ///
 /// `Invalid` for too many.
+#[inline]
 pub fn check_max(max: usize) -> Result<()> {
     if max > MAX_BATCH {
         return Err(Error::invalid(format!(
@@ -138,6 +142,7 @@ pub fn check_page(limit: usize) -> Result<()> {
 /// # Errors
 ///
 /// `Invalid`, naming the entry and its size.
+#[inline]
 pub fn check_sizes(sizes: impl IntoIterator<Item = usize>, max_body: usize) -> Result<()> {
     let mut total = 0_usize;
     for (entry, size) in sizes.into_iter().enumerate() {
@@ -203,6 +208,7 @@ pub fn fitting(sizes: impl IntoIterator<Item = usize>, max: usize) -> usize {
     count
 }
 
+#[inline]
 fn in_range(what: &str, duration: Duration, longest: Duration) -> Result<u64> {
     if duration.is_zero() || duration > longest {
         return Err(Error::invalid(format!(

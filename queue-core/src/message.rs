@@ -62,6 +62,7 @@ impl Push {
     }
 
     /// Bytes of body and headers: what counts towards the limits.
+    #[inline]
     pub fn size(&self) -> usize {
         self.body.len() + self.headers.size()
     }
@@ -71,6 +72,7 @@ impl Push {
     /// # Errors
     ///
     /// `Invalid` if a limit is broken.
+    #[inline]
     pub fn check_all<'a>(
         batch: impl ExactSizeIterator<Item = &'a Self> + Clone,
         max_body: usize,

@@ -91,6 +91,7 @@ impl Settlement {
     /// # Errors
     ///
     /// `Invalid` if a limit is broken.
+    #[inline]
     pub fn check_all(batch: &[Self]) -> Result<()> {
         if !batch.is_empty() {
             limits::check_batch(batch.len())?;

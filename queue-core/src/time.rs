@@ -119,6 +119,7 @@ impl From<SystemTime> for Due {
 /// assert_eq!(millis_ceil(Duration::from_micros(1)), 1);
 /// assert_eq!(millis_ceil(Duration::from_millis(5)), 5);
 /// ```
+#[inline]
 pub fn millis_ceil(duration: Duration) -> u64 {
     let whole = duration.as_millis();
     let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));

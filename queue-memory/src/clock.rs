@@ -18,6 +18,14 @@ pub(crate) struct Clock {
     base: u64,
 }
 
+/// The millisecond in which a queue was last used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Millisecond {
+    time: Timestamp,
+    start: Instant,
+    end: Instant,
+}
+
 impl Clock {
     pub(crate) fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -30,10 +38,39 @@ impl Clock {
         }
     }
 
+    /// The millisecond in which the clock was started.
+    pub(crate) fn first(&self) -> Millisecond {
+        Millisecond {
+            time: Timestamp::from_millis(self.base),
+            start: self.start,
+            end: self.start,
+        }
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
-        let elapsed = self.start.elapsed();
-        let millis = elapsed.as_secs() * 1000 + u64::from(elapsed.subsec_millis());
+        self.time(Instant::now())
+    }
+
+    /// What the clock shows at this instant.
+    fn time(&self, instant: Instant) -> Timestamp {
+        let since = instant.saturating_duration_since(self.start);
+        let millis = since.as_secs() * 1000 + u64::from(since.subsec_millis());
         Timestamp::from_millis(self.base + millis)
+    }
+
+    /// The same, computed only if it is another millisecond than the last: to compare instants
+    /// costs less than to subtract them.
+    #[inline]
+    pub(crate) fn time_from(&self, instant: Instant, last: &mut Millisecond) -> Timestamp {
+        if instant < last.start || instant >= last.end {
+            let time = self.time(instant);
+            *last = Millisecond {
+                time,
+                start: self.instant(time),
+                end: self.instant(time.plus_millis(1)),
+            };
+        }
+        last.time
     }
 
     /// Whether this instant is not in the future.

@@ -7,10 +7,10 @@ use std::{
 };
 
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    clock::{self, Clock},
+    clock::{self, Clock, Millisecond},
     state::{Outlook, Prospects},
     waiting::{Bells, Ring, Sleep, Sleepers, Ticket},
 };
@@ -28,6 +28,7 @@ pub(crate) struct Queue<S> {
 
 struct Locked<S> {
     state: S,
+    last: Millisecond,
     arrival: Sleepers,
     room: Sleepers,
 }
@@ -47,6 +48,7 @@ impl<S: Prospects> Queue<S> {
             clock,
             locked: Mutex::new(Locked {
                 state,
+                last: clock.first(),
                 arrival: Sleepers::default(),
                 room: Sleepers::default(),
             }),
@@ -70,13 +72,15 @@ impl<S: Prospects> Queue<S> {
     pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
         // Before the lock, so that others do not wait for the clock; the state sees to it that
         // time never goes back.
-        let now = self.clock.now();
+        let instant = Instant::now();
         let mut locked = self.lock()?;
         let Locked {
             state,
+            last,
             arrival,
             room,
         } = &mut *locked;
+        let now = self.clock.time_from(instant, last);
         let answer = work(state, now);
         let arrival = arrival.stir(|| state.arrival(now));
         let room = room.stir(|| state.room(now));

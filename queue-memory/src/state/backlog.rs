@@ -35,6 +35,9 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// The earliest due time among what is delayed.
     fn next_due(&self) -> Option<Timestamp>;
 
+    /// When there is something to promote.
+    fn next_promotion(&self) -> Option<Timestamp>;
+
     /// How many messages are ready, due ones included that are not promoted yet.
     fn count_ready(&mut self, now: Timestamp) -> usize;
 
@@ -133,6 +136,10 @@ impl<L: Lines> Backlog for Lined<L> {
     #[inline]
     fn next_due(&self) -> Option<Timestamp> {
         self.delayed.first_time()
+    }
+
+    fn next_promotion(&self) -> Option<Timestamp> {
+        self.next_due()
     }
 
     fn count_ready(&mut self, now: Timestamp) -> usize {

@@ -59,8 +59,7 @@ impl State<Delay> {
             return Rescheduled::TooLate;
         };
         self.backlog.remove(&mut self.entries, slot);
-        self.backlog
-            .delay(&mut self.entries, slot, due.resolve(now));
+        self.delay(slot, due.resolve(now));
         Rescheduled::Moved
     }
 

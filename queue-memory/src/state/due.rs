@@ -54,6 +54,10 @@ impl Backlog for DueLine {
         self.0.first_time()
     }
 
+    fn next_promotion(&self) -> Option<Timestamp> {
+        None
+    }
+
     fn count_ready(&mut self, now: Timestamp) -> usize {
         self.0.count_until(now)
     }

@@ -44,7 +44,11 @@ pub(crate) struct State<K: Kind> {
     last_id: u64,
     last_token: u64,
     latest: Timestamp,
+    /// Before this, nothing expires, comes due or ends by itself.
+    quiet_until: Timestamp,
 }
+
+const NEVER: Timestamp = Timestamp::from_millis(u64::MAX);
 
 impl<K: Kind> State<K> {
     pub(super) fn with(
@@ -70,6 +74,7 @@ impl<K: Kind> State<K> {
             last_id: 0,
             last_token: 0,
             latest: Timestamp::default(),
+            quiet_until: NEVER,
         }
     }
 
@@ -78,10 +83,33 @@ impl<K: Kind> State<K> {
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
         self.latest = now;
+        debug_assert!(self.quiet_until <= self.next_stir());
+        if now >= self.quiet_until {
+            self.catch_up(now);
+        }
+        now
+    }
+
+    /// Notes that something happens by itself at this time.
+    #[inline]
+    pub(super) fn expect(&mut self, time: Timestamp) {
+        self.quiet_until = self.quiet_until.min(time);
+    }
+
+    fn catch_up(&mut self, now: Timestamp) {
         self.marks.clear_ended(now);
         self.reclaim(now);
         self.backlog.promote(&mut self.entries, now);
-        now
+        self.quiet_until = self.next_stir();
+    }
+
+    fn next_stir(&self) -> Timestamp {
+        let times = [
+            self.marks.first_end(),
+            self.leases.first_time(),
+            self.backlog.next_promotion(),
+        ];
+        times.into_iter().flatten().min().unwrap_or(NEVER)
     }
 
     fn reclaim(&mut self, now: Timestamp) {
@@ -100,6 +128,20 @@ impl<K: Kind> State<K> {
                 self.backlog.rejoin(&mut self.entries, slot, deadline);
             }
         }
+    }
+
+    /// Puts a message in the backlog that is ready from `due` on.
+    #[inline]
+    pub(super) fn delay(&mut self, slot: Slot, due: Timestamp) {
+        self.backlog.delay(&mut self.entries, slot, due);
+        self.expect(due);
+    }
+
+    /// Puts a message among what is leased.
+    #[inline]
+    pub(super) fn hold(&mut self, slot: Slot, id: MessageId, deadline: Timestamp) {
+        self.leases.insert(deadline, id, slot);
+        self.expect(deadline);
     }
 
     /// Accepts a message unless it is a duplicate, and lets `place` put it where it belongs.
@@ -130,7 +172,8 @@ impl<K: Kind> State<K> {
         self.last_id += 1;
         let id = MessageId::new(self.last_id);
         if let Some(dedup) = &push.dedup {
-            self.marks.set(dedup, id, now);
+            let end = self.marks.set(dedup, id, now);
+            self.expect(end);
         }
         self.counters.accepted += 1;
         (id, self.keep(Entry::new(id, push, now)))
@@ -206,17 +249,19 @@ impl<K: Kind> State<K> {
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
         entry.place = Place::Leased { token, deadline };
-        self.leases.insert(deadline, entry.id, slot);
-        if !K::INDEXED {
-            self.index.insert(entry.id, slot);
-        }
-        Delivery {
+        let delivery = Delivery {
             receipt: Receipt::new(entry.id, token),
             attempt: entry.attempts,
             time_left: deadline.since(now),
             body: entry.body.clone(),
             headers: entry.headers.clone(),
+        };
+        let id = entry.id;
+        self.hold(slot, id, deadline);
+        if !K::INDEXED {
+            self.index.insert(id, slot);
         }
+        delivery
     }
 
     /// When something changes by itself: the earliest deadline or due time.

@@ -38,22 +38,25 @@ impl Marks {
         (now < mark.end).then_some(mark.id)
     }
 
-    /// Marks a key that has no live mark.
-    pub(crate) fn set(&mut self, dedup: &Dedup, id: MessageId, now: Timestamp) {
+    /// Marks a key that has no live mark; answers when the mark ends.
+    pub(crate) fn set(&mut self, dedup: &Dedup, id: MessageId, now: Timestamp) -> Timestamp {
         let key: Key = Arc::from(&dedup.key[..]);
         let end = now.plus_millis(millis_ceil(dedup.window));
         if let Some(ended) = self.keys.insert(Arc::clone(&key), Mark { id, end }) {
             self.ends.remove(&(ended.end, ended.id));
         }
         self.ends.insert((end, id), key);
+        end
+    }
+
+    /// When the next mark ends.
+    pub(crate) fn first_end(&self) -> Option<Timestamp> {
+        let ((end, _), _) = self.ends.first_key_value()?;
+        Some(*end)
     }
 
     /// Clears away what has ended, no more than one call should do: as much as it can add.
-    #[inline]
     pub(crate) fn clear_ended(&mut self, now: Timestamp) {
-        if self.ends.is_empty() {
-            return;
-        }
         for _ in 0..limits::MAX_BATCH {
             match self.ends.first_entry() {
                 Some(first) if first.key().0 <= now => self.keys.remove(&first.remove()),

@@ -57,14 +57,14 @@ impl<K: Kind> State<K> {
             Disposition::Retry { delay } => {
                 let due = now.plus_millis(millis_ceil(*delay));
                 self.entries[slot].arrival = due;
-                self.backlog.delay(&mut self.entries, slot, due);
+                self.delay(slot, due);
                 self.counters.retried += 1;
                 Settled::Done
             }
             Disposition::Defer { delay } => {
                 let due = now.plus_millis(millis_ceil(*delay));
                 self.entries[slot].attempts -= 1;
-                self.backlog.delay(&mut self.entries, slot, due);
+                self.delay(slot, due);
                 self.counters.deferred += 1;
                 Settled::Done
             }
@@ -102,7 +102,7 @@ impl<K: Kind> State<K> {
         let token = receipt.token;
         self.entries[slot].place = Place::Leased { token, deadline };
         self.leases.remove(old, receipt.id);
-        self.leases.insert(deadline, receipt.id, slot);
+        self.hold(slot, receipt.id, deadline);
         Extended::Extended
     }
 
