@@ -94,6 +94,29 @@ macro_rules! leasing_setters {
     };
 }
 
+/// The checks of a configuration that has nothing but what all share.
+macro_rules! plain_checks {
+    () => {
+        /// Checks the limits, as every open does first.
+        ///
+        /// # Errors
+        ///
+        /// `Invalid`, naming the value.
+        pub fn check(&self) -> Result<()> {
+            self.leasing.check()
+        }
+
+        /// Checks this against what is stored.
+        ///
+        /// # Errors
+        ///
+        /// `ConfigMismatch`, naming both values.
+        pub fn check_stored(&self, stored: &Self) -> Result<()> {
+            self.leasing.check_stored(&stored.leasing)
+        }
+    };
+}
+
 /// A reliable queue's configuration.
 ///
 /// ```
@@ -114,23 +137,7 @@ pub struct ReliableConfig {
 impl ReliableConfig {
     leasing_setters!();
 
-    /// Checks the limits, as every open does first.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`, naming the value.
-    pub fn check(&self) -> Result<()> {
-        self.leasing.check()
-    }
-
-    /// Checks this against what is stored.
-    ///
-    /// # Errors
-    ///
-    /// `ConfigMismatch`, naming both values.
-    pub fn check_stored(&self, stored: &Self) -> Result<()> {
-        self.leasing.check_stored(&stored.leasing)
-    }
+    plain_checks!();
 }
 
 /// A delay queue's configuration.
@@ -144,23 +151,7 @@ pub struct DelayConfig {
 impl DelayConfig {
     leasing_setters!();
 
-    /// Checks the limits, as every open does first.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`, naming the value.
-    pub fn check(&self) -> Result<()> {
-        self.leasing.check()
-    }
-
-    /// Checks this against what is stored.
-    ///
-    /// # Errors
-    ///
-    /// `ConfigMismatch`, naming both values.
-    pub fn check_stored(&self, stored: &Self) -> Result<()> {
-        self.leasing.check_stored(&stored.leasing)
-    }
+    plain_checks!();
 }
 
 /// A priority queue's configuration.
