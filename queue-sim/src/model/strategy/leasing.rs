@@ -22,7 +22,7 @@ pub(super) fn leasing() -> impl Strategy<Value = LeasingOp> {
         1 => Just(LeasingOp::Pause),
         2 => Just(LeasingOp::Resume),
         2 => purge().prop_map(LeasingOp::Purge),
-        2 => vec(round(), 1..=4).prop_map(LeasingOp::Burst),
+        4 => vec(round(), 1..=3).prop_map(LeasingOp::Burst),
         1 => bad_call().prop_map(LeasingOp::Bad),
     ]
 }

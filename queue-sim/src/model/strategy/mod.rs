@@ -85,7 +85,7 @@ pub fn priority() -> impl Strategy<Value = (PriorityConfig, Vec<PriorityOp>)> {
 
 /// Cases for a bounded queue.
 pub fn bounded() -> impl Strategy<Value = (BoundedConfig, Vec<BoundedOp>)> {
-    let capacity = select(vec![1, 2, 3, 4, 5, 200, 500]);
+    let capacity = select(vec![1, 2, 3, 4, 300, 500, 1_000]);
     let config = (capacity, limits()).prop_map(|(capacity, (attempts, dead, body))| {
         BoundedConfig::new(capacity)
             .with_max_attempts(attempts)
@@ -95,8 +95,8 @@ pub fn bounded() -> impl Strategy<Value = (BoundedConfig, Vec<BoundedOp>)> {
     let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
     let beyond = u32::MAX as usize;
     let capacity = prop_oneof![
-        10 => 1..=6_usize,
-        2 => select(vec![100, 300]),
+        4 => 1..=6_usize,
+        6 => select(vec![100, 300, 500]),
         1 => select(vec![beyond, beyond + 1]),
     ];
     let op = prop_oneof![
@@ -138,7 +138,13 @@ fn limits() -> impl Strategy<Value = (u32, u64, usize)> {
 }
 
 fn max_body() -> impl Strategy<Value = usize> {
-    select(vec![DEFAULT_MAX_BODY, 16, MAX_BATCH_BYTES])
+    select(vec![
+        DEFAULT_MAX_BODY,
+        16,
+        MAX_BATCH_BYTES,
+        MAX_BATCH_BYTES,
+        MAX_BATCH_BYTES,
+    ])
 }
 
 /// A batch: seldom empty, seldom long.
