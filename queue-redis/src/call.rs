@@ -1,6 +1,6 @@
 //! One call of a script, packed as it goes to the server.
 
-use redis::{Cmd, ToRedisArgs};
+use redis::{Arg, Cmd, ToRedisArgs};
 
 use crate::script::Script;
 
@@ -29,6 +29,19 @@ impl Call {
         }
         command.arg(now);
         Self { script, command }
+    }
+
+    /// The same call with the script's text instead of its hash, which also gives the server the
+    /// script.
+    pub(crate) fn in_full(&self) -> Cmd {
+        let mut command = redis::cmd("EVAL");
+        command.arg(self.script.source());
+        for arg in self.command.args_iter().skip(2) {
+            if let Arg::Simple(arg) = arg {
+                command.arg(arg);
+            }
+        }
+        command
     }
 
     /// Adds one argument; a slice of bytes or text is one, a number its decimal digits.

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Error, Outcome, Result, Timestamp};
+use queue_core::{Result, Timestamp};
 use redis::{Cmd, ToRedisArgs, Value};
 
 use crate::{
@@ -56,16 +56,15 @@ impl Client {
     /// Calls a script in one round trip.
     ///
     /// While there is no connection it waits for one, up to the response timeout, then for the
-    /// answer as long again. A script that the server does not have is loaded and called again,
-    /// once; nothing else is repeated, since it may have run. Dropped, the call runs or does not,
-    /// and nothing else happens.
+    /// answer as long again. A call of a script that the server does not have is sent again with
+    /// the script's text, so that a server that forgets at any moment changes nothing; nothing
+    /// else is repeated, since it may have run. Dropped, the call runs or does not, and nothing
+    /// else happens.
     pub(crate) async fn run(&self, call: Call) -> Result<Value> {
         let channel = self.channel().await?;
         match channel.request(&call.command).await {
             Err(failure) if failure.is_unknown_script() => {
-                let loaded = channel.request(&call.script.load_command()).await;
-                loaded.map_err(|failure| self.not_applied(failure))?;
-                self.answer(channel.request(&call.command).await)
+                self.answer(channel.request(&call.in_full()).await)
             }
             answer => self.answer(answer),
         }
@@ -91,13 +90,6 @@ impl Client {
 
     fn answer(&self, answer: Result<Value, Failure>) -> Result<Value> {
         answer.map_err(|failure| failure.into_error(&self.0.address))
-    }
-
-    /// Loading a script writes nothing, whatever became of it.
-    fn not_applied(&self, failure: Failure) -> Error {
-        failure
-            .into_error(&self.0.address)
-            .with_outcome(Outcome::NotApplied)
     }
 }
 

@@ -24,6 +24,11 @@ impl Script {
         self.name
     }
 
+    /// Its text.
+    pub(crate) const fn source(&self) -> &'static str {
+        self.source
+    }
+
     /// What gives the server the script.
     pub(crate) fn load_command(&self) -> Cmd {
         let mut command = redis::cmd("SCRIPT");

@@ -19,7 +19,10 @@ impl BoundedQueue for Queue<Bounded> {
     async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
         self.checked(Offer::check_all(messages, self.max_body))?;
         match overflow {
-            Overflow::Reject => self.putters.rejecting.put(messages).await,
+            Overflow::Reject => {
+                let put = self.putters.rejecting.put(messages);
+                self.handle.after_room(put).await
+            }
             Overflow::DropOldest => self.putters.dropping.put(messages).await,
             other => Err(self.handle.name(Error::invalid(format!(
                 "the overflow {other:?} is not known here"

@@ -1,6 +1,7 @@
 //! What a handle of any kind holds, and how it calls scripts.
 
 use std::{
+    future::Future,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -128,6 +129,17 @@ impl Handle {
         )))
     }
 
+    /// Makes a call that uses an arrival up, if one led to it; dropped half-way, it passes the
+    /// arrival on.
+    pub(crate) async fn after_arrival<T>(&self, call: impl Future<Output = T> + Send) -> T {
+        self.waiter.follow_up(&self.arrivals, call).await
+    }
+
+    /// Makes a call that uses a hint of room up, as [`after_arrival`](Self::after_arrival) does.
+    pub(crate) async fn after_room<T>(&self, call: impl Future<Output = T> + Send) -> T {
+        self.waiter.follow_up(&self.room(), call).await
+    }
+
     /// Waits for something that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) {
         self.waiter.wait(&self.arrivals, timeout).await;
@@ -135,8 +147,11 @@ impl Handle {
 
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) {
-        let room = Bytes::copy_from_slice(self.keys.room().as_bytes());
-        self.waiter.wait(&room, timeout).await;
+        self.waiter.wait(&self.room(), timeout).await;
+    }
+
+    fn room(&self) -> Bytes {
+        Bytes::copy_from_slice(self.keys.room().as_bytes())
     }
 
     /// Names the queue in an error of this handle's.

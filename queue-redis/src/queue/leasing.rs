@@ -98,7 +98,12 @@ impl<K: LeasingKind> Queue<K> {
             }
         };
         let turn = &K::SCRIPTS.turn;
-        let mut reply = self.handle.call_without_dedup(turn, fill).await?;
+        let call = self.handle.call_without_dedup(turn, fill);
+        let mut reply = if max == 0 {
+            call.await?
+        } else {
+            self.handle.after_arrival(call).await?
+        };
         let settled = reply.letters(settlements.len(), |letter| match letter {
             b'd' => Some(Settled::Done),
             b'x' => Some(Settled::Dead),

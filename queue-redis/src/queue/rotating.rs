@@ -72,7 +72,8 @@ impl RotatingQueue for Ring {
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
         let fill = |call: &mut Call| call.push(max.get());
-        let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, fill).await?;
+        let call = self.handle.call(&scripts::ROTATING_ROTATE, fill);
+        let mut reply = self.handle.after_arrival(call).await?;
         let next = reply.time()?;
         let items = items(reply)?;
         Ok(Rotated { items, next })

@@ -17,6 +17,17 @@ pub(super) struct Arrival {
     pub(super) score: f64,
 }
 
+impl Arrival {
+    /// What a script arms a marker with.
+    pub(super) fn at(marker: &Bytes) -> Self {
+        Self {
+            marker: marker.clone(),
+            member: Bytes::from_static(b"armed"),
+            score: 0.0,
+        }
+    }
+}
+
 /// What wakes a waiter: an arrival, which it passes on if it is gone, or only a reason to look.
 type Wake = Option<Arrival>;
 

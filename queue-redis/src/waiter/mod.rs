@@ -9,6 +9,7 @@ mod board;
 mod watch;
 
 use std::{
+    future::Future,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -18,7 +19,7 @@ use queue_core::{Running, Spawn};
 use tokio::time;
 
 use self::{
-    board::Board,
+    board::{Arrival, Board},
     watch::{Dialer, Watch},
 };
 use crate::{
@@ -86,6 +87,18 @@ impl Waiter {
         let _ = time::timeout(timeout.min(self.0.fall_back), arrival).await;
     }
 
+    /// Makes a call to which an arrival at this marker may have led. Dropped before its end, it
+    /// passes the arrival on, as [`wait`](Self::wait) does.
+    pub(crate) async fn follow_up<T>(&self, marker: &Bytes, call: impl Future<Output = T>) -> T {
+        let mut unused = Unused {
+            inner: &self.0,
+            marker: Some(marker),
+        };
+        let answer = call.await;
+        unused.marker = None;
+        answer
+    }
+
     pub(crate) fn health(&self) -> ConnectionHealth {
         let Some(started) = self.0.started.get() else {
             return ConnectionHealth::Unused;
@@ -93,6 +106,21 @@ impl Waiter {
         match self.0.board.trouble() {
             Some(trouble) => ConnectionHealth::Down(Some(trouble)),
             None => ConnectionHealth::of(&started.connection.state()),
+        }
+    }
+}
+
+/// An arrival that is passed on when this is dropped.
+struct Unused<'a> {
+    inner: &'a Inner,
+    marker: Option<&'a Bytes>,
+}
+
+impl Drop for Unused<'_> {
+    fn drop(&mut self) {
+        // Where nobody has ever waited, there was none.
+        if let (Some(marker), Some(_)) = (self.marker, self.inner.started.get()) {
+            self.inner.board.arrive(Arrival::at(marker));
         }
     }
 }
