@@ -132,7 +132,7 @@ fn a_killed_test_with_a_frozen_server_leaves_nothing_behind() -> Test {
 
 #[test]
 fn an_append_only_file_survives_a_crash() -> Test {
-    for aof in [Aof::EverySecond, Aof::Always] {
+    for aof in [Aof::BySystem, Aof::Always] {
         let server = Server::builder().with_aof(aof).with_tcp().start()?;
         let (url, port) = (server.url(), server.port());
         server.connect()?.set::<_, _, ()>("key", "value")?;

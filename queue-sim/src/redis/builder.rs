@@ -7,12 +7,18 @@ use super::{Server, ServerError};
 /// Names the program that is started instead of `redis-server`.
 const PROGRAM: &str = "QUEUE_TEST_REDIS_SERVER";
 
-/// When an append-only file is written through to the disk.
+/// When an append-only file is written through to the disk, and what a crash of the process
+/// (`kill -9`) may undo. A power cut undoes what has not been written through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aof {
-    /// Once a second: a crash of the process loses nothing, a power cut up to a second.
+    /// When the system likes. The file itself is written before each reply, so a crash of the
+    /// process undoes nothing.
+    BySystem,
+    /// Once a second, in the background; and while that is under way the server answers before it
+    /// has written the file. So a crash may undo up to two seconds, if rarely more than a few
+    /// milliseconds.
     EverySecond,
-    /// Before each reply.
+    /// Before each reply: nothing is undone.
     Always,
 }
 
@@ -157,6 +163,7 @@ impl ServerBuilder {
         );
         match self.aof {
             None => config.push_str("appendonly no\n"),
+            Some(Aof::BySystem) => config.push_str("appendonly yes\nappendfsync no\n"),
             Some(Aof::EverySecond) => config.push_str("appendonly yes\nappendfsync everysec\n"),
             Some(Aof::Always) => config.push_str("appendonly yes\nappendfsync always\n"),
         }

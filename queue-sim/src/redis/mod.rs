@@ -29,6 +29,7 @@
 mod builder;
 mod error;
 mod folder;
+mod harness;
 mod place;
 mod process;
 mod proxy;
@@ -40,6 +41,7 @@ mod watchdog;
 pub use self::{
     builder::{Aof, ServerBuilder},
     error::ServerError,
+    harness::{ServerTimeHarness, VirtualTimeHarness},
     place::Place,
     proxy::{Direction, Proxy},
     server::Server,

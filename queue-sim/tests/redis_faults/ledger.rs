@@ -1,0 +1,104 @@
+//! What was promised about each message, to be held against what happened.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use queue_core::{Bytes, Delivery, Token};
+
+/// Bodies that were promised to be in the queue, and those that were promised to be done.
+///
+/// Tasks note what they were answered after the answer, in any order; so it is the tokens that
+/// tell which delivery came first.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger(Mutex<Books>);
+
+#[derive(Debug, Default)]
+struct Books {
+    offered: BTreeSet<Bytes>,
+    accepted: BTreeSet<Bytes>,
+    delivered: BTreeMap<Bytes, BTreeSet<Token>>,
+    acked: BTreeMap<Bytes, Token>,
+    ack_unknown: BTreeSet<Bytes>,
+}
+
+impl Books {
+    /// Done is done: no later delivery than the one that was acked (L3, L4).
+    fn check_done(&self, body: &Bytes) {
+        let last = self.delivered.get(body).and_then(BTreeSet::last);
+        if let (Some(acked), Some(last)) = (self.acked.get(body), last) {
+            assert!(
+                last <= acked,
+                "L3: {body:?} was acked with {acked} and delivered with {last}"
+            );
+        }
+    }
+}
+
+impl Ledger {
+    /// A push of it is under way: from now on it may be delivered.
+    pub(crate) fn offered(&self, body: &Bytes) {
+        self.books().offered.insert(body.clone());
+    }
+
+    /// The push was acknowledged: from now on it must not be lost (L5).
+    pub(crate) fn accepted(&self, body: &Bytes) {
+        self.books().accepted.insert(body.clone());
+    }
+
+    /// It was delivered: somebody pushed it (L5), under a token of its own (L4), and not after it
+    /// was done (L3).
+    pub(crate) fn delivered(&self, delivery: &Delivery) {
+        let (body, token) = (&delivery.body, delivery.receipt.token);
+        let mut books = self.books();
+        assert!(books.offered.contains(body), "L5: nobody pushed {body:?}");
+        let fresh = books
+            .delivered
+            .entry(body.clone())
+            .or_default()
+            .insert(token);
+        assert!(fresh, "L4: {body:?} was delivered twice with {token}");
+        books.check_done(body);
+    }
+
+    /// The ack was acknowledged: from now on it must not be delivered (L3).
+    pub(crate) fn acked(&self, delivery: &Delivery) {
+        let (body, token) = (&delivery.body, delivery.receipt.token);
+        let mut books = self.books();
+        let before = books.acked.insert(body.clone(), token);
+        assert_eq!(before, None, "L4: {body:?} was acked twice");
+        books.check_done(body);
+    }
+
+    /// The ack may have been applied.
+    pub(crate) fn ack_unknown(&self, delivery: &Delivery) {
+        self.books().ack_unknown.insert(delivery.body.clone());
+    }
+
+    /// Now that the queue is empty: everything accepted was acked, or perhaps acked (L5).
+    pub(crate) fn check(&self) {
+        let books = self.books();
+        let accepted = books.accepted.iter();
+        let lost: Vec<_> = accepted
+            .filter(|body| !books.acked.contains_key(*body) && !books.ack_unknown.contains(*body))
+            .collect();
+        assert!(lost.is_empty(), "L5: lost {lost:?}");
+    }
+
+    /// How many acks were acknowledged.
+    pub(crate) fn acks(&self) -> usize {
+        self.books().acked.len()
+    }
+
+    /// How many messages were offered and are not known to be done.
+    pub(crate) fn open(&self) -> usize {
+        let books = self.books();
+        books.offered.len() - books.acked.len()
+    }
+
+    /// A panic elsewhere is the failure to report, not the lock.
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
