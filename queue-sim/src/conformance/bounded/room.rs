@@ -100,6 +100,9 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     first.abort();
     if let Ok(offered) = first.await {
         assert_eq!(offered, accepted(2), "it was served before it was dropped");
+    }
+    // Served, or dropped with its offer under way: it may have taken the room (L8).
+    if depth(&*queue).await == [1, 0, 0, 0] {
         ack(&*queue, &take_one(&*queue).await).await;
     }
     let offered = stage.prompt("the offer that was kept", second).await;
