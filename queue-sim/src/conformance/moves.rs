@@ -13,13 +13,6 @@ use queue_core::*;
 /// A lease that does not end while a case is not about its end.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
-/// The counters without what changes by itself as time goes by, for a clock that cannot be held.
-pub(crate) async fn standing(queue: &dyn Leasing) -> Counters {
-    let mut counters = queue.counters().await.expect("counters");
-    counters.oldest_ready = None;
-    counters
-}
-
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
 }

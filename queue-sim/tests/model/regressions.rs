@@ -12,7 +12,7 @@ use queue_sim::model::{
     Round,
 };
 
-use crate::memory::run;
+use crate::cases::run;
 
 const SOON: Duration = Duration::from_millis(10);
 const LATER: Duration = Duration::from_millis(20);

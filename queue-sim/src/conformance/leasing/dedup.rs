@@ -160,12 +160,10 @@ pub(crate) async fn l9_expired_marks_are_cleared_away(stage: &Stage<'_>) {
     }
     assert_eq!(queue.counters().await.expect("counters").dedup_marks, 500);
     stage.advance(100).await;
-    // Whoever makes marks clears more than it makes; what makes none need not look.
-    for number in 0..16_u32 {
-        let push = Push::new("x").with_dedup(number.to_be_bytes().to_vec(), LONG);
-        queue.put(push).await;
+    for _ in 0..16 {
+        queue.put("x").await;
     }
-    assert_eq!(queue.counters().await.expect("counters").dedup_marks, 16);
+    assert_eq!(queue.counters().await.expect("counters").dedup_marks, 0);
 }
 
 pub(crate) async fn l9_of_concurrent_pushes_of_a_key_one_is_accepted(stage: &Stage<'_>) {
