@@ -62,7 +62,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             // Leased by an earlier run that was stopped: no purge takes it away.
             None => println!("ticket {} is from an earlier run: ignored", delivery.id()),
             Some(priority) => {
-                let subject = &delivery.body().map_err(ToString::to_string)?.subject;
+                let subject = &delivery.body()?.subject;
                 println!("priority {priority:>3}  {subject}");
                 handled += 1;
                 out_of_order += u32::from(most_urgent != Some(delivery.id()));

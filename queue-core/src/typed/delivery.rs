@@ -34,8 +34,8 @@ impl<T> TypedDelivery<T> {
     /// # Errors
     ///
     /// `Codec`: bury such a message, or it comes back until its attempts are spent.
-    pub const fn body(&self) -> Result<&T, &crate::Error> {
-        self.body.as_ref()
+    pub fn body(&self) -> Result<&T> {
+        self.body.as_ref().map_err(Clone::clone)
     }
 
     /// Takes the value out, and leaves what is needed to settle.
