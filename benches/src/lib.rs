@@ -3,3 +3,5 @@
 pub mod kinds;
 pub mod pairs;
 pub mod peers;
+#[cfg(feature = "redis")]
+pub mod redis;

@@ -78,14 +78,16 @@ impl Pairs {
     /// Prints the ratios, with how many pairs they stand on.
     pub fn print(&self) {
         println!("ratio = the peer's time / ours (above 1: ours is faster); times in ns a message");
+        let width = self.rows.iter().map(|row| row.name.len()).max();
+        let width = width.unwrap_or(0);
         println!(
-            "{:<34} {:<18} {:>4} {:>7} {:>7} {:>7} {:>9} {:>9}",
+            "{:<width$} {:<18} {:>4} {:>7} {:>7} {:>7} {:>9} {:>9}",
             "ours", "peer", "n", "min", "median", "max", "ours", "peer"
         );
         for row in &self.rows {
             let ratios = spread(&row.ratios);
             println!(
-                "{:<34} {:<18} {:>4} {:>7.2} {:>7.2} {:>7.2} {:>9.1} {:>9.1}",
+                "{:<width$} {:<18} {:>4} {:>7.2} {:>7.2} {:>7.2} {:>9.1} {:>9.1}",
                 row.name,
                 row.peer,
                 row.ratios.len(),
@@ -99,13 +101,19 @@ impl Pairs {
     }
 }
 
-struct Spread {
-    min: f64,
-    median: f64,
-    max: f64,
+/// The least, the middle and the largest of some values.
+#[derive(Debug, Clone, Copy)]
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// Half of them are below.
+    pub median: f64,
+    /// The largest.
+    pub max: f64,
 }
 
-fn spread(values: &[f64]) -> Spread {
+/// How these values are spread.
+pub fn spread(values: &[f64]) -> Spread {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     Spread {

@@ -1,0 +1,114 @@
+//! Bytes that a message takes on the server while it is ready.
+
+use std::{
+    cell::RefCell,
+    time::{Duration, Instant},
+};
+
+use redis::{AsyncCommands, aio::MultiplexedConnection};
+
+use super::{
+    ours::{Kind, fill},
+    raw::{LATER, add_to_zset},
+    stand::Stand,
+    strategies::{Strategy, Structure},
+};
+use crate::{kinds::BODY, pairs::Work};
+
+/// How many messages the figures stand on.
+pub const MESSAGES: usize = 100_000;
+const BATCH: usize = 100;
+
+/// The same bodies in plain structures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Floor {
+    /// A list of bodies.
+    List,
+    /// A zset of 7-byte ids and a hash of bodies.
+    ZsetAndHash,
+}
+
+impl Floor {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::List => "list of bodies",
+            Self::ZsetAndHash => "zset + hash",
+        }
+    }
+}
+
+/// Bytes for each message, sample by sample.
+pub type Bytes = RefCell<Vec<f64>>;
+
+/// A queue of ours.
+pub fn ours<'a>(stand: &'a Stand, kind: Kind, bytes: &'a Bytes) -> Work<'a> {
+    filled(stand, bytes, move |name| {
+        stand.runtime.block_on(async {
+            fill(&kind.open(&stand.backend, name).await, MESSAGES).await;
+        });
+    })
+}
+
+/// Another structure.
+pub fn structure<'a>(stand: &'a Stand, strategy: Strategy, bytes: &'a Bytes) -> Work<'a> {
+    filled(stand, bytes, move |name| {
+        stand.runtime.block_on(async {
+            let mut structure = Structure::new(strategy, stand.raw.clone(), name).await;
+            for _ in 0..MESSAGES / BATCH {
+                structure.push(BATCH).await;
+            }
+        });
+    })
+}
+
+/// A plain structure.
+pub fn floor<'a>(stand: &'a Stand, floor: Floor, bytes: &'a Bytes) -> Work<'a> {
+    filled(stand, bytes, move |name| {
+        let mut raw = stand.raw.clone();
+        stand.runtime.block_on(async {
+            match floor {
+                Floor::List => fill_list(&mut raw, name).await,
+                Floor::ZsetAndHash => fill_zset(&mut raw, name).await,
+            }
+        });
+    })
+}
+
+async fn fill_list(raw: &mut MultiplexedConnection, name: &str) {
+    for _ in 0..MESSAGES / BATCH {
+        let body = BODY;
+        let bodies = vec![&body[..]; BATCH];
+        let _: i64 = raw
+            .rpush(format!("{name}ready"), bodies)
+            .await
+            .expect("pushed");
+    }
+}
+
+async fn fill_zset(raw: &mut MultiplexedConnection, name: &str) {
+    let (line, bodies) = (format!("{name}line"), format!("{name}bodies"));
+    for start in (0..MESSAGES as u64).step_by(BATCH) {
+        let ids = start..start + BATCH as u64;
+        let trip = add_to_zset(&line, &bodies, LATER, ids);
+        trip.exec_async(raw).await.expect("filled");
+    }
+}
+
+/// Fills, and notes by how much the server has grown.
+fn filled<'a>(stand: &'a Stand, bytes: &'a Bytes, fill: impl Fn(&str) + 'a) -> Work<'a> {
+    Box::new(move |rounds| {
+        let mut time = Duration::ZERO;
+        for _ in 0..rounds {
+            let name = stand.fresh();
+            let before = stand.memory();
+            let start = Instant::now();
+            fill(&name);
+            time += start.elapsed();
+            let grown = stand.memory().saturating_sub(before);
+            bytes.borrow_mut().push(grown as f64 / MESSAGES as f64);
+            stand.clear(&name);
+        }
+        time
+    })
+}

@@ -1,0 +1,110 @@
+//! What a run prints at its end.
+
+use std::{fmt, time::Duration};
+
+use criterion::{Criterion, SamplingMode};
+
+use super::stand::{Shape, Stand};
+use crate::pairs::{Pairs, Work, spread};
+
+/// The ratios of all placements, and tables of what is not a ratio of times.
+#[derive(Debug, Default)]
+pub struct Report {
+    pairs: Pairs,
+    lines: Vec<(&'static str, String)>,
+}
+
+impl Report {
+    /// Prints it.
+    pub fn print(&self) {
+        self.pairs.print();
+        let mut last = "";
+        for (table, line) in &self.lines {
+            if *table != last {
+                let (min, median, max) = ("min", "median", "max");
+                println!("\n{table:<56} {:>6} {min:>9} {median:>9} {max:>9}", "n");
+                last = table;
+            }
+            println!("{line}");
+        }
+    }
+}
+
+/// How often something is measured.
+#[derive(Debug, Clone, Copy)]
+pub enum Samples {
+    /// Each as long as it takes to be short.
+    Many,
+    /// Each a single round, for rounds that take long.
+    Few,
+}
+
+/// The measurements of one placement.
+pub struct Run<'a> {
+    /// What they stand on.
+    pub stand: &'a Stand,
+    criterion: &'a mut Criterion,
+    report: &'a mut Report,
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("stand", self.stand)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Adds to this report.
+    pub fn new(stand: &'a Stand, criterion: &'a mut Criterion, report: &'a mut Report) -> Self {
+        Self {
+            stand,
+            criterion,
+            report,
+        }
+    }
+
+    /// Measures ours beside its peers.
+    pub fn measure<'w>(
+        &mut self,
+        samples: Samples,
+        name: &str,
+        shape: Shape,
+        mut ours: Work<'w>,
+        mut beside: Vec<(&'static str, Work<'w>)>,
+    ) {
+        let (count, warm_up, measurement) = match samples {
+            Samples::Many => (15, 200, 1_200),
+            Samples::Few => (10, 1, 1),
+        };
+        let mut group = self.criterion.benchmark_group("redis");
+        group
+            .sampling_mode(SamplingMode::Flat)
+            .sample_size(count)
+            .nresamples(2_000)
+            .warm_up_time(Duration::from_millis(warm_up))
+            .measurement_time(Duration::from_millis(measurement));
+        let name = format!("{}/{name}", self.stand.placement);
+        let messages = shape.messages() as u64;
+        let pairs = &mut self.report.pairs;
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside);
+    }
+
+    /// Adds a line about these values, if the filter let any be measured.
+    pub fn note(&mut self, table: &'static str, name: &str, values: &[f64]) {
+        if values.is_empty() {
+            return;
+        }
+        let all = spread(values);
+        let line = format!(
+            "{:<56} {:>6} {:>9.2} {:>9.2} {:>9.2}",
+            format!("{}/{name}", self.stand.placement),
+            values.len(),
+            all.min,
+            all.median,
+            all.max
+        );
+        self.report.lines.push((table, line));
+    }
+}

@@ -1,0 +1,208 @@
+//! A server, a client on a runtime of its own, and fresh keys for every measurement.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    fmt,
+    future::Future,
+    time::{Duration, Instant},
+};
+
+use queue_redis::RedisBackend;
+use queue_sim::redis::Server;
+use redis::{AsyncConnectionConfig, Connection, aio::MultiplexedConnection};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinSet,
+};
+
+use super::placement::Placement;
+
+/// How many calls are under way at once, and of how many messages each.
+///
+/// A round is one call of each.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Messages in one call.
+    pub batch: usize,
+    /// Calls under way.
+    pub in_flight: usize,
+}
+
+impl Shape {
+    /// One message and many, alone and in company.
+    pub const ALL: [Self; 4] = [
+        Self::new(1, 1),
+        Self::new(1, 64),
+        Self::new(100, 1),
+        Self::new(100, 64),
+    ];
+
+    /// Calls of so many messages, so many of them at once.
+    pub const fn new(batch: usize, in_flight: usize) -> Self {
+        Self { batch, in_flight }
+    }
+
+    /// Messages in one round.
+    pub const fn messages(self) -> usize {
+        self.batch * self.in_flight
+    }
+
+    /// Its part of a measurement's name.
+    pub fn name(self) -> String {
+        format!("batch {}, {} in flight", self.batch, self.in_flight)
+    }
+
+    /// The time that all callers together take; `caller` makes each one's work.
+    pub async fn time<W>(self, mut caller: impl FnMut() -> W) -> Duration
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let callers: Vec<W> = (0..self.in_flight).map(|_| caller()).collect();
+        let start = Instant::now();
+        if self.in_flight == 1 {
+            for caller in callers {
+                caller.await;
+            }
+        } else {
+            JoinSet::from_iter(callers).join_all().await;
+        }
+        start.elapsed()
+    }
+}
+
+/// What all measurements of one placement stand on.
+pub struct Stand {
+    /// Where client and server run.
+    pub placement: Placement,
+    /// The client's runtime.
+    pub runtime: Runtime,
+    /// The backend.
+    pub backend: RedisBackend,
+    /// A plain connection beside it, of the same protocol.
+    pub raw: MultiplexedConnection,
+    server: Server,
+    admin: RefCell<Connection>,
+    names: Cell<u64>,
+}
+
+impl fmt::Debug for Stand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stand")
+            .field("placement", &self.placement)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stand {
+    /// Starts a server and connects.
+    ///
+    /// # Panics
+    ///
+    /// If a server cannot be started.
+    pub fn new(placement: Placement) -> Self {
+        let server = Server::start().expect("the server starts");
+        placement.pin(server.process_id().expect("the server runs"));
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime starts");
+        let admin = server.connect().expect("the server answers");
+        let (backend, raw) = runtime.block_on(async {
+            let backend = RedisBackend::connect(&server.url()).await;
+            (
+                backend.expect("the backend connects"),
+                connect(&server).await,
+            )
+        });
+        Self {
+            placement,
+            runtime,
+            backend,
+            raw,
+            server,
+            admin: RefCell::new(admin),
+            names: Cell::new(0),
+        }
+    }
+
+    /// Another plain connection.
+    pub fn connect(&self) -> MultiplexedConnection {
+        self.runtime.block_on(connect(&self.server))
+    }
+
+    /// Another backend on the same server.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot connect.
+    pub fn connect_backend(&self) -> RedisBackend {
+        let url = self.server.url();
+        let backend = self.runtime.block_on(RedisBackend::connect(&url));
+        backend.expect("the backend connects")
+    }
+
+    /// A name that no other measurement has.
+    pub fn fresh(&self) -> String {
+        let name = self.names.get() + 1;
+        self.names.set(name);
+        format!("bench-{name}-")
+    }
+
+    /// Deletes all keys of this name.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn clear(&self, name: &str) {
+        let admin = &mut *self.admin.borrow_mut();
+        let keys: Vec<String> = redis::cmd("KEYS")
+            .arg(format!("*{name}*"))
+            .query(admin)
+            .expect("the keys are listed");
+        if !keys.is_empty() {
+            let mut delete = redis::cmd("DEL");
+            delete.arg(keys).exec(admin).expect("they are deleted");
+        }
+    }
+
+    /// Bytes that the server has allocated.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn memory(&self) -> u64 {
+        self.info("memory")
+            .lines()
+            .find_map(|line| line.strip_prefix("used_memory:"))
+            .and_then(|bytes| bytes.trim().parse().ok())
+            .expect("INFO memory has used_memory")
+    }
+
+    /// Microseconds that the server has spent on each command; a script's own commands count in
+    /// its call and under their own names too.
+    pub fn micros(&self) -> HashMap<String, f64> {
+        let entry = |line: &str| {
+            let (name, values) = line.strip_prefix("cmdstat_")?.split_once(':')?;
+            let micros = values.split(',').find_map(|v| v.strip_prefix("usec="))?;
+            Some((name.to_owned(), micros.parse().ok()?))
+        };
+        self.info("commandstats")
+            .lines()
+            .filter_map(entry)
+            .collect()
+    }
+
+    fn info(&self, section: &str) -> String {
+        let info = redis::cmd("INFO")
+            .arg(section)
+            .query(&mut *self.admin.borrow_mut());
+        info.expect("the server answers INFO")
+    }
+}
+
+async fn connect(server: &Server) -> MultiplexedConnection {
+    let url = format!("{}?protocol=resp3", server.url());
+    let client = redis::Client::open(url).expect("the URL is sound");
+    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let connected = client.get_multiplexed_async_connection_with_config(&config);
+    connected.await.expect("the server answers")
+}

@@ -1,0 +1,244 @@
+//! Structures that were weighed for a reliable queue, each as little as works: fencing, expiry and
+//! ids where the structure can have them, and none of the rest of the contract.
+
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use redis::{
+    AsyncCommands, Direction, Script,
+    aio::MultiplexedConnection,
+    streams::{StreamReadOptions, StreamReadReply},
+};
+
+use super::{
+    cost::Cost,
+    ours::{LEASE, measured},
+    stand::Stand,
+};
+use crate::{kinds::BODY, pairs::Work};
+
+const ANSWERED: &str = "the server answers";
+const GROUP: &str = "group";
+
+/// A structure, and what it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// A list of frames; in flight, a zset of leases and a hash of bodies.
+    Frames,
+    /// A list of ids and a hash of bodies; in flight, a zset of leases.
+    Ids,
+    /// One zset by the time a message may be taken, and a hash of bodies.
+    Visibility,
+    /// A stream with a consumer group; `XACK` and `XDEL`. Not fenced.
+    Stream,
+    /// `LMOVE` to a backup that is the consumer's own; `LREM`. Not fenced, and leases never end.
+    Backup,
+}
+
+/// The scripts of a strategy that needs them.
+#[derive(Debug)]
+struct Scripts {
+    push: Script,
+    take: Script,
+    ack: Script,
+}
+
+macro_rules! scripts {
+    ($push:literal, $take:literal, $ack:literal) => {
+        LazyLock::new(|| Scripts {
+            push: Script::new(include_str!(concat!("../../lua/", $push))),
+            take: Script::new(include_str!(concat!("../../lua/", $take))),
+            ack: Script::new(include_str!(concat!("../../lua/", $ack))),
+        })
+    };
+}
+
+static FRAMES: LazyLock<Scripts> = scripts!("frames/push.lua", "frames/take.lua", "frames/ack.lua");
+static IDS: LazyLock<Scripts> = scripts!("ids/push.lua", "ids/take.lua", "ids/ack.lua");
+static VISIBILITY: LazyLock<Scripts> =
+    scripts!("visibility/push.lua", "visibility/take.lua", "ids/ack.lua");
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Frames,
+        Self::Ids,
+        Self::Visibility,
+        Self::Stream,
+        Self::Backup,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Frames => "list of frames",
+            Self::Ids => "ids + bodies",
+            Self::Visibility => "visibility zset",
+            Self::Stream => "stream",
+            Self::Backup => "LMOVE to a backup",
+        }
+    }
+
+    /// The commands that it sends, whose server time is its cost.
+    pub const fn commands(self) -> &'static [&'static str] {
+        match self {
+            Self::Frames | Self::Ids | Self::Visibility => &["evalsha"],
+            Self::Stream => &["xadd", "xreadgroup", "xack", "xdel"],
+            Self::Backup => &["rpush", "lmove", "lrem"],
+        }
+    }
+
+    fn scripts(self) -> Option<(&'static Scripts, &'static [&'static str])> {
+        match self {
+            Self::Frames => Some((&FRAMES, &["numbers", "ready", "leases", "flight"])),
+            Self::Ids => Some((&IDS, &["numbers", "ready", "leases", "bodies"])),
+            Self::Visibility => Some((&VISIBILITY, &["numbers", "line", "line", "bodies"])),
+            Self::Stream | Self::Backup => None,
+        }
+    }
+}
+
+/// A queue of such a structure.
+#[derive(Debug)]
+pub struct Structure {
+    strategy: Strategy,
+    raw: MultiplexedConnection,
+    keys: Vec<String>,
+}
+
+impl Structure {
+    /// Makes one whose keys begin with this name.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn new(strategy: Strategy, mut raw: MultiplexedConnection, name: &str) -> Self {
+        let mut keys = vec![format!("{name}ready"), format!("{name}backup")];
+        if let Some((scripts, suffixes)) = strategy.scripts() {
+            keys = suffixes.iter().map(|key| format!("{name}{key}")).collect();
+            for script in [&scripts.push, &scripts.take, &scripts.ack] {
+                script.load_async(&mut raw).await.expect(ANSWERED);
+            }
+        }
+        if strategy == Strategy::Stream {
+            let () = raw
+                .xgroup_create_mkstream(&keys[0], GROUP, "0")
+                .await
+                .expect(ANSWERED);
+        }
+        Self {
+            strategy,
+            raw,
+            keys,
+        }
+    }
+
+    /// Puts a batch in.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn push(&mut self, batch: usize) {
+        let body = BODY;
+        let bodies = vec![&body[..]; batch];
+        if let Some((scripts, _)) = self.strategy.scripts() {
+            let mut call = scripts.push.key(&self.keys);
+            call.arg(bodies);
+            let _: i64 = call.invoke_async(&mut self.raw).await.expect(ANSWERED);
+        } else if self.strategy == Strategy::Stream {
+            let mut trip = redis::pipe();
+            for body in bodies {
+                trip.cmd("XADD").arg(&self.keys[0]).arg("*");
+                trip.arg("b").arg(body).ignore();
+            }
+            trip.exec_async(&mut self.raw).await.expect(ANSWERED);
+        } else {
+            let _: i64 = self.raw.rpush(&self.keys[0], bodies).await.expect(ANSWERED);
+        }
+    }
+
+    /// Takes a batch out under a lease, if it can have one; answers what acks it.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub async fn take(&mut self, batch: usize) -> Vec<Vec<u8>> {
+        let receipts: Vec<Vec<u8>> = if let Some((scripts, _)) = self.strategy.scripts() {
+            let mut call = scripts.take.key(&self.keys);
+            call.arg(batch).arg(LEASE.as_millis() as u64);
+            let taken: Vec<Vec<u8>> = call.invoke_async(&mut self.raw).await.expect(ANSWERED);
+            taken.into_iter().step_by(2).collect()
+        } else if self.strategy == Strategy::Stream {
+            let options = StreamReadOptions::default()
+                .group(GROUP, "consumer")
+                .count(batch);
+            let streams = [&self.keys[0]];
+            let read = self.raw.xread_options(&streams, &[">"], &options);
+            let read: Option<StreamReadReply> = read.await.expect(ANSWERED);
+            let streams = read.into_iter().flat_map(|read| read.keys);
+            let entries = streams.flat_map(|stream| stream.ids);
+            entries.map(|entry| entry.id.into_bytes()).collect()
+        } else {
+            let mut trip = redis::pipe();
+            for _ in 0..batch {
+                let (ready, backup) = (&self.keys[0], &self.keys[1]);
+                trip.lmove(ready, backup, Direction::Left, Direction::Right);
+            }
+            trip.query_async(&mut self.raw).await.expect(ANSWERED)
+        };
+        assert_eq!(receipts.len(), batch);
+        receipts
+    }
+
+    /// Acks what was taken.
+    ///
+    /// # Panics
+    ///
+    /// If something of it was not in flight.
+    pub async fn ack(&mut self, receipts: &[Vec<u8>]) {
+        let acked: i64 = if let Some((scripts, _)) = self.strategy.scripts() {
+            let mut call = scripts.ack.key(&self.keys);
+            call.arg(receipts);
+            call.invoke_async(&mut self.raw).await.expect(ANSWERED)
+        } else if self.strategy == Strategy::Stream {
+            let mut trip = redis::pipe();
+            trip.xack(&self.keys[0], GROUP, receipts).ignore();
+            trip.xdel(&self.keys[0], receipts);
+            let acked: (i64,) = trip.query_async(&mut self.raw).await.expect(ANSWERED);
+            acked.0
+        } else {
+            let mut trip = redis::pipe();
+            for body in receipts {
+                trip.lrem(&self.keys[1], 1, body);
+            }
+            let removed: Vec<i64> = trip.query_async(&mut self.raw).await.expect(ANSWERED);
+            removed.into_iter().sum()
+        };
+        assert_eq!(acked, receipts.len() as i64);
+    }
+}
+
+/// Puts in, takes and acks one batch after the other.
+pub fn cycle<'a>(stand: &'a Stand, strategy: Strategy, batch: usize, cost: &'a Cost) -> Work<'a> {
+    measured(stand, move |name, rounds| {
+        let structure = Structure::new(strategy, stand.raw.clone(), name);
+        let mut structure = stand.runtime.block_on(structure);
+        cost.of(stand, strategy.commands(), rounds * batch as u64, || {
+            stand
+                .runtime
+                .block_on(cycles(&mut structure, batch, rounds))
+        })
+    })
+}
+
+async fn cycles(structure: &mut Structure, batch: usize, rounds: u64) -> Duration {
+    let start = Instant::now();
+    for _ in 0..rounds {
+        structure.push(batch).await;
+        let receipts = structure.take(batch).await;
+        structure.ack(&receipts).await;
+    }
+    start.elapsed()
+}
