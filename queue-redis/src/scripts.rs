@@ -53,13 +53,14 @@ macro_rules! leasing_scripts {
             include_str!("../lua/shared/quiet.lua"), "\n",
             include_str!("../lua/shared/frames.lua"), "\n",
             $(include_str!(concat!("../lua/", $line, ".lua")), "\n",)+
-            include_str!("../lua/shared/settle.lua"), "\n",
+            include_str!("../lua/shared/add_many.lua"), "\n",
+            include_str!("../lua/shared/settle_acks.lua"), "\n",
             include_str!("../lua/leasing/turn.lua"), "\n",
             include_str!("../lua/shared/reframe.lua"), "\n",
             $(include_str!(concat!("../lua/", $moves, ".lua")), "\n",)+
             include_str!("../lua/shared/graves.lua"), "\n",
             include_str!("../lua/shared/tidy.lua"), "\n",
-            include_str!("../lua/shared/settle_one.lua"), "\n",
+            include_str!("../lua/shared/settle.lua"), "\n",
             include_str!("../lua/leasing/turn_after_tidying.lua"),
         ))
     };
@@ -117,7 +118,7 @@ pub(crate) static DELAY: LeasingScripts = leasing_scripts!(
 pub(crate) static DELAY_SCHEDULE: Script = script!(
     "delay/schedule":
     "shared/call" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
-    "shared/clear_marks" "shared/dedup" "delay/schedule"
+    "shared/clear_marks" "shared/dedup" "shared/add_many" "delay/schedule"
     "shared/reframe" "delay/line" "delay/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static DELAY_CANCEL: Script = script!(
@@ -148,7 +149,7 @@ pub(crate) static PRIORITY: LeasingScripts = leasing_scripts!(
 pub(crate) static PRIORITY_ENQUEUE: Script = script!(
     "priority/enqueue":
     "shared/call" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
-    "shared/clear_marks" "shared/dedup" "priority/enqueue"
+    "shared/clear_marks" "shared/dedup" "shared/add_many" "priority/enqueue"
     "shared/reframe" "priority/line" "priority/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 

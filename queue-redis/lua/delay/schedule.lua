@@ -32,7 +32,7 @@ local function act()
     local head = tonumber(call('ZRANGE', LINE, 0, 0, 'WITHSCORES')[2])
     call('HINCRBY', META, 'accepted', new)
     call('HSET', FRAMES, unpack(frames))
-    call('ZADD', LINE, unpack(places))
+    add_many(LINE, places)
     -- Tells those who sleep towards a later due time, or towards none (D5).
     if not head or first_due < head or first_due <= now then
       call('ZADD', ARRIVALS, '0', 'armed')

@@ -26,7 +26,7 @@ local function lease(reply)
     last_token = first + got - 1
     reply[2] = first
     keep(picked)
-    call('ZADD', LEASES, unpack(leases))
+    add_many(LEASES, leases)
   end
   drop(picked)
   -- Whoever leaves work behind wakes the next.
@@ -44,12 +44,11 @@ local function time_left()
   return first < math.huge and math.max(first - now, 0) or -1
 end
 
--- `settle_one` and `tidy` are there if they may be needed; `left` says that there was more to tidy
--- than one call may.
-local function act(settle_one, tidy, left)
+-- `tidy` is there if it may be needed; `left` says that there was more to tidy than one call may.
+local function act(settle, tidy, left)
   local reply, done, due_now, leased = { '', 0, -1 }, 0, false, false
   if settlements > 0 then
-    reply[1], done, due_now = settle(5, settlements, settle_one)
+    reply[1], done, due_now = settle(5, settlements)
     if max > 0 and (left or due_now) then
       tidy()
     end
@@ -67,5 +66,5 @@ local function act(settle_one, tidy, left)
 end
 
 if quiet and all_acks(5, settlements) then
-  return act()
+  return act(settle_acks)
 end

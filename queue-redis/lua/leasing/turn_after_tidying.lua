@@ -1,2 +1,2 @@
 -- It was not quiet, or something is settled in another way than by ack.
-return act(settle_one, tidy, tidy())
+return act(settle, tidy, tidy())

@@ -29,7 +29,7 @@ local function act()
   if new > 0 then
     call('HINCRBY', META, 'accepted', new)
     call('HSET', FRAMES, unpack(frames))
-    call('ZADD', LINE, unpack(places))
+    add_many(LINE, places)
     call('ZADD', ARRIVALS, '0', 'armed')
   end
   write_marks()

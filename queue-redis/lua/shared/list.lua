@@ -10,7 +10,26 @@ local function pick(max)
   local listed, raw, at = 0, 0, 1
   local heads, next_head, more = {}, 1, true
   local line = call('ZRANGE', LINE, 0, max - 1, 'WITHSCORES')
-  while #frames < max do
+  -- Mostly there is nothing to merge.
+  while not line[1] and listed < max do
+    local wanted = math.min(CHUNK, max - listed)
+    heads = call('LRANGE', READY, listed, listed + wanted - 1)
+    for k = 1, #heads do
+      local frame = heads[k]
+      raw = raw + #frame
+      frames[listed + 1] = frame
+      if raw > BYTES and not fits(frames, raw) then
+        frames[listed + 1] = nil
+        return { frames = frames, fresh = fresh, members = members, listed = listed }
+      end
+      listed = listed + 1
+      fresh[2 * listed - 1], fresh[2 * listed] = id_of(frame), frame
+    end
+    if #heads < wanted then
+      break
+    end
+  end
+  while line[1] and #frames < max do
     local member, place, frame = line[at], nil, nil
     if member then
       place = tonumber(line[at + 1])

@@ -1,19 +1,51 @@
--- Settlements, one argument each, from ARGV[from] on: what to do (1 byte: a ack, r retry, d defer,
--- l release, b bury), id and token (14 bytes, a member of LEASES), then the delay in ms (7 bytes)
--- or the reason.
+-- Settling in another way than by ack.
 
-local function all_acks(from, count)
-  for k = from, from + count - 1 do
-    if byte(ARGV[k], 1) ~= 97 then
-      return false
-    end
+-- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
+-- towards a later one.
+local function put_off(id, frame, due)
+  call('HSET', FRAMES, id, frame)
+  call('ZADD', DELAYED, due, id)
+  if call('ZRANGE', DELAYED, 0, 0)[1] == id then
+    call('ZADD', ARRIVALS, '0', 'armed')
   end
-  return true
+  return due <= now
 end
 
--- Answers one letter each (d done, x dead, l lease lost), how many were acked, and whether
--- something is due at once. `settle_one` ends those that are not acks.
-local function settle(from, count, settle_one)
+-- Ends one live lease in another way than by ack; the caller removes the lease.
+local function settle_one(settlement, id)
+  local what = sub(settlement, 1, 1)
+  local frame = call('HGET', FRAMES, id)
+  if not frame then
+    return 'l', false
+  end
+  local attempts = attempts_of(frame)
+  if what == 'l' then
+    local back = {}
+    give_back(back, id, frame, now)
+    call('HINCRBY', META, 'released', 1)
+    call('ZADD', LINE, unpack(back))
+    call('ZADD', ARRIVALS, '0', 'armed')
+    return 'd', false
+  elseif what == 'd' then
+    local due = now + decode('>I7', settlement, 16)
+    call('HINCRBY', META, 'deferred', 1)
+    return 'd', put_off(id, reframe(frame, attempts, due), due)
+  elseif what == 'r' and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)')) then
+    local due = now + decode('>I7', settlement, 16)
+    call('HINCRBY', META, 'retried', 1)
+    return 'd', put_off(id, reframe(frame, attempts + 1, due, rearrived(frame, due)), due)
+  elseif what == 'r' then
+    die(id, reframe(frame, attempts + 1), 'r', '')
+  else
+    die(id, reframe(frame, attempts + 1), 'b', sub(settlement, 16))
+  end
+  gone({ id })
+  return 'x', false
+end
+
+-- Settles in any way, where leases may be expired. Answers one letter each (d done, x dead, l lease
+-- lost), how many were acked, and whether something is due at once.
+local function settle(from, count)
   local members = {}
   for k = 1, count do
     members[k] = sub(ARGV[from + k - 1], 2, 15)
