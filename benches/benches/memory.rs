@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use queue_benches::{
-    kinds::{self, CAPACITY, Subject},
+    kinds::{self, CAPACITY, Subject, fresh, still},
     pairs::{Pairs, Work},
     peers::{self, Deque, Flume, Mpsc},
 };
@@ -53,7 +53,7 @@ fn work<'a>(work: impl FnMut(u64) -> Duration + 'a) -> Work<'a> {
 fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
     let runtime = &current_thread();
     let mut group = group(criterion, "1 thread");
-    let mut subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
+    let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
     let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
     for batch in BATCHES {
         let beside = || {
@@ -61,24 +61,30 @@ fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
             [
                 (
                     "tokio mpsc",
-                    work(move |rounds| peers::mpsc_alone(runtime, batch, rounds)),
+                    work(move |rounds| peers::mpsc_alone(runtime, batch, still, rounds)),
                 ),
                 (
                     "Mutex<VecDeque>",
-                    work(move |rounds| peers::alone(runtime, &deque, batch, rounds)),
+                    work(move |rounds| peers::alone(runtime, &deque, batch, still, rounds)),
                 ),
                 (
                     "flume",
-                    work(move |rounds| peers::alone(runtime, &flume, batch, rounds)),
+                    work(move |rounds| peers::alone(runtime, &flume, batch, still, rounds)),
                 ),
             ]
         };
         let messages = batch as u64;
-        for (kind, subject) in &mut subjects {
-            let mut ours = work(|rounds| kinds::alone(runtime, subject, batch, rounds));
+        for (kind, subject) in &subjects {
+            let mut ours = work(|rounds| kinds::alone(runtime, subject, batch, still, rounds));
             let name = format!("{kind}, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
+        let (_, reliable) = &subjects[0];
+        let mut ours = work(|rounds| kinds::alone(runtime, reliable, batch, fresh, rounds));
+        let mpsc = work(move |rounds| peers::mpsc_alone(runtime, batch, fresh, rounds));
+        let name = format!("reliable, fresh bodies, batch {batch}");
+        let mut beside_fresh = [("tokio mpsc", mpsc)];
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside_fresh);
         let mut ours = work(|rounds| kinds::turn_alone(runtime, &*ring, batch, rounds));
         let name = format!("rotating, batch {batch}");
         pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
@@ -143,8 +149,8 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
     for batch in BATCHES {
         let messages = batch as u64;
         for ((kind, long), (_, short)) in long.iter().zip(&short) {
-            let mut ours = work(|rounds| kinds::alone(runtime, long, batch, rounds));
-            let beside = work(|rounds| kinds::alone(runtime, short, batch, rounds));
+            let mut ours = work(|rounds| kinds::alone(runtime, long, batch, still, rounds));
+            let beside = work(|rounds| kinds::alone(runtime, short, batch, still, rounds));
             let name = format!("{kind}, backlog of 10^6, batch {batch}");
             pairs.measure(
                 &mut group,

@@ -14,8 +14,19 @@ use queue_core::{
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
-/// Every message's body. It costs no side an allocation, so that the queues are measured.
-pub const BODY: Bytes = Bytes::from_static(&[b'x'; 100]);
+/// What makes a message's body, of 100 bytes.
+pub type Body = fn() -> Bytes;
+
+/// A body that costs no side an allocation, so that the queues are measured.
+pub fn still() -> Bytes {
+    Bytes::from_static(&[b'x'; 100])
+}
+
+/// A body of its own for each message, as a program has it. A lease keeps what it hands out until
+/// it is acked, so the queue and the consumer share it, which `Bytes` counts in an allocation more.
+pub fn fresh() -> Bytes {
+    Bytes::copy_from_slice(&[b'x'; 100])
+}
 
 /// How many fit into a bounded queue, and into a bounded channel beside it.
 pub const CAPACITY: usize = 1024;
@@ -110,27 +121,27 @@ impl Subject {
     /// # Panics
     ///
     /// If the queue refuses.
-    pub async fn put(&self, size: usize) {
+    pub async fn put(&self, size: usize, body: Body) {
         match self {
             Self::Reliable(queue) => {
-                batch!(size, |_| Push::new(BODY), |batch| {
+                batch!(size, |_| Push::new(body()), |batch| {
                     queue.push(batch).await.expect("pushed");
                 });
             }
             Self::Delay(queue) => {
-                let now = |_| Scheduled::new(BODY, Duration::ZERO);
+                let now = |_| Scheduled::new(body(), Duration::ZERO);
                 batch!(size, now, |batch| {
                     queue.schedule(batch).await.expect("scheduled");
                 });
             }
             Self::Priority(queue) => {
-                let urgent = |n| Prioritized::new(BODY, (n % 16) as i16);
+                let urgent = |n| Prioritized::new(body(), (n % 16) as i16);
                 batch!(size, urgent, |batch| {
                     queue.enqueue(batch).await.expect("enqueued");
                 });
             }
             Self::Bounded(queue) => {
-                batch!(size, |_| Offer::new(BODY), |batch| {
+                batch!(size, |_| Offer::new(body()), |batch| {
                     let mut left = &batch[..];
                     while !left.is_empty() {
                         let offered = queue.offer(left, Overflow::Reject).await.expect("offered");
@@ -182,12 +193,12 @@ impl Subject {
                     let later = |n: usize| {
                         // Anywhere in the next day but for its first hour.
                         let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
-                        Scheduled::new(BODY, Duration::from_millis(3_600_000 + millis as u64))
+                        Scheduled::new(still(), Duration::from_millis(3_600_000 + millis as u64))
                     };
                     let batch: Vec<_> = (0..size).map(later).collect();
                     queue.schedule(&batch).await.expect("scheduled");
                 }
-                _ => self.put(size).await,
+                _ => self.put(size, still).await,
             }
             left -= size;
         }
@@ -195,11 +206,17 @@ impl Subject {
 }
 
 /// Rounds on one thread: a batch is put in, leased and acked.
-pub fn alone(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64) -> Duration {
+pub fn alone(
+    runtime: &Runtime,
+    subject: &Subject,
+    batch: usize,
+    body: Body,
+    rounds: u64,
+) -> Duration {
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            subject.put(batch).await;
+            subject.put(batch, body).await;
             subject.take(batch).await;
         }
         start.elapsed()
@@ -215,7 +232,7 @@ pub fn together(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64)
             let producer = subject.clone();
             tasks.spawn(async move {
                 for _ in 0..share {
-                    producer.put(batch).await;
+                    producer.put(batch, still).await;
                 }
             });
             let consumer = subject.clone();
@@ -248,7 +265,7 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
         for n in 0..rounds {
             let millis = n.wrapping_mul(2_654_435_761) % (24 * 3_600_000);
             let due = Duration::from_millis(millis + 3_600_000);
-            let pushed = queue.schedule(&[Scheduled::new(BODY, due)]).await;
+            let pushed = queue.schedule(&[Scheduled::new(still(), due)]).await;
             let id = pushed.expect("scheduled")[0].id();
             queue.cancel_one(id).await.expect("cancelled");
         }
@@ -268,7 +285,7 @@ pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue>
     let ring = opened.expect("the ring opens");
     for start in (0..items).step_by(128) {
         let batch: Vec<_> = (start..items.min(start + 128))
-            .map(|_| Insert::new(BODY))
+            .map(|_| Insert::new(still()))
             .collect();
         ring.insert(&batch).await.expect("inserted");
     }

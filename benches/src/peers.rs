@@ -13,12 +13,12 @@ use tokio::{
     task::{JoinSet, yield_now},
 };
 
-use crate::kinds::{BODY, CAPACITY, shares};
+use crate::kinds::{Body, CAPACITY, shares, still};
 
 /// A channel that takes and gives messages in batches.
 pub trait Peer: Clone + Send + Sync + 'static {
     /// Puts so many messages in, waiting for room.
-    fn put(&self, size: usize) -> impl Future<Output = ()> + Send;
+    fn put(&self, size: usize, body: Body) -> impl Future<Output = ()> + Send;
 
     /// Takes up to so many messages out, waiting for one; answers how many it were.
     fn take(&self, size: usize) -> impl Future<Output = usize> + Send;
@@ -35,12 +35,12 @@ impl Deque {
 }
 
 impl Peer for Deque {
-    async fn put(&self, size: usize) {
+    async fn put(&self, size: usize, body: Body) {
         loop {
             let put = self.locked(|deque| {
                 let room = deque.len() + size <= CAPACITY;
                 if room {
-                    deque.extend((0..size).map(|_| BODY));
+                    deque.extend((0..size).map(|_| body()));
                 }
                 room
             });
@@ -88,9 +88,9 @@ impl Default for Mpsc {
 }
 
 impl Peer for Mpsc {
-    async fn put(&self, size: usize) {
+    async fn put(&self, size: usize, body: Body) {
         for _ in 0..size {
-            let _ = self.sender.send(BODY).await;
+            let _ = self.sender.send(body()).await;
         }
     }
 
@@ -125,9 +125,9 @@ impl Default for Flume {
 }
 
 impl Peer for Flume {
-    async fn put(&self, size: usize) {
+    async fn put(&self, size: usize, body: Body) {
         for _ in 0..size {
-            let _ = self.sender.send_async(BODY).await;
+            let _ = self.sender.send_async(body()).await;
         }
     }
 
@@ -144,11 +144,17 @@ impl Peer for Flume {
 }
 
 /// Rounds on one thread: a batch is put in and taken out.
-pub fn alone(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) -> Duration {
+pub fn alone(
+    runtime: &Runtime,
+    peer: &impl Peer,
+    batch: usize,
+    body: Body,
+    rounds: u64,
+) -> Duration {
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            peer.put(batch).await;
+            peer.put(batch, body).await;
             peer.take(batch).await;
         }
         start.elapsed()
@@ -156,13 +162,13 @@ pub fn alone(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) -> 
 }
 
 /// [`alone`] with tokio's channel, whose receiver needs no lock here.
-pub fn mpsc_alone(runtime: &Runtime, batch: usize, rounds: u64) -> Duration {
+pub fn mpsc_alone(runtime: &Runtime, batch: usize, body: Body, rounds: u64) -> Duration {
     let (sender, mut receiver) = mpsc::channel(CAPACITY);
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
             for _ in 0..batch {
-                let _ = sender.send(BODY).await;
+                let _ = sender.send(body()).await;
             }
             take_from(&mut receiver, batch).await;
         }
@@ -179,7 +185,7 @@ pub fn together(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) 
             let producer = peer.clone();
             tasks.spawn(async move {
                 for _ in 0..share {
-                    producer.put(batch).await;
+                    producer.put(batch, still).await;
                 }
             });
             let consumer = peer.clone();

@@ -39,10 +39,10 @@ impl Index {
     }
 }
 
-/// Keeps eight consecutive ids together and scatters the eights.
+/// Keeps sixteen consecutive ids together and scatters the sixteens.
 ///
 /// Ids come and go nearly in sequence, so with a million of them most find their place in a cache
-/// line that the one before has fetched. Scattering the eights keeps ids at regular distances, as
+/// line that the one before has fetched. Scattering the sixteens keeps ids at regular distances, as
 /// a user's habits may leave them, from meeting in one place. The numbers are ours, not a
 /// stranger's, so there is nothing to defend against.
 #[derive(Debug, Default)]
@@ -51,11 +51,11 @@ pub(crate) struct IdHasher(u64);
 impl Hasher for IdHasher {
     #[inline]
     fn write_u64(&mut self, id: u64) {
-        let scattered = (id >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let scattered = (id >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // A table looks at the low bits for the place and at the top seven to tell apart what
         // meets there; a product is well mixed in its upper half only.
-        let place = scattered.rotate_left(32) & !7;
-        self.0 = (place | (id & 7)) ^ (id << 57);
+        let place = scattered.rotate_left(32) & !15;
+        self.0 = (place | (id & 15)) ^ (id << 57);
     }
 
     fn write(&mut self, bytes: &[u8]) {

@@ -249,23 +249,22 @@ impl<K: Kind> State<K> {
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
         entry.place = Place::Leased { token, deadline };
-        let delivery = Delivery {
-            receipt: Receipt::new(entry.id, token),
+        let id = entry.id;
+        if !K::INDEXED {
+            self.index.insert(id, slot);
+        }
+        self.hold(slot, id, deadline);
+        let entry = &self.entries[slot];
+        Delivery {
+            receipt: Receipt::new(id, token),
             attempt: entry.attempts,
             time_left: deadline.since(now),
             body: entry.body.clone(),
             headers: entry.headers.clone(),
-        };
-        let id = entry.id;
-        self.hold(slot, id, deadline);
-        if !K::INDEXED {
-            self.index.insert(id, slot);
         }
-        delivery
     }
 
     /// When something changes by itself: the earliest deadline or due time.
-    #[inline]
     fn next_change(&self) -> Option<Timestamp> {
         let times = [self.leases.first_time(), self.backlog.next_due()];
         times.into_iter().flatten().min()

@@ -24,6 +24,7 @@ mod outlook;
 mod priority;
 mod reliable;
 mod rotating;
+mod run;
 mod settling;
 mod timeline;
 mod urgency;

@@ -1,10 +1,6 @@
 //! Rotating queues.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Bound::{Excluded, Unbounded},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use queue_core::{
     Cursor, Insert, Inserted, Message, MessageId, Page, Paged, QueueKind, Result, Rotated,
@@ -17,6 +13,7 @@ use super::{
     index::Index,
     opening::Openable,
     outlook::{Outlook, Prospects},
+    run::Run,
 };
 
 /// A ring of items at one instant.
@@ -32,9 +29,9 @@ pub(crate) struct Ring {
     index: Index,
     keys: HashMap<Key, MessageId>,
     /// By joining.
-    fresh: BTreeMap<u64, Slot>,
+    fresh: Run<u64>,
     /// By joining.
-    visited: BTreeMap<u64, Slot>,
+    visited: Run<u64>,
     pace: u64,
     last_id: u64,
     last_joining: u64,
@@ -70,8 +67,8 @@ impl Openable for Ring {
             items: Slab::new(),
             index: Index::default(),
             keys: HashMap::new(),
-            fresh: BTreeMap::new(),
-            visited: BTreeMap::new(),
+            fresh: Run::default(),
+            visited: Run::default(),
             pace: config.pace.map_or(0, millis_ceil),
             last_id: 0,
             last_joining: 0,
@@ -119,7 +116,7 @@ impl Ring {
         let slot = Slot::try_from(self.items.insert(item))
             .expect("a ring in memory holds fewer than 2^32 items");
         self.index.insert(id, slot);
-        self.fresh.insert(self.last_joining, slot);
+        self.fresh.push(self.last_joining, slot);
         Inserted::Added(id)
     }
 
@@ -147,11 +144,10 @@ impl Ring {
 
     /// The first item that is due and did not join in this very call.
     fn first_due(&self, now: Timestamp, joined_before: u64) -> Option<Slot> {
-        let fresh = self.fresh.first_key_value();
-        let visited = self.visited.first_key_value();
-        let visited = visited.filter(|&(_, slot)| self.items[*slot as usize].due <= Some(now));
-        let (joining, slot) = fresh.into_iter().chain(visited).min()?;
-        (*joining <= joined_before).then_some(*slot)
+        let visited = self.visited.first();
+        let visited = visited.filter(|(_, slot)| self.items[*slot as usize].due <= Some(now));
+        let (joining, slot) = self.fresh.first().into_iter().chain(visited).min()?;
+        (joining <= joined_before).then_some(slot)
     }
 
     fn visit(&mut self, slot: Slot, now: Timestamp) -> Message {
@@ -160,33 +156,29 @@ impl Ring {
             None => &mut self.fresh,
             Some(_) => &mut self.visited,
         };
-        line.remove(&item.joining);
+        line.remove(item.joining);
         self.last_joining += 1;
         item.joining = self.last_joining;
         item.due = Some(now.plus_millis(self.pace));
-        self.visited.insert(self.last_joining, slot);
+        self.visited.push(self.last_joining, slot);
         item.message.clone()
     }
 
     /// When an item is due, at the earliest; what was never visited is due already.
     fn next_due(&self) -> Option<Timestamp> {
-        if !self.fresh.is_empty() {
+        if self.fresh.len() > 0 {
             return Some(Timestamp::default());
         }
-        let (_, slot) = self.visited.first_key_value()?;
-        self.items[*slot as usize].due
+        let (_, slot) = self.visited.first()?;
+        self.items[slot as usize].due
     }
 
     pub(crate) fn list(&self, page: Page) -> Paged<Message> {
         let after = page.after.map_or(0, Cursor::get);
-        let part = |line: &BTreeMap<u64, Slot>| {
-            let rest = line.range((Excluded(after), Unbounded));
-            let one_more = rest.take(page.limit + 1);
-            one_more.map(|(_, slot)| *slot).collect::<Vec<_>>()
-        };
-        let mut slots = [part(&self.fresh), part(&self.visited)].concat();
-        slots.sort_unstable_by_key(|slot| self.items[*slot as usize].joining);
-        let items = || slots.iter().map(|slot| &self.items[*slot as usize]);
+        let part = |line: &Run<u64>| line.after(after).take(page.limit + 1).collect::<Vec<_>>();
+        let mut rest = [part(&self.fresh), part(&self.visited)].concat();
+        rest.sort_unstable();
+        let items = || rest.iter().map(|(_, slot)| &self.items[*slot as usize]);
         let count = limits::fitting(items().map(Item::size), page.limit);
         let last = || items().nth(count - 1).map(|item| Cursor::new(item.joining));
         Paged {
@@ -194,7 +186,7 @@ impl Ring {
                 .take(count)
                 .map(|item| item.message.clone())
                 .collect(),
-            next: (slots.len() > count).then(last).flatten(),
+            next: (rest.len() > count).then(last).flatten(),
         }
     }
 
@@ -215,7 +207,7 @@ impl Ring {
             None => &mut self.fresh,
             Some(_) => &mut self.visited,
         };
-        line.remove(&item.joining);
+        line.remove(item.joining);
         if let Some(key) = &item.key {
             self.keys.remove(key);
         }

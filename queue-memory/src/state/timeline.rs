@@ -1,13 +1,13 @@
 //! Messages by a time: deadlines of leases, due times of what is delayed.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     ops::Bound::{Excluded, Included},
 };
 
 use queue_core::{MessageId, Timestamp};
 
-use super::entry::{KEPT, NONE, Slot};
+use super::{entry::Slot, run::Run};
 
 type Key = (Timestamp, MessageId);
 
@@ -15,13 +15,11 @@ const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
 ///
-/// Most times come in order, since most leases, and most delays, are of one length. Those that do
-/// are appended to a run, the others go into a tree. What leaves the run from its middle leaves a
-/// gap; the gaps never outnumber what is there by much.
+/// Most times come in order, since most leases, and most delays, are of one length: they make a
+/// run. The others go into a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    run: VecDeque<(Key, Slot)>,
-    gaps: usize,
+    run: Run<Key>,
     tree: BTreeMap<Key, Slot>,
     /// How many of them are not after `mark`, so that counting those passes each of them once,
     /// however often it is asked.
@@ -32,84 +30,30 @@ pub(crate) struct Timeline {
 impl Timeline {
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.run.len() - self.gaps + self.tree.len()
+        self.run.len() + self.tree.len()
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, time: Timestamp, id: MessageId, slot: Slot) {
         let key = (time, id);
         self.passed += usize::from(time <= self.mark);
-        match self.run.back() {
-            Some((last, _)) if *last > key => {
-                self.tree.insert(key, slot);
-            }
-            // The same message again, where it left a gap.
-            Some((last, _)) if *last == key => self.fill_last(slot),
-            _ => self.run.push_back((key, slot)),
+        if !self.run.push(key, slot) {
+            self.tree.insert(key, slot);
         }
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, time: Timestamp, id: MessageId) {
         let key = (time, id);
-        if self.take(key) {
+        if self.run.remove(key) || self.tree.remove(&key).is_some() {
             self.passed -= usize::from(time <= self.mark);
         }
-    }
-
-    #[inline]
-    fn take(&mut self, key: Key) -> bool {
-        match self.run.front() {
-            Some((first, _)) if *first == key => {
-                self.leave_front();
-                true
-            }
-            Some((first, _)) if *first < key => self.leave(key) || self.tree.remove(&key).is_some(),
-            _ => self.tree.remove(&key).is_some(),
-        }
-    }
-
-    fn fill_last(&mut self, slot: Slot) {
-        if let Some((_, last)) = self.run.back_mut() {
-            *last = slot;
-            self.gaps -= 1;
-        }
-    }
-
-    /// Takes the first of the run, and the gaps behind it: the first is never a gap.
-    #[inline]
-    fn leave_front(&mut self) {
-        self.run.pop_front();
-        while let Some((_, NONE)) = self.run.front() {
-            self.run.pop_front();
-            self.gaps -= 1;
-        }
-        if self.run.is_empty() && self.run.capacity() > KEPT {
-            self.run = VecDeque::new();
-        }
-    }
-
-    /// Takes one that is not the first of the run.
-    fn leave(&mut self, key: Key) -> bool {
-        let Ok(place) = self.run.binary_search_by_key(&key, |(key, _)| *key) else {
-            return false;
-        };
-        if std::mem::replace(&mut self.run[place].1, NONE) == NONE {
-            return false;
-        }
-        self.gaps += 1;
-        if self.gaps > KEPT && self.gaps > self.run.len() / 2 {
-            self.run.retain(|(_, slot)| *slot != NONE);
-            self.run.shrink_to(KEPT.max(2 * self.run.len()));
-            self.gaps = 0;
-        }
-        true
     }
 
     /// The first message, and its time.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Timestamp, Slot)> {
-        let run = self.run.front().copied();
+        let run = self.run.first();
         if self.tree.is_empty() {
             return run.map(|((time, _), slot)| (time, slot));
         }
@@ -124,15 +68,14 @@ impl Timeline {
     }
 
     /// Takes the first message if its time has come.
-    #[inline]
     pub(crate) fn pop_until(&mut self, now: Timestamp) -> Option<(Timestamp, Slot)> {
         let (time, slot) = self.first()?;
         if time > now {
             return None;
         }
         self.passed -= usize::from(time <= self.mark);
-        match self.run.front() {
-            Some((_, first)) if *first == slot => self.leave_front(),
+        match self.run.first() {
+            Some((_, first)) if first == slot => self.run.pop(),
             _ => drop(self.tree.pop_first()),
         }
         Some((time, slot))
@@ -143,11 +86,8 @@ impl Timeline {
         if now > self.mark {
             let (from, to) = ((self.mark, LAST), (now, LAST));
             let tree = self.tree.range((Excluded(from), Included(to))).count();
-            let start = self.run.partition_point(|(key, _)| *key <= from);
-            let end = self.run.partition_point(|(key, _)| *key <= to);
-            let run = self.run.range(start..end);
-            let run = run.filter(|(_, slot)| *slot != NONE).count();
-            self.passed += tree + run;
+            let run = self.run.after(from).take_while(|(key, _)| *key <= to);
+            self.passed += tree + run.count();
             self.mark = now;
         }
         self.passed
@@ -162,6 +102,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::entry::KEPT;
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
