@@ -13,6 +13,23 @@
 //! A call during an outage waits for the connection up to the response timeout, and then fails as
 //! `NotApplied`: nothing was sent. A call that was sent and got no answer fails as `Unknown`. The
 //! library itself never repeats a call that may have run.
+//!
+//! # Durability
+//!
+//! A call is acknowledged when the server has done it in memory. What a crash of the server can
+//! undo after that is the server's setting (R1); all rules hold for what survives, and receipts
+//! from the lost history match nothing.
+//!
+//! | setting | the process is killed | the power fails |
+//! | --- | --- | --- |
+//! | no persistence | everything is lost; open warns of it | the same |
+//! | snapshots only | all since the last snapshot is undone | the same |
+//! | `appendfsync everysec` | up to two seconds may be undone, while an fsync is under way | the same |
+//! | `appendfsync no` | nothing acknowledged is lost | what the system had not written yet |
+//! | `appendfsync always` | nothing acknowledged is lost | nothing, if the disk keeps what it confirms |
+//!
+//! The middle column's AOF rows are tested with `kill -9` under traffic. After a failover, what the
+//! old primary had not yet sent to the replica is undone.
 
 mod backend;
 mod call;
