@@ -14,12 +14,15 @@ use queue_core::{
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
-/// What makes a message's body, of 100 bytes.
+/// A message's body. It costs no side an allocation, so that the queues are measured.
+pub const BODY: Bytes = Bytes::from_static(&[b'x'; 100]);
+
+/// What makes a message's body.
 pub type Body = fn() -> Bytes;
 
-/// A body that costs no side an allocation, so that the queues are measured.
+/// [`BODY`] each time.
 pub fn still() -> Bytes {
-    Bytes::from_static(&[b'x'; 100])
+    BODY
 }
 
 /// A body of its own for each message, as a program has it. A lease keeps what it hands out until
@@ -121,7 +124,16 @@ impl Subject {
     /// # Panics
     ///
     /// If the queue refuses.
-    pub async fn put(&self, size: usize, body: Body) {
+    pub async fn put(&self, size: usize) {
+        self.put_with(size, still).await;
+    }
+
+    /// [`put`](Self::put) with these bodies.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses.
+    pub async fn put_with(&self, size: usize, body: Body) {
         match self {
             Self::Reliable(queue) => {
                 batch!(size, |_| Push::new(body()), |batch| {
@@ -193,12 +205,12 @@ impl Subject {
                     let later = |n: usize| {
                         // Anywhere in the next day but for its first hour.
                         let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
-                        Scheduled::new(still(), Duration::from_millis(3_600_000 + millis as u64))
+                        Scheduled::new(BODY, Duration::from_millis(3_600_000 + millis as u64))
                     };
                     let batch: Vec<_> = (0..size).map(later).collect();
                     queue.schedule(&batch).await.expect("scheduled");
                 }
-                _ => self.put(size, still).await,
+                _ => self.put(size).await,
             }
             left -= size;
         }
@@ -216,7 +228,7 @@ pub fn alone(
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            subject.put(batch, body).await;
+            subject.put_with(batch, body).await;
             subject.take(batch).await;
         }
         start.elapsed()
@@ -232,7 +244,7 @@ pub fn together(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64)
             let producer = subject.clone();
             tasks.spawn(async move {
                 for _ in 0..share {
-                    producer.put(batch, still).await;
+                    producer.put(batch).await;
                 }
             });
             let consumer = subject.clone();
@@ -265,7 +277,7 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
         for n in 0..rounds {
             let millis = n.wrapping_mul(2_654_435_761) % (24 * 3_600_000);
             let due = Duration::from_millis(millis + 3_600_000);
-            let pushed = queue.schedule(&[Scheduled::new(still(), due)]).await;
+            let pushed = queue.schedule(&[Scheduled::new(BODY, due)]).await;
             let id = pushed.expect("scheduled")[0].id();
             queue.cancel_one(id).await.expect("cancelled");
         }
@@ -285,7 +297,7 @@ pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue>
     let ring = opened.expect("the ring opens");
     for start in (0..items).step_by(128) {
         let batch: Vec<_> = (start..items.min(start + 128))
-            .map(|_| Insert::new(still()))
+            .map(|_| Insert::new(BODY))
             .collect();
         ring.insert(&batch).await.expect("inserted");
     }
