@@ -5,6 +5,8 @@
 //! (4 bytes), each with the lengths of name and value (4 bytes each), name and value, then the
 //! body. The frame around it is told in `lua/shared/frames.lua`. All numbers are big-endian.
 
+use std::io::Write;
+
 use bytes::{Buf, Bytes};
 use queue_core::{
     DeadLetter, DeathReason, Delivery, Headers, Message, MessageId, Receipt, Timestamp, Token,
@@ -41,23 +43,24 @@ pub(crate) struct Payload<'a> {
 
 impl ToRedisArgs for Payload<'_> {
     fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
-        let mut head = Vec::new();
+        let mut argument = out.writer_for_next_arg();
+        let mut write = |bytes: &[u8]| {
+            // It writes to memory.
+            let _ = argument.write_all(bytes);
+        };
         if self.headers.is_empty() {
-            head.push(0);
+            write(&[0]);
         } else {
-            head.push(1);
-            head.extend_from_slice(&length(self.headers.iter().count()));
+            write(&[1]);
+            write(&length(self.headers.iter().count()));
             for (name, value) in self.headers.iter() {
-                head.extend_from_slice(&length(name.len()));
-                head.extend_from_slice(&length(value.len()));
-                head.extend_from_slice(name.as_bytes());
-                head.extend_from_slice(value.as_bytes());
+                write(&length(name.len()));
+                write(&length(value.len()));
+                write(name.as_bytes());
+                write(value.as_bytes());
             }
         }
-        let mut argument = out.writer_for_next_arg();
-        // It writes to memory.
-        let _ = std::io::Write::write_all(&mut argument, &head);
-        let _ = std::io::Write::write_all(&mut argument, self.body);
+        write(self.body);
     }
 }
 
