@@ -10,7 +10,7 @@ local function gone() end
 
 -- The next up to `max` messages in delivery order, as many as one call may hand out; moves nothing.
 local function pick(max)
-  return read_frames(call('ZRANGE', LINE, 0, max - 1))
+  return read_frames(call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1))
 end
 
 local function any_ready()

@@ -9,11 +9,16 @@ local function pick(max)
   local frames, fresh, members = {}, {}, {}
   local listed, raw, at = 0, 0, 1
   local heads, next_head, more = {}, 1, true
-  local line = call('ZRANGE', LINE, 0, max - 1, 'WITHSCORES')
+  local last = max == 1 and '0' or max - 1
+  local line = call('ZRANGE', LINE, '0', last, 'WITHSCORES')
   -- Mostly there is nothing to merge.
   while not line[1] and listed < max do
     local wanted = math.min(CHUNK, max - listed)
-    heads = call('LRANGE', READY, listed, listed + wanted - 1)
+    if wanted == max then
+      heads = call('LRANGE', READY, '0', last)
+    else
+      heads = call('LRANGE', READY, listed, listed + wanted - 1)
+    end
     for k = 1, #heads do
       local frame = heads[k]
       raw = raw + #frame
@@ -83,7 +88,7 @@ end
 -- Takes what was picked out of the line.
 local function drop(picked)
   if picked.listed > 0 then
-    call('LTRIM', READY, picked.listed, -1)
+    call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
   end
   if picked.members[1] then
     call('ZREM', LINE, unpack(picked.members))
