@@ -1,7 +1,6 @@
 //! The memory backend beside the channels of one process, and beside itself with a long backlog.
 //!
-//! `cargo bench -p queue-benches --bench memory`, which takes some two minutes; the ratios come
-//! last.
+//! `cargo bench -p queue-benches --bench memory`, which takes some minutes; the ratios come last.
 
 use std::{sync::Arc, time::Duration};
 
