@@ -17,17 +17,7 @@ pub(crate) async fn l8_a_receive_dropped_at_any_await_loses_no_message(stage: &S
     for polls in 0..POLLS {
         queue.put("x").await;
         let received = cut(queue.receive_one(ms(100), LONG), polls).await;
-        if received.is_none() {
-            stage.advance(100).await;
-        }
-        let done = received.is_some();
-        let delivery = match received {
-            Some(delivery) => delivery.expect("receives").expect("one is ready"),
-            None => take_one(&*queue).await,
-        };
-        ack(&*queue, &delivery).await;
-        assert_eq!(depth(&*queue).await, [0; 4], "cut after {polls} polls");
-        if done {
+        if settles_the_message(stage, &*queue, received, polls).await {
             return;
         }
     }
@@ -44,21 +34,32 @@ pub(crate) async fn l8_a_waiting_receive_dropped_at_any_await_loses_no_message(s
         let waiting = stage.start(receive).await;
         queue.put("x").await;
         let received = stage.prompt("a receive, or its drop", waiting).await;
-        if received.is_none() {
-            stage.advance(100).await;
-        }
-        let done = received.is_some();
-        let delivery = match received {
-            Some(delivery) => delivery.expect("receives").expect("one is ready"),
-            None => take_one(&*queue).await,
-        };
-        ack(&*queue, &delivery).await;
-        assert_eq!(depth(&*queue).await, [0; 4], "cut after {polls} polls");
-        if done {
+        if settles_the_message(stage, &*queue, received, polls).await {
             return;
         }
     }
     panic!("never done");
+}
+
+/// Acks the one message, which was received, or has to be there still after the drop. Answers
+/// whether the call ended before it was cut.
+async fn settles_the_message(
+    stage: &Stage<'_>,
+    queue: &dyn Leasing,
+    received: Option<Result<Option<Delivery>>>,
+    polls: usize,
+) -> bool {
+    if received.is_none() {
+        stage.advance(100).await;
+    }
+    let done = received.is_some();
+    let delivery = match received {
+        Some(delivery) => delivery.expect("receives").expect("one is ready"),
+        None => take_one(queue).await,
+    };
+    ack(queue, &delivery).await;
+    assert_eq!(depth(queue).await, [0; 4], "cut after {polls} polls");
+    done
 }
 
 pub(crate) async fn l8_a_dropped_wait_passes_its_hint_on(stage: &Stage<'_>) {
