@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use queue_core::{
     Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue,
     QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig,
-    RotatingQueue, config_mismatch, limits,
+    RotatingQueue, Timestamp, config_mismatch, limits,
 };
 
 use crate::{
@@ -32,6 +32,31 @@ impl MemoryBackend {
     /// A backend without queues.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A backend without queues whose clock shows this time now, so that what happens in a test
+    /// or in a simulation is the same whenever it is run.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> queue_core::Result<()> {
+    /// use std::time::Duration;
+    /// use queue_core::{Backend, LeasingExt, ReliableQueueExt, Timestamp};
+    /// use queue_memory::MemoryBackend;
+    ///
+    /// let backend = MemoryBackend::starting_at(Timestamp::from_millis(1_000));
+    /// let queue = backend.open_reliable(&"jobs".parse()?, &Default::default()).await?;
+    /// queue.push_one("a").await?;
+    /// let delivery = queue.receive_one(Duration::from_secs(1), Duration::ZERO).await?.unwrap();
+    /// assert_eq!(delivery.receipt.token.get(), 1_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn starting_at(now: Timestamp) -> Self {
+        Self(Arc::new(Registry {
+            clock: Clock::showing(now),
+            queues: Mutex::default(),
+        }))
     }
 }
 

@@ -32,9 +32,14 @@ impl Clock {
         // Rounded down, so that a due time that a caller took from the system's clock, which is
         // rounded up, does not come early.
         let base = since.unwrap_or_default().as_millis();
+        Self::showing(Timestamp::from_millis(u64::try_from(base).unwrap_or(0)))
+    }
+
+    /// A clock that shows this time now.
+    pub(crate) fn showing(now: Timestamp) -> Self {
         Self {
             start: Instant::now(),
-            base: u64::try_from(base).unwrap_or(0),
+            base: now.as_millis(),
         }
     }
 

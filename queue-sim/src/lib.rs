@@ -7,10 +7,17 @@
 //! [`model`] has a naive reference model of each kind, and compares any backend with it, operation
 //! by operation.
 
+pub mod call;
+pub mod check;
 pub mod conformance;
+pub mod engine;
 mod harness;
+pub mod history;
 pub mod model;
+pub mod plan;
 #[cfg(all(unix, feature = "redis"))]
 pub mod redis;
+pub mod run;
+pub mod world;
 
 pub use self::harness::{Capabilities, Capability, Harness, Play};

@@ -8,7 +8,7 @@ use queue_core::{BoundedConfig, Message, MessageId, Offer, Offered, Overflow, Ti
 use super::{Answer, LeasingModel, entry::Exit, limits, line::Order};
 
 /// The model of a bounded queue; [`LeasingModel`] has the verbs of all leasing kinds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BoundedModel {
     leasing: LeasingModel,
 }

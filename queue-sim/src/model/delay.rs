@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The model of a delay queue; [`LeasingModel`] has the verbs of all leasing kinds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DelayModel {
     leasing: LeasingModel,
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use queue_core::{DeathReason, Headers, MessageId, Token};
 
 /// A message that was accepted once; it stays in the model when it is gone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
     pub(super) id: MessageId,
     pub(super) body: Bytes,
@@ -59,7 +59,7 @@ impl Entry {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     /// Ready, in the order of joining.
     Ready,
@@ -75,7 +75,7 @@ pub(super) enum Place {
     Gone(Exit),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Death {
     pub(super) reason: DeathReason,
     pub(super) at: u64,
@@ -84,7 +84,7 @@ pub(super) struct Death {
 }
 
 /// How a message left the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Exit {
     Acked,
     Evicted,

@@ -20,7 +20,7 @@ use super::{
 ///
 /// `now` must never be earlier than in the call before. An answer is what a backend must answer
 /// to the same call at the same time in the same history, token and all.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeasingModel {
     pub(super) config: LeasingConfig,
     pub(super) order: Order,
@@ -37,7 +37,7 @@ pub struct LeasingModel {
 }
 
 /// What has happened, where it cannot be counted from where the messages are now.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Events {
     pub(super) retried: u64,
     pub(super) deferred: u64,

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// The delivery order of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Order {
     /// What came back, by id; then the rest in the order of joining. Reliable and bounded.
     Joining,

@@ -5,7 +5,7 @@ use queue_core::{Prioritized, PriorityConfig, Pushed, Timestamp};
 use super::{Answer, LeasingModel, limits, line::Order};
 
 /// The model of a priority queue; [`LeasingModel`] has the verbs of all leasing kinds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PriorityModel {
     leasing: LeasingModel,
 }

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A dedup mark: the first push under a key.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct FirstPush {
     pub(super) key: Bytes,
     pub(super) id: MessageId,

@@ -22,7 +22,7 @@ use super::{Answer, LeasingModel, limits, line::Order};
 /// let stale = Settlement::ack(first.receipt);
 /// assert_eq!(model.settle(at(131), &[stale]).unwrap(), [Settled::LeaseLost]);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReliableModel {
     leasing: LeasingModel,
 }

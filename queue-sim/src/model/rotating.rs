@@ -9,7 +9,7 @@ use queue_core::{
 use super::{Answer, limits};
 
 /// The model of a rotating queue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RotatingModel {
     config: RotatingConfig,
     /// From the head to the tail.
@@ -17,7 +17,7 @@ pub struct RotatingModel {
     inserted: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Item {
     id: MessageId,
     insert: Insert,

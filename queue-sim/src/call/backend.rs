@@ -1,0 +1,100 @@
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
+
+use async_trait::async_trait;
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue,
+    QueueInfo, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+};
+
+use super::{Direct, Front, Service};
+
+/// What is put in front of a queue when it is opened.
+pub trait Layer: Debug + Send + Sync + 'static {
+    /// The service in front of this one, which is the queue of that name, or other layers before
+    /// it.
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service>;
+}
+
+/// A backend with a [`Layer`] in front of each of its queues.
+#[derive(Debug, Clone)]
+pub struct Behind<L> {
+    layer: L,
+    backend: Arc<dyn Backend>,
+}
+
+impl<L: Layer> Behind<L> {
+    /// Puts the layer in front of the backend's queues.
+    pub const fn new(layer: L, backend: Arc<dyn Backend>) -> Self {
+        Self { layer, backend }
+    }
+
+    fn front(&self, name: &QueueName, queue: Direct) -> Arc<Front> {
+        Arc::new(Front::of(self.layer.before(name, Arc::new(queue))))
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl<L: Layer> Backend for Behind<L> {
+    async fn open_reliable(
+        &self,
+        name: &QueueName,
+        config: &ReliableConfig,
+    ) -> Result<Arc<dyn ReliableQueue>> {
+        let queue = self.backend.open_reliable(name, config).await?;
+        Ok(self.front(name, Direct::Reliable(queue)))
+    }
+
+    async fn open_delay(
+        &self,
+        name: &QueueName,
+        config: &DelayConfig,
+    ) -> Result<Arc<dyn DelayQueue>> {
+        let queue = self.backend.open_delay(name, config).await?;
+        Ok(self.front(name, Direct::Delay(queue)))
+    }
+
+    async fn open_priority(
+        &self,
+        name: &QueueName,
+        config: &PriorityConfig,
+    ) -> Result<Arc<dyn PriorityQueue>> {
+        let queue = self.backend.open_priority(name, config).await?;
+        Ok(self.front(name, Direct::Priority(queue)))
+    }
+
+    async fn open_bounded(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let queue = self.backend.open_bounded(name, config).await?;
+        Ok(self.front(name, Direct::Bounded(queue)))
+    }
+
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let queue = self.backend.open_or_resize(name, config).await?;
+        Ok(self.front(name, Direct::Bounded(queue)))
+    }
+
+    async fn open_rotating(
+        &self,
+        name: &QueueName,
+        config: &RotatingConfig,
+    ) -> Result<Arc<dyn RotatingQueue>> {
+        let queue = self.backend.open_rotating(name, config).await?;
+        Ok(self.front(name, Direct::Rotating(queue)))
+    }
+
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        self.backend.queues(after, limit).await
+    }
+}

@@ -1,0 +1,265 @@
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    fmt,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use queue_core::Task;
+use tokio::{task::unconstrained, time};
+
+use super::{
+    LaneSpawn,
+    ready::{Ready, TaskId, TaskWaker},
+};
+use crate::plan::{Chance, Decisions, Lane, Site, What};
+
+/// After so many polls in one instant of virtual time the run is taken for one that never stops.
+const SPINNING: u32 = 200_000;
+
+/// Runs the tasks of a run, one at a time. Clones are handles to the same.
+#[derive(Clone)]
+pub struct Executor(Arc<Inner>);
+
+struct Inner {
+    ready: Arc<Ready>,
+    tasks: Mutex<Tasks>,
+    decisions: Decisions,
+    /// How likely another task than the last is polled next.
+    preemption: Chance,
+}
+
+#[derive(Default)]
+struct Tasks {
+    slots: BTreeMap<TaskId, Slot>,
+    last_id: TaskId,
+    /// How many of them the run waits for.
+    awaited: usize,
+    /// Which task was polled last.
+    last: TaskId,
+    /// How many decisions about the next task were taken after one of this lane.
+    picks: BTreeMap<Lane, u32>,
+    panicked: Option<(Lane, String)>,
+}
+
+struct Slot {
+    lane: Lane,
+    awaited: bool,
+    /// Absent while it is polled.
+    task: Option<Task>,
+    waker: Waker,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Every awaited task has finished or crashed.
+    Finished,
+    /// Nothing was ready before the horizon: whoever is left waits for what never comes.
+    Hung(Vec<Lane>),
+    /// Tasks went on waking each other without any time passing.
+    Spinning,
+    /// An awaited task panicked with this message.
+    Panicked(Lane, String),
+}
+
+impl Executor {
+    /// An executor without tasks. `preemption` is how likely another ready task is polled next
+    /// instead of the last one, in percent.
+    pub fn new(decisions: Decisions, preemption: Chance) -> Self {
+        Self(Arc::new(Inner {
+            ready: Arc::default(),
+            tasks: Mutex::default(),
+            decisions,
+            preemption,
+        }))
+    }
+
+    /// Spawns a task that the run waits for.
+    pub fn spawn(&self, lane: Lane, task: Task) {
+        self.add(lane, true, task);
+    }
+
+    /// What spawns background tasks into this lane; the run does not wait for these.
+    pub fn spawner(&self, lane: Lane) -> LaneSpawn {
+        LaneSpawn::new(self.clone(), lane)
+    }
+
+    /// Drops all tasks of a lane. A task that crashes its own lane ends at its next await.
+    pub fn crash(&self, lane: Lane) {
+        let mut tasks = self.lock();
+        let slots = tasks.slots.iter();
+        let of_lane = slots.filter(|(_, slot)| slot.lane == lane);
+        let ids: Vec<TaskId> = of_lane.map(|(id, _)| *id).collect();
+        let dropped: Vec<Slot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
+        drop(tasks);
+        // Not under the lock: what is dropped may abort other tasks.
+        drop(dropped);
+    }
+
+    /// Polls tasks until all that the run waits for have ended, at the longest until the horizon.
+    /// What is left then stays where it is.
+    pub async fn run(&self, horizon: Duration) -> End {
+        let mut list = Vec::new();
+        // Unconstrained: tokio's budget is one for the whole of this future, and a task that ran
+        // out of it would be ready for ever.
+        let all = unconstrained(poll_fn(|cx| self.poll_ready(cx, &mut list)));
+        match time::timeout(horizon, all).await {
+            Ok(end) => end,
+            Err(_) => End::Hung(self.awaited_lanes()),
+        }
+    }
+
+    fn poll_ready(&self, cx: &Context<'_>, list: &mut Vec<TaskId>) -> Poll<End> {
+        for _ in 0..SPINNING {
+            if let Some(end) = self.end() {
+                return Poll::Ready(end);
+            }
+            self.0.ready.list(cx.waker(), list);
+            let Some(id) = self.pick(list) else {
+                return Poll::Pending;
+            };
+            self.poll(id);
+        }
+        Poll::Ready(End::Spinning)
+    }
+
+    fn end(&self) -> Option<End> {
+        let tasks = self.lock();
+        if let Some((lane, message)) = &tasks.panicked {
+            return Some(End::Panicked(*lane, message.clone()));
+        }
+        (tasks.awaited == 0).then_some(End::Finished)
+    }
+
+    /// The last task again if it is ready and nothing else is decided; the others in their order.
+    fn pick(&self, ready: &mut [TaskId]) -> Option<TaskId> {
+        if ready.len() > 1 {
+            let mut tasks = self.lock();
+            if let Some(at) = ready.iter().position(|id| *id == tasks.last) {
+                ready[..=at].rotate_right(1);
+            }
+            let lane = tasks.slots.get(&tasks.last).map(|slot| slot.lane);
+            let lane = lane.unwrap_or_default();
+            let nth = tasks.picks.entry(lane).or_default();
+            let site = Site::new(lane, *nth, What::Pick);
+            *nth += 1;
+            drop(tasks);
+            let options = u32::try_from(ready.len()).unwrap_or(u32::MAX);
+            let picked = self.0.decisions.draw(site, options, self.0.preemption);
+            ready.swap(0, picked as usize);
+        }
+        ready.first().copied()
+    }
+
+    fn poll(&self, id: TaskId) {
+        self.0.ready.remove(id);
+        let mut tasks = self.lock();
+        let Some(slot) = tasks.slots.get_mut(&id) else {
+            return;
+        };
+        let Some(mut task) = slot.task.take() else {
+            return;
+        };
+        let (lane, awaited, waker) = (slot.lane, slot.awaited, slot.waker.clone());
+        tasks.last = id;
+        drop(tasks);
+        let mut cx = Context::from_waker(&waker);
+        let polled = catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut cx)));
+        let mut tasks = self.lock();
+        match polled {
+            Ok(Poll::Pending) => {
+                // It may have been aborted while it was polled; then it is dropped here.
+                if let Some(slot) = tasks.slots.get_mut(&id) {
+                    slot.task = Some(task);
+                    return;
+                }
+            }
+            Ok(Poll::Ready(())) => drop(tasks.remove(id)),
+            Err(panic) => {
+                drop(tasks.remove(id));
+                if awaited {
+                    tasks.panicked.get_or_insert((lane, message(&*panic)));
+                }
+            }
+        }
+        drop(tasks);
+        drop(task);
+    }
+
+    pub(super) fn spawn_daemon(&self, lane: Lane, task: Task) -> TaskId {
+        self.add(lane, false, task)
+    }
+
+    pub(super) fn abort(&self, id: TaskId) {
+        let slot = self.lock().remove(id);
+        // Not under the lock: what is dropped may abort other tasks.
+        drop(slot);
+    }
+
+    fn add(&self, lane: Lane, awaited: bool, task: Task) -> TaskId {
+        let mut tasks = self.lock();
+        tasks.last_id += 1;
+        let id = tasks.last_id;
+        let waker = Waker::from(Arc::new(TaskWaker {
+            task: id,
+            ready: Arc::clone(&self.0.ready),
+        }));
+        tasks.awaited += usize::from(awaited);
+        let slot = Slot {
+            lane,
+            awaited,
+            task: Some(task),
+            waker,
+        };
+        tasks.slots.insert(id, slot);
+        drop(tasks);
+        self.0.ready.add(id);
+        id
+    }
+
+    fn awaited_lanes(&self) -> Vec<Lane> {
+        let tasks = self.lock();
+        let awaited = tasks.slots.values().filter(|slot| slot.awaited);
+        let mut lanes: Vec<Lane> = awaited.map(|slot| slot.lane).collect();
+        lanes.sort_unstable();
+        lanes.dedup();
+        lanes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tasks {
+    fn remove(&mut self, id: TaskId) -> Option<Slot> {
+        let slot = self.slots.remove(&id)?;
+        self.awaited -= usize::from(slot.awaited);
+        Some(slot)
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a message".to_owned()
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tasks = self.lock();
+        f.debug_struct("Executor")
+            .field("tasks", &tasks.slots.len())
+            .field("awaited", &tasks.awaited)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! Which tasks are to be polled.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Wake, Waker},
+};
+
+/// A task's number, in the order of being spawned.
+pub(super) type TaskId = u64;
+
+/// The ready tasks, and whom to wake when one becomes so.
+#[derive(Debug, Default)]
+pub(super) struct Ready(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    tasks: BTreeSet<TaskId>,
+    outer: Option<Waker>,
+}
+
+impl Ready {
+    pub(super) fn add(&self, task: TaskId) {
+        let mut state = self.lock();
+        state.tasks.insert(task);
+        let outer = state.outer.take();
+        drop(state);
+        if let Some(outer) = outer {
+            outer.wake();
+        }
+    }
+
+    pub(super) fn remove(&self, task: TaskId) {
+        self.lock().tasks.remove(&task);
+    }
+
+    /// The ready tasks in the order of their numbers; if there is none, this is woken at the next.
+    pub(super) fn list(&self, outer: &Waker, list: &mut Vec<TaskId>) {
+        let mut state = self.lock();
+        list.clear();
+        list.extend(&state.tasks);
+        if list.is_empty() {
+            state.outer = Some(outer.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a task is woken by.
+#[derive(Debug)]
+pub(super) struct TaskWaker {
+    pub(super) task: TaskId,
+    pub(super) ready: Arc<Ready>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.ready.add(self.task);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ready.add(self.task);
+    }
+}

@@ -1,0 +1,25 @@
+use queue_core::{Running, Spawn, Task};
+
+use super::Executor;
+use crate::plan::Lane;
+
+/// Spawns background tasks into a lane: they crash with it.
+#[derive(Debug, Clone)]
+pub struct LaneSpawn {
+    executor: Executor,
+    lane: Lane,
+}
+
+impl LaneSpawn {
+    pub(super) const fn new(executor: Executor, lane: Lane) -> Self {
+        Self { executor, lane }
+    }
+}
+
+impl Spawn for LaneSpawn {
+    fn spawn(&self, task: Task) -> Running {
+        let id = self.executor.spawn_daemon(self.lane, task);
+        let executor = self.executor.clone();
+        Running::new(move || executor.abort(id))
+    }
+}

@@ -1,0 +1,151 @@
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use queue_core::{QueueName, Timestamp};
+use tokio::time::Instant;
+
+use super::{CallId, Ended, Event, History, Moment, Outcome, Record};
+use crate::{call::Call, plan::Lane};
+
+/// Writes the history of a run. Clones write the same one.
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
+
+struct Inner {
+    start: Instant,
+    epoch: Timestamp,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    history: History,
+    order: u64,
+    goals: BTreeSet<&'static str>,
+}
+
+impl Journal {
+    /// An empty history that begins now, which is this time of the backend's clock. `has_truth`
+    /// says that whatever executes calls will tell.
+    pub fn new(epoch: Timestamp, has_truth: bool) -> Self {
+        let mut state = State::default();
+        state.history.has_truth = has_truth;
+        Self(Arc::new(Inner {
+            start: Instant::now(),
+            epoch,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// The time now, in whole milliseconds.
+    pub fn now(&self) -> Timestamp {
+        let since = Instant::now().duration_since(self.0.start);
+        let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        self.0.epoch.plus_millis(since)
+    }
+
+    /// A call begins.
+    pub fn began(&self, lane: Lane, queue: &QueueName, call: Call) -> CallId {
+        let now = self.now();
+        let mut state = self.lock();
+        let began = state.next(now);
+        let id = CallId(state.history.records.len() as u64 + 1);
+        state.history.records.push(Record {
+            id,
+            lane,
+            queue: queue.clone(),
+            call,
+            began,
+            ended: None,
+            executed: Vec::new(),
+        });
+        id
+    }
+
+    /// A call has ended for its caller.
+    pub fn ended(&self, id: CallId, outcome: Outcome) {
+        let now = self.now();
+        let mut state = self.lock();
+        let at = state.next(now);
+        if let Some(record) = state.record(id) {
+            record.ended.get_or_insert(Ended { at, outcome });
+        }
+    }
+
+    /// The backend has just executed a call, by this time of its clock; answers when that was.
+    pub fn executed(&self, id: CallId, at: Timestamp) -> Moment {
+        let mut state = self.lock();
+        let moment = state.next(at);
+        if let Some(record) = state.record(id) {
+            record.executed.push(moment);
+        }
+        moment
+    }
+
+    /// Something else happens.
+    pub fn note(&self, event: Event) {
+        let now = self.now();
+        let mut state = self.lock();
+        let at = state.next(now);
+        state.history.events.push((at, event));
+    }
+
+    /// Something happened that runs must reach now and then, or they prove little.
+    pub fn reached(&self, goal: &'static str) {
+        self.lock().goals.insert(goal);
+    }
+
+    /// What was reached.
+    pub fn goals(&self) -> BTreeSet<&'static str> {
+        self.lock().goals.clone()
+    }
+
+    /// What a call asked.
+    pub fn call(&self, id: CallId) -> Option<Call> {
+        Some(self.lock().record(id)?.call.clone())
+    }
+
+    /// The order of the last thing that happened.
+    pub fn order(&self) -> u64 {
+        self.lock().order
+    }
+
+    /// Everything so far.
+    pub fn history(&self) -> History {
+        self.lock().history.clone()
+    }
+
+    /// Everything so far; the journal begins anew.
+    pub fn take(&self) -> History {
+        std::mem::take(&mut self.lock().history)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn next(&mut self, at: Timestamp) -> Moment {
+        self.order += 1;
+        Moment {
+            order: self.order,
+            at,
+        }
+    }
+
+    fn record(&mut self, id: CallId) -> Option<&mut Record> {
+        self.history.records.get_mut(id.0 as usize - 1)
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal")
+            .field("calls", &self.lock().history.records.len())
+            .finish_non_exhaustive()
+    }
+}

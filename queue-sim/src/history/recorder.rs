@@ -1,0 +1,118 @@
+use std::{
+    cell::Cell,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use async_trait::async_trait;
+use queue_core::{QueueName, Result};
+
+use super::{CallId, Journal, Outcome};
+use crate::{
+    call::{Answer, Call, Layer, Service},
+    plan::Lane,
+};
+
+thread_local! {
+    static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
+}
+
+/// The recorded call whose future is being polled on this thread. Whatever is in front of a queue
+/// knows by this what it works for, however many calls a lane has under way.
+pub fn current_call() -> Option<CallId> {
+    CURRENT.get()
+}
+
+/// Writes down every call that a lane makes.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    lane: Lane,
+    journal: Journal,
+}
+
+impl Recorder {
+    /// Records the calls of this lane.
+    pub const fn new(lane: Lane, journal: Journal) -> Self {
+        Self { lane, journal }
+    }
+}
+
+impl Layer for Recorder {
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Recorded {
+            name: name.clone(),
+            recorder: self.clone(),
+            queue,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Recorded {
+    name: QueueName,
+    recorder: Recorder,
+    queue: Arc<dyn Service>,
+}
+
+#[async_trait]
+impl Service for Recorded {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let Recorder { lane, journal } = &self.recorder;
+        let id = journal.began(*lane, &self.name, call.clone());
+        let open = Open { journal, id };
+        let answer = Marked {
+            id,
+            future: self.queue.call(call),
+        };
+        let answer = answer.await;
+        journal.ended(id, Outcome::of(&answer));
+        drop(open);
+        answer
+    }
+}
+
+impl Outcome {
+    fn of(answer: &Result<Answer>) -> Self {
+        match answer {
+            Ok(answer) => Self::Ok(answer.clone()),
+            Err(error) => match error.outcome() {
+                queue_core::Outcome::NotApplied => {
+                    Self::NotApplied(error.kind(), error.to_string())
+                }
+                queue_core::Outcome::Unknown => Self::Unknown(error.kind(), error.to_string()),
+            },
+        }
+    }
+}
+
+/// A call under way: dropped before its end, it was given up.
+struct Open<'a> {
+    journal: &'a Journal,
+    id: CallId,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        // Does nothing if it has ended.
+        self.journal.ended(self.id, Outcome::Dropped);
+    }
+}
+
+/// Says which call it is while its future is polled.
+struct Marked<F> {
+    id: CallId,
+    future: F,
+}
+
+impl<F: Future + Unpin> Future for Marked<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let before = CURRENT.replace(Some(self.id));
+        let polled = Pin::new(&mut self.future).poll(cx);
+        CURRENT.set(before);
+        polled
+    }
+}

@@ -1,0 +1,169 @@
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+use super::{Plan, Site};
+
+/// How often something is not the simplest, in percent.
+pub type Chance = u32;
+
+/// Decides, and remembers what was decided. Clones decide together.
+#[derive(Clone)]
+pub struct Decisions(Arc<Mutex<State>>);
+
+struct State {
+    source: Source,
+    taken: Plan,
+}
+
+enum Source {
+    Seed(Box<ChaCha8Rng>),
+    Plan { plan: Plan, met: BTreeSet<Site> },
+}
+
+impl Decisions {
+    /// Decides by chance. The same seed decides the same, on every machine, as long as the
+    /// decisions are asked for in the same order.
+    pub fn seeded(seed: u64) -> Self {
+        Self::of(Source::Seed(Box::new(ChaCha8Rng::seed_from_u64(seed))))
+    }
+
+    /// Decides as this plan does.
+    pub fn planned(plan: Plan) -> Self {
+        let met = BTreeSet::new();
+        Self::of(Source::Plan { plan, met })
+    }
+
+    fn of(source: Source) -> Self {
+        let taken = Plan::default();
+        Self(Arc::new(Mutex::new(State { source, taken })))
+    }
+
+    /// One of so many options: the simplest, 0, but with this chance any of the others.
+    pub fn draw(&self, site: Site, options: u32, chance: Chance) -> u32 {
+        self.decide(site, options, |rng| {
+            if below(rng, 100) < chance {
+                1 + below(rng, options - 1)
+            } else {
+                0
+            }
+        })
+    }
+
+    /// One of so many options, each as likely.
+    pub fn choose(&self, site: Site, options: u32) -> u32 {
+        self.decide(site, options, |rng| below(rng, options))
+    }
+
+    fn decide(&self, site: Site, options: u32, roll: impl FnOnce(&mut ChaCha8Rng) -> u32) -> u32 {
+        if options < 2 {
+            return 0;
+        }
+        let mut state = self.lock();
+        let value = match &mut state.source {
+            Source::Seed(rng) => roll(rng),
+            Source::Plan { plan, met } => {
+                let value = plan.get(site);
+                if value > 0 {
+                    met.insert(site);
+                }
+                value.min(options - 1)
+            }
+        };
+        if value > 0 {
+            state.taken.set(site, value);
+        }
+        value
+    }
+
+    /// What was decided so far: decides the same again.
+    pub fn taken(&self) -> Plan {
+        self.lock().taken.clone()
+    }
+
+    /// The decisions of the plan that nobody asked for: the plan is of another program, or of
+    /// another version of it.
+    pub fn unmet(&self) -> Vec<Site> {
+        match &self.lock().source {
+            Source::Seed(_) => Vec::new(),
+            Source::Plan { plan, met } => {
+                let sites = plan.iter().map(|(site, _)| site);
+                sites.filter(|site| !met.contains(site)).collect()
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Evenly enough: the bias of a product is far below what a seed could show.
+fn below(rng: &mut ChaCha8Rng, bound: u32) -> u32 {
+    ((u64::from(rng.next_u32()) * u64::from(bound)) >> 32) as u32
+}
+
+impl fmt::Debug for Decisions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        let planned = matches!(state.source, Source::Plan { .. });
+        f.debug_struct("Decisions")
+            .field("planned", &planned)
+            .field("taken", &state.taken.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Lane, What},
+        *,
+    };
+
+    fn site(step: u32) -> Site {
+        Site::new(Lane(1), step, What::Verb)
+    }
+
+    #[test]
+    fn a_plan_decides_as_the_seed_did() {
+        let seeded = Decisions::seeded(7);
+        let drawn: Vec<u32> = (0..200)
+            .map(|step| seeded.draw(site(step), 6, 40))
+            .collect();
+        let planned = Decisions::planned(seeded.taken());
+        let again: Vec<u32> = (0..200)
+            .map(|step| planned.draw(site(step), 6, 40))
+            .collect();
+        assert_eq!(drawn, again);
+        assert_eq!(planned.taken(), seeded.taken());
+        assert!(planned.unmet().is_empty());
+    }
+
+    #[test]
+    fn the_chance_is_kept_and_every_option_is_met() {
+        let decisions = Decisions::seeded(1);
+        let mut counts = [0_u32; 4];
+        for step in 0..10_000 {
+            counts[decisions.draw(site(step), 4, 30) as usize] += 1;
+        }
+        assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
+        assert!(counts[1..].iter().all(|count| *count > 800), "{counts:?}");
+    }
+
+    #[test]
+    fn what_a_plan_decides_in_vain_is_told() {
+        let mut plan = Plan::default();
+        plan.set(site(3), 2);
+        let decisions = Decisions::planned(plan);
+        decisions.draw(site(2), 5, 50);
+        assert_eq!(decisions.unmet(), [site(3)]);
+    }
+}

@@ -1,0 +1,65 @@
+//! The decisions of a run: drawn from a seed, kept as a plan, replayed and shrunk.
+//!
+//! Whatever is left to chance in a run is decided here, at a [`Site`]: which task goes next, what
+//! a lane does, whether a reply is lost. A decision is a small number, and 0 is the simplest: no
+//! fault, no preemption, nothing done. A [`Plan`] holds only what is not 0, so it stays small, can
+//! be printed in one line, and what is taken out of it becomes simple. It is the plan that is
+//! shrunk and kept, never the seed, which dies at the first change of code.
+
+mod decisions;
+mod shrink;
+mod site;
+mod text;
+
+pub use self::{
+    decisions::{Chance, Decisions},
+    shrink::shrink,
+    site::{Lane, Site, What},
+    text::PlanError,
+};
+
+use std::collections::BTreeMap;
+
+/// What was decided otherwise than in the simplest way.
+///
+/// ```
+/// use queue_sim::plan::{Lane, Plan, Site, What};
+///
+/// let plan: Plan = "v1:1.0.verb=3,2.4.request=1".parse().unwrap();
+/// assert_eq!(plan.get(Site::new(Lane(1), 0, What::Verb)), 3);
+/// assert_eq!(plan.get(Site::new(Lane(1), 1, What::Verb)), 0);
+/// assert_eq!(plan.to_string(), "v1:1.0.verb=3,2.4.request=1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Plan(BTreeMap<Site, u32>);
+
+impl Plan {
+    /// What is decided at this site.
+    pub fn get(&self, site: Site) -> u32 {
+        self.0.get(&site).copied().unwrap_or(0)
+    }
+
+    /// Decides at this site; 0 takes the decision out.
+    pub fn set(&mut self, site: Site, value: u32) {
+        if value == 0 {
+            self.0.remove(&site);
+        } else {
+            self.0.insert(site, value);
+        }
+    }
+
+    /// The decisions, by site.
+    pub fn iter(&self) -> impl Iterator<Item = (Site, u32)> {
+        self.0.iter().map(|(site, value)| (*site, *value))
+    }
+
+    /// How many decisions are not the simplest.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether all decisions are the simplest.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

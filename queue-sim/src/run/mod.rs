@@ -1,0 +1,1 @@
+//! Playing runs: one, many, again, and a smaller one.

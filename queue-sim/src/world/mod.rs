@@ -1,0 +1,60 @@
+//! What a run is played on: a backend, and everything between it and the lanes that can go wrong.
+
+mod faults;
+
+use std::{fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+use queue_core::{Backend, Result, Timestamp};
+
+pub use self::faults::{Fault, Faults};
+use crate::{
+    engine::Executor,
+    history::Journal,
+    plan::{Decisions, Lane},
+};
+
+/// What every part of a run shares.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// Runs its tasks.
+    pub executor: Executor,
+    /// Decides what is left to chance.
+    pub decisions: Decisions,
+    /// Writes down what happens.
+    pub journal: Journal,
+    /// Which faults strike, and how often.
+    pub faults: Faults,
+}
+
+/// The backend's clock at the beginning of every run.
+pub const EPOCH: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+/// A backend that a run is played on, empty when the run begins.
+#[async_trait]
+pub trait World: Debug + Send + Sync + 'static {
+    /// A client of the backend for this lane, as a process of its own would have: its background
+    /// tasks belong to the lane, and its faults are drawn at the lane's sites. A lane that crashed
+    /// connects anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend, under whatever faults strike.
+    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>>;
+
+    /// Ends the faults: partitions heal, what is on its way arrives, nothing goes wrong any more.
+    /// Returns when that is so.
+    async fn heal(&self);
+}
+
+/// Makes worlds: holds what is expensive and outlives a run, such as a server.
+pub trait Ground: Debug {
+    /// A fresh world, for a run on this stage. Called inside the run's virtual time.
+    fn world(&mut self, stage: &Stage) -> Arc<dyn World>;
+
+    /// Whether its worlds tell what was executed.
+    fn has_truth(&self) -> bool;
+
+    /// Which faults strike here at all.
+    fn faults(&self) -> &'static [Fault];
+}
