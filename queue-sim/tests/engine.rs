@@ -163,3 +163,31 @@ fn a_dropped_call_is_recorded_as_dropped() {
     assert_eq!(ended.outcome, Outcome::Dropped);
     assert_eq!(ended.at.at, EPOCH.plus_millis(1_000));
 }
+
+#[test]
+fn a_lane_that_stands_still_goes_on_where_it_was() {
+    let steps = in_virtual_time(async {
+        let executor = Executor::new(Decisions::planned(Plan::default()), 0);
+        let steps = Arc::new(std::sync::Mutex::new(Vec::new()));
+        for lane in 1..=2 {
+            let steps = Arc::clone(&steps);
+            let task = async move {
+                for _ in 0..3 {
+                    time::sleep(Duration::from_secs(1)).await;
+                    steps.lock().unwrap().push(lane);
+                }
+            };
+            executor.spawn(Lane(lane), Box::pin(task));
+        }
+        let start = time::Instant::now();
+        executor.stall(Lane(1), Duration::from_millis(2_500));
+        assert_eq!(executor.run(HORIZON).await, End::Finished);
+        let order: Vec<u8> = steps.lock().unwrap().clone();
+        (order, start.elapsed())
+    });
+    // Lane 1 starts only when it is let go, 2.5 s late.
+    assert_eq!(
+        steps,
+        (vec![2, 2, 2, 1, 1, 1], Duration::from_millis(5_500))
+    );
+}

@@ -1,6 +1,6 @@
 use std::{
     any::Any,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -43,12 +43,16 @@ struct Tasks {
     last: TaskId,
     /// How many decisions about the next task were taken after one of this lane.
     picks: BTreeMap<Lane, u32>,
+    /// Lanes that stand still.
+    stalled: BTreeSet<Lane>,
     panicked: Option<(Lane, String)>,
 }
 
 struct Slot {
     lane: Lane,
     awaited: bool,
+    /// Whether it became ready while its lane stood still.
+    held: bool,
     /// Absent while it is polled.
     task: Option<Task>,
     waker: Waker,
@@ -99,6 +103,37 @@ impl Executor {
         drop(tasks);
         // Not under the lock: what is dropped may abort other tasks.
         drop(dropped);
+    }
+
+    /// Stops polling the tasks of a lane for so long, as if its process stood still. What wakes them
+    /// meanwhile is not lost. A task that stalls its own lane stands still from its next await on.
+    pub fn stall(&self, lane: Lane, pause: Duration) {
+        if !self.lock().stalled.insert(lane) {
+            return;
+        }
+        let executor = self.clone();
+        let wake_up = async move {
+            time::sleep(pause).await;
+            executor.wake(lane);
+        };
+        self.add(Lane::WORLD, false, Box::pin(wake_up));
+    }
+
+    fn wake(&self, lane: Lane) {
+        let mut tasks = self.lock();
+        tasks.stalled.remove(&lane);
+        let slots = tasks.slots.iter();
+        let held = slots.filter(|(_, slot)| slot.lane == lane && slot.held);
+        let held: Vec<TaskId> = held.map(|(id, _)| *id).collect();
+        for id in &held {
+            if let Some(slot) = tasks.slots.get_mut(id) {
+                slot.held = false;
+            }
+        }
+        drop(tasks);
+        for id in held {
+            self.0.ready.add(id);
+        }
     }
 
     /// Polls tasks until all that the run waits for have ended, at the longest until the horizon.
@@ -159,9 +194,14 @@ impl Executor {
     fn poll(&self, id: TaskId) {
         self.0.ready.remove(id);
         let mut tasks = self.lock();
-        let Some(slot) = tasks.slots.get_mut(&id) else {
+        let Tasks { slots, stalled, .. } = &mut *tasks;
+        let Some(slot) = slots.get_mut(&id) else {
             return;
         };
+        if stalled.contains(&slot.lane) {
+            slot.held = true;
+            return;
+        }
         let Some(mut task) = slot.task.take() else {
             return;
         };
@@ -213,6 +253,7 @@ impl Executor {
         let slot = Slot {
             lane,
             awaited,
+            held: false,
             task: Some(task),
             waker,
         };
