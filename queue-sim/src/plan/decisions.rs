@@ -9,7 +9,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-use super::{Plan, Site};
+use super::{Lane, Plan, Site, What};
 
 /// How often something is not the simplest, in percent.
 pub type Chance = u32;
@@ -21,6 +21,15 @@ pub struct Decisions(Arc<Mutex<State>>);
 struct State {
     source: Source,
     taken: Plan,
+    /// Where each lane is, by its number.
+    places: Vec<Place>,
+}
+
+/// A lane's step, and how many decisions about each matter were taken in it.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    step: u32,
+    taken: [u32; What::ALL.len()],
 }
 
 enum Source {
@@ -42,8 +51,33 @@ impl Decisions {
     }
 
     fn of(source: Source) -> Self {
-        let taken = Plan::default();
-        Self(Arc::new(Mutex::new(State { source, taken })))
+        Self(Arc::new(Mutex::new(State {
+            source,
+            taken: Plan::default(),
+            places: Vec::new(),
+        })))
+    }
+
+    /// The lane begins this step.
+    pub fn enter(&self, lane: Lane, step: u32) {
+        let mut state = self.lock();
+        let taken = [0; What::ALL.len()];
+        *state.place(lane) = Place { step, taken };
+    }
+
+    /// Where the lane decides about this next: at the step that it is at, and the how-manieth time.
+    pub fn site(&self, lane: Lane, what: What) -> Site {
+        let mut state = self.lock();
+        let place = state.place(lane);
+        let nth = &mut place.taken[what as usize];
+        let site = Site {
+            lane,
+            step: place.step,
+            what,
+            nth: *nth,
+        };
+        *nth += 1;
+        site
     }
 
     /// One of so many options: the simplest, 0, but with this chance any of the others.
@@ -60,6 +94,20 @@ impl Decisions {
     /// One of so many options, each as likely.
     pub fn choose(&self, site: Site, options: u32) -> u32 {
         self.decide(site, options, |rng| below(rng, options))
+    }
+
+    /// One of as many options as there are weights, each as likely as its weight says.
+    pub fn weigh(&self, site: Site, weights: &[u32]) -> u32 {
+        let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
+        self.decide(site, options, |rng| {
+            let mut left = below(rng, weights.iter().sum());
+            let reached = weights.iter().position(|weight| {
+                let here = left < *weight;
+                left = left.saturating_sub(*weight);
+                here
+            });
+            reached.unwrap_or(0) as u32
+        })
     }
 
     fn decide(&self, site: Site, options: u32, roll: impl FnOnce(&mut ChaCha8Rng) -> u32) -> u32 {
@@ -102,6 +150,16 @@ impl Decisions {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn place(&mut self, lane: Lane) -> &mut Place {
+        let at = usize::from(lane.0);
+        if self.places.len() <= at {
+            self.places.resize(at + 1, Place::default());
+        }
+        &mut self.places[at]
     }
 }
 
@@ -156,6 +214,32 @@ mod tests {
         }
         assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
         assert!(counts[1..].iter().all(|count| *count > 800), "{counts:?}");
+    }
+
+    #[test]
+    fn weights_are_kept() {
+        let decisions = Decisions::seeded(1);
+        let mut counts = [0_u32; 3];
+        for step in 0..10_000 {
+            counts[decisions.weigh(site(step), &[70, 0, 30]) as usize] += 1;
+        }
+        assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
+        assert_eq!(counts[1], 0);
+    }
+
+    #[test]
+    fn a_lane_counts_what_it_decides_in_each_step() {
+        let decisions = Decisions::seeded(1);
+        let next = || decisions.site(Lane(2), What::Reply);
+        decisions.enter(Lane(2), 5);
+        assert_eq!(next(), Site::new(Lane(2), 5, What::Reply));
+        assert_eq!(next(), Site::new(Lane(2), 5, What::Reply).nth(1));
+        decisions.enter(Lane(2), 6);
+        assert_eq!(next(), Site::new(Lane(2), 6, What::Reply));
+        assert_eq!(
+            decisions.site(Lane(1), What::Reply),
+            Site::new(Lane(1), 0, What::Reply)
+        );
     }
 
     #[test]

@@ -37,6 +37,8 @@ faults! {
     Repeated = "repeated",
     /// A request is refused before anything is sent.
     Refused = "refused",
+    /// A wait ends for no reason.
+    Spurious = "spurious hint",
     /// A connection is cut, before or after what is on its way is executed.
     Cut = "cut",
     /// A connection is cut in the middle of a reply.

@@ -2,7 +2,7 @@
 
 mod faults;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Backend, Result, Timestamp};
@@ -25,6 +25,8 @@ pub struct Stage {
     pub journal: Journal,
     /// Which faults strike, and how often.
     pub faults: Faults,
+    /// For how long messages are leased: what is late is late by about as much.
+    pub ttl: Duration,
 }
 
 /// The backend's clock at the beginning of every run.
