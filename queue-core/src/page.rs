@@ -52,7 +52,7 @@ impl Page {
 }
 
 /// One part of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Paged<T> {
     /// The entries: no more than were asked for, and fewer where their bodies would pass
     /// [`limits::MAX_BATCH_BYTES`] (but always one).

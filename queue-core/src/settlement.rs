@@ -129,7 +129,7 @@ pub enum Extended {
 }
 
 /// What a lease call hands out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Leased {
     /// The messages, in delivery order.
     pub deliveries: Vec<Delivery>,

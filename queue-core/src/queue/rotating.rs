@@ -141,7 +141,7 @@ impl Inserted {
 }
 
 /// What a rotation visits.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Rotated {
     /// The items, in the ring's order.
     pub items: Vec<Message>,

@@ -39,7 +39,7 @@ pub trait Service: Debug + Send + Sync + 'static {
 }
 
 /// One call of a method of the queue traits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is documented as the method of its name")]
 pub enum Call {
     Push(Vec<Push>),
@@ -75,7 +75,7 @@ pub enum Call {
 }
 
 /// What came back from a [`Call`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is documented as the type in it")]
 pub enum Answer {
     Nothing,

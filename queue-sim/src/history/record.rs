@@ -20,7 +20,7 @@ pub struct Moment {
 }
 
 /// One call of a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Record {
     /// Which call.
     pub id: CallId,
@@ -41,7 +41,7 @@ pub struct Record {
 }
 
 /// How a call ended for its caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ended {
     /// When.
     pub at: Moment,
@@ -50,7 +50,7 @@ pub struct Ended {
 }
 
 /// What a caller knows of a call that has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// It was executed, and this came back.
     Ok(Answer),
@@ -63,7 +63,7 @@ pub enum Outcome {
 }
 
 /// Something that happened beside the calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A lane crashed and lost what it knew.
     Crashed(Lane),
@@ -86,7 +86,7 @@ pub enum Event {
 }
 
 /// A run, written down.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct History {
     /// Every call, in the order of beginning.
     pub records: Vec<Record>,
