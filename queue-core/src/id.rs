@@ -40,8 +40,9 @@ impl FromStr for MessageId {
     }
 }
 
-/// The fencing token: strictly greater at each delivery of a message, and never below the lease's
-/// time in milliseconds, so that a token from a lost history matches nothing (R1).
+/// The fencing token: strictly greater at each delivery of a message, and never below
+/// [`Token::PER_MILLI`] times the lease's time in milliseconds, so that a token from a lost history
+/// matches nothing (R1).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -49,6 +50,11 @@ impl FromStr for MessageId {
 pub struct Token(u64);
 
 impl Token {
+    /// How many tokens there are for each millisecond: a queue that leases a million messages a
+    /// second still does not run ahead of its clock. One that did could, after losing its last
+    /// steps, hand out the tokens of the lost ones again.
+    pub const PER_MILLI: u64 = 1_000;
+
     /// The token with this number.
     pub const fn new(number: u64) -> Self {
         Self(number)
@@ -73,7 +79,7 @@ impl fmt::Display for Token {
 /// ```
 /// use queue_core::{MessageId, Receipt, Token};
 ///
-/// let receipt = Receipt::new(MessageId::new(7), Token::new(1_700_000_000_000));
+/// let receipt = Receipt::new(MessageId::new(7), Token::new(1_700_000_000_000_000));
 /// let copy = receipt;
 /// assert_eq!(copy, receipt);
 /// ```

@@ -48,7 +48,7 @@ impl MemoryBackend {
     /// let queue = backend.open_reliable(&"jobs".parse()?, &Default::default()).await?;
     /// queue.push_one("a").await?;
     /// let delivery = queue.receive_one(Duration::from_secs(1), Duration::ZERO).await?.unwrap();
-    /// assert_eq!(delivery.receipt.token.get(), 1_000);
+    /// assert_eq!(delivery.receipt.token.get(), 1_000_000);
     /// # Ok(())
     /// # }
     /// ```

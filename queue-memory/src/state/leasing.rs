@@ -243,7 +243,7 @@ impl<K: Kind> State<K> {
     #[inline]
     fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
-        self.last_token = (self.last_token + 1).max(now.as_millis());
+        self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);
         let deadline = now.plus_millis(ttl);
         let entry = &mut self.entries[slot];

@@ -78,7 +78,7 @@ macro_rules! __conformance_cases {
                 l13_pages_hold_while_dead_letters_come_and_go,
                 l13_every_page_length_shows_each_once,
                 l13_a_page_has_no_more_than_8_mib,
-                r1_a_token_grows_and_is_never_below_the_time_in_ms [ExactClock],
+                r1_a_token_grows_and_is_never_below_the_time [ExactClock],
                 r1_a_receipt_of_another_history_matches_nothing [ExactClock],
                 batches_have_at_most_128_entries,
                 batches_have_at_most_8_mib,

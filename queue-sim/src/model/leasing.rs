@@ -162,7 +162,7 @@ impl LeasingModel {
     }
 
     fn deliver(&mut self, at: usize, now: u64, ttl: u64) -> Delivery {
-        self.last_token = (self.last_token + 1).max(now);
+        self.last_token = (self.last_token + 1).max(now * 1_000);
         let token = Token::new(self.last_token);
         let entry = &mut self.entries[at];
         entry.attempts += 1;

@@ -75,7 +75,7 @@ impl Rules {
                 known.last_token
             )
         })?;
-        require(token.get() >= now.as_millis(), || {
+        require(token.get() / 1_000 >= now.as_millis(), || {
             format!("R1: message {id} is delivered with the token {token} at {now}")
         })?;
         require(known.body == delivery.body, || {

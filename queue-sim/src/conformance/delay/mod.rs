@@ -22,5 +22,5 @@ async fn now(queue: &Arc<dyn DelayQueue>) -> u64 {
     schedule(queue, 0).await;
     let delivery = take_one(&**queue).await;
     ack(&**queue, &delivery).await;
-    delivery.receipt.token.get()
+    delivery.receipt.token.get() / Token::PER_MILLI
 }

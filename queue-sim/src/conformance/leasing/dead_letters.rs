@@ -30,9 +30,8 @@ pub(crate) async fn l13_a_dead_letter_tells_what_why_and_when(stage: &Stage<'_>)
     assert_eq!((letter.id, letter.attempts), (id(1), 2));
     assert_eq!((&letter.body, &letter.headers), (&body, &headers));
     assert_eq!(letter.reason, DeathReason::Buried("no such order".into()));
-    // A token is the time of its lease, where nothing was leased in the same millisecond; here
-    // it is one more.
-    let died_at = second.receipt.token.get() - 1 + 1_500;
+    // A token begins with the time of its lease.
+    let died_at = second.receipt.token.get() / Token::PER_MILLI + 1_500;
     assert_eq!(letter.died_at.as_millis(), died_at, "when it died");
 }
 

@@ -232,9 +232,9 @@ pub(crate) async fn l10_a_lease_is_timed_from_the_claim_not_from_the_push(stage:
     ack(&*queue, &first).await;
 }
 
-pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time_in_ms(stage: &Stage<'_>) {
+pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    queue.put_numbered(6).await;
+    queue.put_numbered(1_200).await;
     let tokens = |deliveries: Vec<Delivery>| -> Vec<u64> {
         let tokens = deliveries
             .iter()
@@ -242,28 +242,37 @@ pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time_in_ms(stage: &S
         tokens.collect()
     };
     let first = tokens(take(&*queue, 3).await);
-    let now = first[0];
+    let start = first[0];
+    assert_eq!(start % Token::PER_MILLI, 0, "a whole millisecond");
     assert_eq!(
         first,
-        [now, now + 1, now + 2],
+        [start, start + 1, start + 2],
         "one for each delivery, in delivery order"
     );
     assert_eq!(
         tokens(take(&*queue, 1).await),
-        [now + 3],
+        [start + 3],
         "the same millisecond"
     );
-    stage.advance(2).await;
+    stage.advance(1).await;
+    let next = start + Token::PER_MILLI;
+    assert_eq!(tokens(take(&*queue, 1).await), [next], "the next one");
+    for _ in 0..8 {
+        take(&*queue, 128).await;
+    }
+    stage.advance(1).await;
+    let after = next + 8 * 128 + 1;
     assert_eq!(
         tokens(take(&*queue, 1).await),
-        [now + 4],
-        "the clock is still behind"
+        [after],
+        "so many in one that the clock is still behind"
     );
     stage.advance(5_000).await;
     let last = take_one(&*queue).await;
-    assert_eq!(last.receipt.token.get(), now + 5_002, "the time in ms");
+    let time = start / Token::PER_MILLI + 5_002;
+    assert_eq!(last.receipt.token.get(), time * Token::PER_MILLI);
     settle(&*queue, Settlement::bury(last.receipt, "to see the time")).await;
-    assert_eq!(dead(&*queue).await[0].died_at.as_millis(), now + 5_002);
+    assert_eq!(dead(&*queue).await[0].died_at.as_millis(), time);
 }
 
 pub(crate) async fn r1_a_receipt_of_another_history_matches_nothing(stage: &Stage<'_>) {

@@ -15,7 +15,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Reads the clock: the first token of a queue is the time in milliseconds.
+    /// Reads the clock: the first token of a queue is the time, in thousandths of a millisecond.
     pub(super) async fn read(harness: Arc<dyn Harness>, backend: &dyn Backend) -> Result<Self> {
         let name = QueueName::new("clock")?;
         let config = ReliableConfig::default();
@@ -26,7 +26,7 @@ impl Clock {
             return Err(Error::invalid("a queue named `clock` that is not fresh"));
         };
         queue.ack(first.receipt).await?;
-        let now = Timestamp::from_millis(first.receipt.token.get());
+        let now = Timestamp::from_millis(first.receipt.token.get() / 1_000);
         Ok(Self { harness, now })
     }
 
