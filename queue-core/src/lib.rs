@@ -35,9 +35,14 @@ mod settlement;
 mod spawn;
 mod time;
 mod typed;
+#[cfg(feature = "worker")]
+pub mod worker;
 
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
+#[cfg(feature = "worker")]
+#[doc(no_inline)]
+pub use self::worker::{Backoff, Context, Failure, Route, Worker, Workers};
 pub use self::{
     backend::{Backend, QueueInfo, QueueKind},
     codec::{Codec, Json, Raw},

@@ -286,7 +286,8 @@ pub(crate) fn chunks<T>(entries: &[T], size: impl Fn(&T) -> usize) -> impl Itera
     })
 }
 
-fn lease_lost(receipt: Receipt) -> Error {
+/// A receipt that is not the message's live lease, as an error.
+pub(crate) fn lease_lost(receipt: Receipt) -> Error {
     Error::new(
         ErrorKind::LeaseLost,
         format!(

@@ -3,7 +3,7 @@
 mod bounded;
 mod delay;
 mod forward;
-mod leasing;
+pub(crate) mod leasing;
 mod priority;
 mod reliable;
 mod rotating;

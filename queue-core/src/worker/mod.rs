@@ -1,0 +1,63 @@
+//! The worker: handlers around a queue.
+//!
+//! [`Worker`] leases messages of any leasing queue, gives each to a handler in a task of its own,
+//! and settles it by what the handler answers:
+//!
+//! | the handler | the message |
+//! | --- | --- |
+//! | returns `Ok`, or nothing | acked |
+//! | returns an error | again after the [`Backoff`]; dead after `max_attempts` (L6) |
+//! | returns a [`Failure`] | again now or after a delay, deferred, or buried: as it says |
+//! | panics, or takes longer than the timeout | a failed attempt |
+//! | is never called, since the body does not decode | buried, with the reason |
+//!
+//! While handlers run, heartbeats extend their leases. A handler may still run more than once for
+//! one message (L1); [`Context::token`] is for sinks that fence.
+//!
+//! **Round trips.** Results are sent together, and with the next lease, in one call
+//! ([`turn`](crate::Leasing::turn)). A `lease`, `settle` or `turn` that was begun is always
+//! awaited; only waiting is dropped.
+//!
+//! **Shutdown.** Leasing stops, handlers have the drain to finish, then are told to stop, then are
+//! cut off; what did not finish is released, its attempt refunded. The [`Report`] says what came of
+//! everything.
+//!
+//! **Errors of the backend** never end a worker. It tries again, with a growing delay and jitter,
+//! and [`Health`] shows what fails and since when. A result whose reply was lost is sent again
+//! while the lease lives; if then there is no lease, it was perhaps done.
+//!
+//! **Crash.** There is nothing to clean up: leases expire, and others take over. Dropping the
+//! future of a running worker is a crash: its handlers are cut off, and nothing is settled.
+
+mod backoff;
+mod batch;
+mod context;
+mod counts;
+mod events;
+mod guard;
+mod handler;
+mod health;
+mod lease;
+mod note;
+mod outage;
+mod report;
+mod route;
+mod runner;
+mod settings;
+mod shares;
+mod single;
+mod verdict;
+
+pub use self::{
+    backoff::Backoff,
+    batch::IntoVerdicts,
+    context::{Context, Stop},
+    counts::Counts,
+    events::Phase,
+    health::{Health, Trouble},
+    report::Report,
+    route::{Route, Workers},
+    shares::Sharing,
+    single::Worker,
+    verdict::{Failure, IntoVerdict, Remedy, Verdict},
+};

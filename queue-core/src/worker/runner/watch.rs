@@ -1,0 +1,48 @@
+//! Leases that run out though nobody said so, and handlers that do not stop.
+
+use std::sync::Arc;
+
+use super::{Runner, alarm::Alarm, jobs::earlier};
+
+impl Runner {
+    /// Tells the handlers whose lease is over, and cuts off those whose time to stop is. Answers
+    /// whether there were any.
+    ///
+    /// A deadline passes unextended when the backend cannot be reached, or when this process was
+    /// held up. The backend's clock went on meanwhile: the message is somebody else's.
+    pub(super) fn watch_leases(&mut self, alarm: &mut Alarm) -> bool {
+        if !self.watch_due.is_some_and(|due| alarm.has_come(due)) {
+            return false;
+        }
+        let mut over = Vec::new();
+        let mut cut = false;
+        let mut next = None;
+        for (id, job) in &mut self.jobs {
+            for lease in job.leases.iter().filter(|lease| !lease.is_lost()) {
+                let deadline = lease.deadline();
+                if alarm.has_come(deadline) {
+                    over.push((*id, Arc::clone(lease)));
+                } else {
+                    next = earlier(next, Some(deadline));
+                }
+            }
+            if job.task.is_none() {
+                continue;
+            }
+            if let Some(at) = job.cut_at {
+                if alarm.has_come(at) {
+                    job.task = None;
+                    cut = true;
+                } else {
+                    next = earlier(next, Some(at));
+                }
+            }
+        }
+        self.watch_due = next;
+        let moved = cut || !over.is_empty();
+        for (job, lease) in over {
+            self.lose(job, &lease, alarm.now);
+        }
+        moved
+    }
+}

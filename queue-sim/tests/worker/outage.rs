@@ -1,0 +1,79 @@
+//! A backend that fails, and comes back.
+
+use std::time::Duration;
+
+use queue_core::{worker::*, *};
+use tokio::time::sleep;
+
+use crate::{
+    ground::{Ground, SECOND},
+    spy::Trouble,
+};
+
+/// Works through 50 messages while the backend fails so from the 1st to the 61st second.
+async fn through(trouble: Trouble) -> (Ground, Report, Health) {
+    let ground = Ground::new().await;
+    let worker = ground.worker().concurrency(4).lease(5 * SECOND).seed(3);
+    let health = worker.health();
+    let watch = health.clone();
+    let story = async {
+        sleep(SECOND).await;
+        assert!(watch.is_healthy());
+        ground.push(50).await;
+        sleep(SECOND).await;
+        ground.spy.watched().trouble = Some(trouble);
+        sleep(60 * SECOND).await;
+        assert!(!watch.is_healthy());
+        let troubles = watch.troubles();
+        assert!(troubles[0].failures > 3, "{troubles:?}");
+        assert_eq!(troubles[0].error.kind(), ErrorKind::Unavailable);
+        assert!(troubles[0].since.elapsed() > 50 * SECOND);
+        ground.spy.watched().trouble = None;
+        ground.empty().await;
+        // Waiting is healthy again when it has ended well once.
+        sleep(10 * SECOND).await;
+        assert!(watch.is_healthy(), "{:?}", watch.troubles());
+        assert!(watch.last_error().is_some());
+    };
+    let report = worker
+        .run_until(story, |_: u64, _| sleep(600 * Duration::from_millis(1)))
+        .await
+        .unwrap();
+    assert!(report.counts.balance(), "{report:?}");
+    assert_eq!(ground.spy.watched().dropped, 0);
+    (ground, report, health)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backend_that_is_down_ends_nothing_and_loses_nothing() {
+    let (ground, report, _) = through(Trouble::Down).await;
+    let counters = ground.counters().await;
+    assert_eq!(counters.acked, 50);
+    assert!(report.counts.errors > 5);
+    // A minute of tries, growing to five seconds.
+    assert!(report.counts.errors < 60, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ack_whose_reply_was_lost_is_repeated_and_perhaps_done() {
+    let (ground, report, _) = through(Trouble::Mute).await;
+    let counters = ground.counters().await;
+    // The few whose lease was lost with a reply came back, and none was tried to death.
+    assert_eq!((counters.acked, counters.died), (50, 0));
+    assert!(report.counts.unconfirmed > 0, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_only_leasing_fails_results_are_settled_and_tries_grow_rare() {
+    let (ground, report, _) = through(Trouble::NoLease).await;
+    assert_eq!(ground.counters().await.acked, 50);
+    assert_eq!(report.counts.unsettled, 0);
+    assert!(report.counts.errors < 60, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_hints_there_is_the_timer() {
+    let (ground, report, _) = through(Trouble::NoHints).await;
+    assert_eq!(ground.counters().await.acked, 50);
+    assert!(report.counts.errors > 3, "{report:?}");
+}

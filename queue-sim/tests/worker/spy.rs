@@ -1,0 +1,201 @@
+//! A queue that is watched, slowed down and broken, from outside.
+
+use std::{
+    fmt::Debug,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::*;
+
+/// What it counts, and how it behaves.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    pub(crate) leases: u64,
+    pub(crate) turns: u64,
+    pub(crate) settles: u64,
+    pub(crate) extends: u64,
+    pub(crate) waits: u64,
+    /// Calls whose future was dropped before it answered; waits are not counted.
+    pub(crate) dropped: u64,
+    /// The most that was asked for at once.
+    pub(crate) largest: usize,
+    /// Receipts extended in the last `extend`.
+    pub(crate) extended: usize,
+    pub(crate) trouble: Option<Trouble>,
+    /// How long a call takes, half of it before it acts.
+    pub(crate) latency: Duration,
+}
+
+/// How calls fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Nothing is done.
+    Down,
+    /// It is done, and the answer is lost.
+    Mute,
+    /// Nothing can be extended; the rest works.
+    NoExtend,
+    /// Nothing can be leased, as on a full server; the rest works.
+    NoLease,
+    /// No hints come; the rest works.
+    NoHints,
+}
+
+impl Watched {
+    pub(crate) fn calls(&self) -> u64 {
+        self.leases + self.turns + self.settles
+    }
+}
+
+/// A decorator of any leasing queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Spy {
+    queue: Arc<dyn Leasing>,
+    watched: Arc<Mutex<Watched>>,
+}
+
+impl Spy {
+    pub(crate) fn on<Q: Leasing>(queue: Arc<Q>) -> Self {
+        Self {
+            queue,
+            watched: Arc::default(),
+        }
+    }
+
+    pub(crate) fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap()
+    }
+
+    /// As what a worker consumes.
+    pub(crate) fn consumer<T>(&self) -> Consumer<T>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned + 'static,
+    {
+        Consumer::new(Arc::new(self.clone()) as Arc<dyn Leasing>)
+    }
+
+    async fn call<T>(
+        &self,
+        immune_to: &'static [Trouble],
+        act: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
+        let mut guard = Unanswered(Some(self));
+        let (latency, trouble) = {
+            let watched = self.watched();
+            (watched.latency, watched.trouble)
+        };
+        let trouble = trouble.filter(|trouble| !immune_to.contains(trouble));
+        if !latency.is_zero() {
+            tokio::time::sleep(latency / 2).await;
+        }
+        let answer = match trouble {
+            None => act.await,
+            Some(Trouble::Mute) => {
+                let _ = act.await;
+                Err(unavailable().with_outcome(Outcome::Unknown))
+            }
+            Some(_) => Err(unavailable()),
+        };
+        if !latency.is_zero() {
+            tokio::time::sleep(latency / 2).await;
+        }
+        guard.0 = None;
+        answer
+    }
+}
+
+fn unavailable() -> Error {
+    Error::new(ErrorKind::Unavailable, "out of order, says the test")
+}
+
+struct Unanswered<'a>(Option<&'a Spy>);
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(spy) = self.0 {
+            spy.watched().dropped += 1;
+        }
+    }
+}
+
+const LEASES: &[Trouble] = &[Trouble::NoExtend, Trouble::NoHints];
+const EXTENDS: &[Trouble] = &[Trouble::NoLease, Trouble::NoHints];
+const REST: &[Trouble] = &[Trouble::NoLease, Trouble::NoExtend, Trouble::NoHints];
+
+#[async_trait]
+impl Leasing for Spy {
+    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
+        {
+            let mut watched = self.watched();
+            watched.leases += 1;
+            watched.largest = watched.largest.max(max.get());
+        }
+        self.call(LEASES, self.queue.lease(max, ttl)).await
+    }
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        self.watched().settles += 1;
+        self.call(REST, self.queue.settle(settlements)).await
+    }
+    async fn turn(
+        &self,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        ttl: Duration,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        {
+            let mut watched = self.watched();
+            watched.turns += 1;
+            watched.largest = watched.largest.max(max.get());
+        }
+        self.call(LEASES, self.queue.turn(settlements, max, ttl))
+            .await
+    }
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+        {
+            let mut watched = self.watched();
+            watched.extends += 1;
+            watched.extended = receipts.len();
+        }
+        self.call(EXTENDS, self.queue.extend(receipts, ttl)).await
+    }
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        let trouble = {
+            let mut watched = self.watched();
+            watched.waits += 1;
+            watched.trouble
+        };
+        match trouble {
+            None | Some(Trouble::NoExtend | Trouble::NoLease) => {
+                self.queue.wait_for_arrival(timeout).await
+            }
+            Some(_) => Err(unavailable()),
+        }
+    }
+    async fn depth(&self) -> Result<Depth> {
+        self.call(REST, self.queue.depth()).await
+    }
+    async fn counters(&self) -> Result<Counters> {
+        self.queue.counters().await
+    }
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        self.queue.dead_letters(page).await
+    }
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+        self.queue.revive(ids).await
+    }
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
+        self.queue.discard(ids).await
+    }
+    async fn pause(&self) -> Result<()> {
+        self.queue.pause().await
+    }
+    async fn resume(&self) -> Result<()> {
+        self.queue.resume().await
+    }
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        self.queue.purge(max).await
+    }
+}
