@@ -69,6 +69,8 @@ pub enum Event {
     Crashed(Lane),
     /// A lane stood still until this time.
     Stalled(Lane, Timestamp),
+    /// A lane had an effect on something outside of the queue: which, and on what.
+    Effect(Lane, String),
     /// A fault struck: its name, and whom.
     Fault(&'static str, Lane),
     /// What the backend executed from this moment on is undone: a failover or a power loss, and
