@@ -17,6 +17,7 @@ pub mod model;
 pub mod plan;
 #[cfg(all(unix, feature = "redis"))]
 pub mod redis;
+pub mod report;
 pub mod run;
 pub mod world;
 

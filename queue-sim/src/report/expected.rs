@@ -1,0 +1,51 @@
+//! What the contract says that a call should have answered.
+
+use queue_core::Timestamp;
+
+use crate::{
+    call::{Answer, Call, Config, Model},
+    history::{CallId, Event, History, Record},
+    model,
+};
+
+/// The first call, in the order in which the backend executed them, that answered otherwise than
+/// the reference model at that time, and what that answers. `None` where the truth is not known,
+/// where history was lost, or where the answers are as they should be.
+pub(super) fn first_wrong(
+    config: &Config,
+    history: &History,
+) -> Option<(CallId, model::Answer<Answer>)> {
+    let rolled_back = |event: &Event| matches!(event, Event::RolledBack { .. });
+    if !history.has_truth || history.events.iter().any(|(_, event)| rolled_back(event)) {
+        return None;
+    }
+    let mut executions = Vec::new();
+    for record in &history.records {
+        executions.extend(record.executed.iter().map(|moment| (*moment, record)));
+    }
+    executions.sort_by_key(|(moment, _)| moment.order);
+    let mut model = Model::new(config);
+    let mut last = Timestamp::default();
+    for (moment, record) in executions {
+        // The model's time never steps back.
+        if moment.at < last || comes_of_another_queue(history, record) {
+            return None;
+        }
+        last = moment.at;
+        let should = model.apply(moment.at, &record.call);
+        // Of one that was executed twice, nobody knows which answer came back.
+        if let Some(answer) = record.answer()
+            && record.executed.len() == 1
+            && !matches!(record.call, Call::DeadLetters(_) | Call::List(_))
+            && should.as_ref() != Ok(answer)
+        {
+            return Some((record.id, should));
+        }
+    }
+    None
+}
+
+fn comes_of_another_queue(history: &History, record: &Record) -> bool {
+    let first = history.records.first();
+    first.is_some_and(|first| first.queue != record.queue)
+}

@@ -1,0 +1,113 @@
+//! Columns of text.
+
+use std::fmt::Write;
+
+/// A column is no wider than this; longer texts go on in the next line.
+const WIDEST: usize = 44;
+
+/// A row: the time, the column, the text in it, and what stands beside it.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    pub(super) time: String,
+    /// `None`: across all columns.
+    pub(super) column: Option<usize>,
+    pub(super) text: String,
+    pub(super) beside: Option<String>,
+}
+
+/// Lays lines out under these headings.
+pub(super) fn columns(headings: &[String], lines: &[Line]) -> String {
+    let mut widths: Vec<usize> = headings.iter().map(|heading| width(heading)).collect();
+    let mut wrapped = Vec::new();
+    for line in lines {
+        let parts = match line.column {
+            Some(_) => wrap(&line.text),
+            None => vec![line.text.clone()],
+        };
+        if let Some(column) = line.column {
+            let widest = parts.iter().map(|part| width(part)).max();
+            widths[column] = widths[column].max(widest.unwrap_or(0));
+        }
+        wrapped.push(parts);
+    }
+    let times = lines.iter().map(|line| width(&line.time)).max();
+    let time = times.unwrap_or(0).max(5);
+
+    let mut page = String::new();
+    let mut heading = format!("{:>time$} ", "t(ms)");
+    for (name, width) in headings.iter().zip(&widths) {
+        let _ = write!(heading, " {name:<width$} ");
+    }
+    end(&mut page, &heading);
+    for (line, parts) in lines.iter().zip(&wrapped) {
+        for (index, part) in parts.iter().enumerate() {
+            let at = if index == 0 { &line.time } else { "" };
+            let mut shown = format!("{at:>time$} ");
+            for (column, width) in widths.iter().enumerate() {
+                let text = if line.column == Some(column) {
+                    part
+                } else {
+                    ""
+                };
+                let across = line.column.is_none() && column == 0;
+                let text = if across { part } else { text };
+                let _ = write!(shown, " {text:<width$} ");
+                if across {
+                    break;
+                }
+            }
+            if let Some(beside) = line.beside.as_ref().filter(|_| index + 1 == parts.len()) {
+                // Right after what it is about, where nothing stands behind that.
+                let short = shown.trim_end().to_owned();
+                shown = format!("{short}   <- {beside}");
+            }
+            end(&mut page, &shown);
+        }
+    }
+    page
+}
+
+fn end(page: &mut String, line: &str) {
+    page.push_str(line.trim_end());
+    page.push('\n');
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text at its spaces.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let full = lines.last().map_or(0, |line| width(line)) + width(word.trim_end()) > WIDEST;
+        if full && lines.last().is_some_and(|line| !line.trim().is_empty()) {
+            lines.push("    ".to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(word);
+        }
+    }
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
+    }
+    lines
+}
+
+/// Breaks a text into lines of so many characters, each after this indent.
+pub(super) fn paragraph(text: &str, indent: &str, widest: usize) -> String {
+    let mut page = String::new();
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        if width(&line) + 1 + width(word) > widest && !line.trim().is_empty() {
+            end(&mut page, &line);
+            indent.clone_into(&mut line);
+        }
+        if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    end(&mut page, &line);
+    page
+}

@@ -1,0 +1,98 @@
+//! When the leases of a history ran out.
+
+use std::collections::BTreeMap;
+
+use queue_core::{Extended, Receipt, Settled, Settlement, Timestamp, millis_ceil};
+
+use super::wording::deliveries;
+use crate::{
+    call::{Answer, Call},
+    history::{History, Moment, Outcome, Record},
+    plan::Lane,
+};
+
+/// A lease that nobody ended: whose it was, and its deadline.
+#[derive(Debug)]
+pub(super) struct Expired {
+    pub(super) lane: Lane,
+    pub(super) receipt: Receipt,
+    pub(super) deadline: Timestamp,
+    /// It shows after this.
+    pub(super) since: u64,
+}
+
+/// The leases that ran out before the history ended.
+pub(super) fn expired(history: &History) -> Vec<Expired> {
+    let mut held: BTreeMap<Receipt, Expired> = BTreeMap::new();
+    let mut records: Vec<&Record> = history.records.iter().collect();
+    records.sort_by_key(|record| effect(record).order);
+    for record in &records {
+        let at = effect(record);
+        match &record.call {
+            Call::Settle(batch) => settle(&mut held, record, batch),
+            Call::Turn(batch, ..) => settle(&mut held, record, batch),
+            Call::Extend(receipts, ttl) => {
+                for (index, receipt) in receipts.iter().enumerate() {
+                    let extended = match record.answer() {
+                        Some(Answer::Extended(each)) => {
+                            each.get(index) == Some(&Extended::Extended)
+                        }
+                        _ => may_have_acted(record),
+                    };
+                    if let Some(lease) = held.get_mut(receipt)
+                        && extended
+                        && at.at < lease.deadline
+                    {
+                        lease.deadline = at.at.plus_millis(millis_ceil(*ttl));
+                        lease.since = at.order;
+                    }
+                }
+            }
+            _ => {}
+        }
+        for delivery in deliveries(record) {
+            let lease = Expired {
+                lane: record.lane,
+                receipt: delivery.receipt,
+                deadline: at.at.plus_millis(millis_ceil(delivery.time_left)),
+                since: at.order,
+            };
+            held.insert(delivery.receipt, lease);
+        }
+    }
+    let last = records.iter().map(|record| record.began.at).max();
+    let last = last.unwrap_or_default();
+    held.retain(|_, lease| lease.deadline <= last);
+    held.into_values().collect()
+}
+
+fn settle(held: &mut BTreeMap<Receipt, Expired>, record: &Record, batch: &[Settlement]) {
+    let at = effect(record).at;
+    for (index, settlement) in batch.iter().enumerate() {
+        let ended = match record.answer() {
+            Some(Answer::Settled(each) | Answer::Turned(each, _)) => each
+                .get(index)
+                .is_some_and(|one| *one != Settled::LeaseLost),
+            _ => may_have_acted(record),
+        };
+        let live = |lease: &Expired| at < lease.deadline;
+        if ended && held.get(&settlement.receipt).is_some_and(live) {
+            held.remove(&settlement.receipt);
+        }
+    }
+}
+
+/// When a call took effect, as well as that is known.
+fn effect(record: &Record) -> Moment {
+    let ended = record.ended.as_ref().map(|ended| ended.at);
+    let executed = record.executed.first().copied();
+    executed.or(ended).unwrap_or(record.began)
+}
+
+fn may_have_acted(record: &Record) -> bool {
+    let refused = matches!(
+        record.ended.as_ref().map(|ended| &ended.outcome),
+        Some(Outcome::NotApplied(..))
+    );
+    !refused && !record.executed.is_empty()
+}

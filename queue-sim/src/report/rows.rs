@@ -1,0 +1,187 @@
+//! The rows of a timeline: what happened, in order, each in the column of whoever did it.
+
+use std::collections::BTreeSet;
+
+use queue_core::Timestamp;
+
+use super::{leases, wording::Words};
+use crate::{
+    history::{CallId, Event, History, Moment, Outcome, Record},
+    plan::Lane,
+};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) at: Timestamp,
+    /// `None`: to all of them.
+    pub(super) lane: Option<Lane>,
+    pub(super) text: String,
+    /// Whose end this is.
+    pub(super) ends: Option<CallId>,
+    order: u64,
+}
+
+/// A moment of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Began,
+    Executed(usize),
+    Ended,
+}
+
+/// Everything that happened, by order. `lengths` shows the lengths that were probed too.
+pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> {
+    let mut moments: Vec<(Moment, Option<(&Record, Part)>)> = Vec::new();
+    for record in &history.records {
+        moments.push((record.began, Some((record, Part::Began))));
+        for (nth, moment) in record.executed.iter().enumerate() {
+            moments.push((*moment, Some((record, Part::Executed(nth)))));
+        }
+        if let Some(ended) = &record.ended {
+            moments.push((ended.at, Some((record, Part::Ended))));
+        }
+    }
+    let events: Vec<Row> = history
+        .events
+        .iter()
+        .filter_map(|(moment, event)| event_row(*moment, event, words, lengths))
+        .collect();
+    // Only to see where a call is interrupted by something that shows.
+    moments.extend(events.iter().map(|row| {
+        let moment = Moment {
+            order: row.order,
+            at: row.at,
+        };
+        (moment, None)
+    }));
+    moments.sort_by_key(|(moment, _)| moment.order);
+
+    let mut rows = events;
+    let mut rest = moments.as_slice();
+    while let Some(((moment, what), after)) = rest.split_first() {
+        let Some((record, _)) = what else {
+            rest = after;
+            continue;
+        };
+        let same = |(at, what): &(Moment, Option<(&Record, Part)>)| {
+            at.at == moment.at && what.is_some_and(|(other, _)| other.id == record.id)
+        };
+        let many = rest.iter().take_while(|each| same(each)).count();
+        let parts = rest[..many].iter();
+        let parts: Vec<Part> = parts
+            .filter_map(|(_, what)| Some(what.as_ref()?.1))
+            .collect();
+        rest = &rest[many..];
+        if let Some(text) = text(history, record, &parts, words) {
+            rows.push(Row {
+                at: moment.at,
+                lane: Some(record.lane),
+                text,
+                ends: parts.contains(&Part::Ended).then_some(record.id),
+                order: moment.order,
+            });
+        }
+    }
+    rows.sort_by_key(|row| row.order);
+    for lease in leases::expired(history) {
+        let before = |row: &Row| row.order <= lease.since || row.at < lease.deadline;
+        let place = rows.iter().position(|row| !before(row));
+        let row = Row {
+            at: lease.deadline,
+            lane: Some(lease.lane),
+            text: format!("  . lease {} expires", words.receipt(lease.receipt)),
+            ends: None,
+            order: lease.since,
+        };
+        rows.insert(place.unwrap_or(rows.len()), row);
+    }
+    rows
+}
+
+fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Option<String> {
+    let began = parts.contains(&Part::Began);
+    let executed = parts.iter().find_map(|part| match part {
+        Part::Executed(nth) => Some(*nth),
+        _ => None,
+    });
+    let asked = words.call(&record.call);
+    let ended = parts.contains(&Part::Ended);
+    let ended = ended.then(|| outcome(history, record, words));
+    Some(match (began, executed, ended) {
+        (true, _, Some(ended)) => format!("{asked} -> {ended}"),
+        // A wait that is executed is of no interest, nor is the moment of what was to be expected.
+        (false, Some(_), None) if record.call.is_wait() => return None,
+        (true, Some(_), None) => format!("{asked} (executed)"),
+        (true, None, None) => format!("{asked} …"),
+        (false, Some(0), None) => format!("  . executed: {asked}"),
+        (false, Some(_), None) => format!("  . executed again: {asked}"),
+        (false, None | Some(0), Some(ended)) => format!("… {asked} -> {ended}"),
+        (false, Some(_), Some(ended)) => format!("… {asked} (executed again) -> {ended}"),
+        (false, None, None) => return None,
+    })
+}
+
+fn outcome(history: &History, record: &Record, words: &Words) -> String {
+    let Some(ended) = &record.ended else {
+        return String::new();
+    };
+    let truth = || {
+        if !history.has_truth || record.call.is_wait() {
+            return "";
+        }
+        match record.executed.first() {
+            None => ", never executed",
+            Some(moment) if moment.order < ended.at.order => ", yet executed",
+            Some(_) => ", executed later",
+        }
+    };
+    match &ended.outcome {
+        Outcome::Ok(answer) => {
+            let executed = record.executed.first();
+            words.answer(answer, executed.unwrap_or(&ended.at).at)
+        }
+        Outcome::NotApplied(kind, _) if record.executed.is_empty() => format!("{kind:?}"),
+        Outcome::NotApplied(kind, _) => format!("{kind:?}, not applied{}", truth()),
+        Outcome::Unknown(kind, _) => format!("{kind:?}, unknown{}", truth()),
+        Outcome::Dropped => format!("dropped{}", truth()),
+    }
+}
+
+fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Option<Row> {
+    let (lane, text) = match event {
+        Event::Crashed(lane) => (Some(*lane), "  . crashes, and forgets".to_owned()),
+        Event::Stalled(lane, until) => {
+            let until = words.time(*until);
+            (Some(*lane), format!("  . stands still until {until}"))
+        }
+        Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
+        Event::Fault(fault, lane) => {
+            if *lane == Lane::WORLD {
+                (None, format!("== {fault}"))
+            } else {
+                (Some(*lane), format!("  . {fault}"))
+            }
+        }
+        Event::RolledBack { to } => {
+            let text = format!("== what was executed after step {to} is undone");
+            (None, text)
+        }
+        Event::Healed => (None, "== the faults are over".to_owned()),
+        Event::Length(_, length) if lengths => (None, format!("== holds {length}")),
+        Event::Length(..) => return None,
+        Event::Broken(rule, how) => (None, format!("== {rule} is broken: {how}")),
+    };
+    Some(Row {
+        at: moment.at,
+        lane,
+        text,
+        ends: None,
+        order: moment.order,
+    })
+}
+
+/// The lanes that do something, in order.
+pub(super) fn lanes(rows: &[Row]) -> BTreeSet<Lane> {
+    rows.iter().filter_map(|row| row.lane).collect()
+}

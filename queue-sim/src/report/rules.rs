@@ -1,0 +1,229 @@
+//! The rules as `CONTRACT.md` states them: number, name and first sentence.
+
+/// A rule of the contract in its own words, or what else must hold of a run; `None` of what is
+/// neither.
+pub fn rule(number: &str) -> Option<&'static str> {
+    let found = RULES.iter().find(|(name, _)| *name == number);
+    found.map(|(_, text)| *text)
+}
+
+/// A test holds these against `CONTRACT.md`, which a published crate does not have beside it.
+const RULES: &[(&str, &str)] = &[
+    (
+        "L1",
+        "One live lease. At any instant a message has at most one live lease.",
+    ),
+    (
+        "L2",
+        "Redelivery has a cause: retry, defer, release or expiry.",
+    ),
+    (
+        "L3",
+        "Done is done. An acked message is never delivered again.",
+    ),
+    (
+        "L4",
+        "Fencing. Settling or extending with a receipt that is not the message's live lease \
+         (now < deadline, same token) changes nothing and answers LeaseLost.",
+    ),
+    (
+        "L5",
+        "Nothing lost, nothing made up. accepted (duplicates not counted) = ready + delayed + \
+         leased + dead + acked + evicted + replaced + cancelled + discarded + trimmed (from the \
+         dead letters) + purged, at every instant.",
+    ),
+    ("L6", "Attempts. The first delivery is attempt 1."),
+    (
+        "L7",
+        "Progress. Once faults stop and handlers settle, every message is acked or dead within \
+         max_attempts × (longest lease + longest retry delay) plus slack.",
+    ),
+    (
+        "L8",
+        "Cancellation. Dropping any future of the API at any await loses no message.",
+    ),
+    ("L9", "Dedup. A push may carry a dedup key and a window."),
+    (
+        "L10",
+        "Leases are timed from the claim. extend sets the deadline to now + ttl, also when that \
+         is sooner.",
+    ),
+    (
+        "L11",
+        "Order of what returns. Except on delay queues, released and expired messages go before \
+         all others (of their priority), by id.",
+    ),
+    (
+        "L12",
+        "Atomic under failure. No crash, error or full server in the middle of an operation loses \
+         a message: write the new place first, remove the old one last.",
+    ),
+    (
+        "L13",
+        "Dead letters are kept with reason, attempts and time, bounded by a stored cap that is \
+         exact and drops the oldest (counted as trimmed).",
+    ),
+    (
+        "R1",
+        "Lost history. A failover or power loss may undo acknowledged steps (which ones, per \
+         durability setting, is documented).",
+    ),
+    (
+        "F1",
+        "messages are first delivered in push order (with concurrent consumers, a linearisation \
+         of it).",
+    ),
+    ("F2", "a batch keeps its inner order."),
+    ("D1", "never early."),
+    (
+        "D2",
+        "due messages come in (due, id) order; what returns is due when it returns (its deadline, \
+         its release, the end of its retry delay).",
+    ),
+    ("D3", "equal bodies are different messages."),
+    (
+        "D4",
+        "cancel and reschedule act on an undelivered message, or say that it is too late; they \
+         never half-happen.",
+    ),
+    (
+        "D5",
+        "prompt: a waiting consumer has the message within slack of its due time, also when it \
+         was pushed while the consumer slept towards a later one.",
+    ),
+    ("P1", "the most urgent ready message first."),
+    (
+        "P2",
+        "arrival order within a priority; L11 applies within a priority.",
+    ),
+    ("P3", "a returned message keeps its priority."),
+    (
+        "P4",
+        "optional ageing a (stored): order by (arrival_ms − priority × a, id), so that strict \
+         priority cannot starve the rest; arrival starts anew only after retry.",
+    ),
+    (
+        "B1",
+        "ready + delayed + leased ≤ max(capacity, leased when it was resized), at every instant \
+         that anyone can observe, under any concurrency.",
+    ),
+    (
+        "B2",
+        "drop-oldest removes exactly the next undelivered message in delivery order (delayed ones \
+         last, by due), only when full, and reports it; all leased means Full.",
+    ),
+    ("B3", "reject: Full, and nothing changed."),
+    (
+        "B4",
+        "block: the caller waits for room; whatever makes room arms the marker, a woken producer \
+         that leaves room re-arms it, and offer reclaims first, since all consumers may be dead.",
+    ),
+    (
+        "B5",
+        "resize trims at once, oldest first, reported, never what is leased.",
+    ),
+    (
+        "B6",
+        "recent(n) reads at most n of what is ready, newest first, taking nothing.",
+    ),
+    (
+        "B7",
+        "distinct: with a key, a push whose key is already present replaces that undelivered \
+         entry (new id, new body, newest place, also when full, reported as Replaced); a leased \
+         entry is untouched and a new one is added.",
+    ),
+    (
+        "T1",
+        "rotate returns items from the head and puts them at the tail in one step: a crash loses \
+         nothing.",
+    ),
+    (
+        "T2",
+        "membership changes only by insert and remove; a removed item is never seen again.",
+    ),
+    (
+        "T3",
+        "with n members and no change between, an item recurs after exactly n (successful) \
+         rotations.",
+    ),
+    (
+        "T4",
+        "with a pace p (stored), an item is due again p after its last visit; the order stays the \
+         ring's; nothing due answers the time until next; a lost reply costs that item one cycle.",
+    ),
+    (
+        "linearisable",
+        "Every call takes effect at one instant between its beginning and its end, and answers \
+         what the contract says at that instant.",
+    ),
+    (
+        "progress",
+        "A run comes to its end: nobody waits for what never comes, or spins.",
+    ),
+    (
+        "outcome",
+        "An error says truly whether its call took effect (L8).",
+    ),
+    (
+        "determinism",
+        "The same decisions give the same run, or no failure could be replayed.",
+    ),
+    (
+        "limits",
+        "Batches, pages and sizes are bounded, and what is beyond a bound is refused before \
+         anything is done.",
+    ),
+    (
+        "operators",
+        "Pause and resume, purge, depth, counters and listings do and say what the contract has \
+         them do and say.",
+    ),
+    (
+        "waiting",
+        "Who waits is woken when something may be ready, and is told how long nothing will be.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// The contract without its marks.
+    fn contract() -> Option<String> {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../CONTRACT.md");
+        let text = fs::read_to_string(page).ok()?;
+        Some(text.replace("**", "").replace('`', ""))
+    }
+
+    #[test]
+    fn every_rule_is_quoted_as_the_contract_has_it() {
+        // There is none beside a crate that was published.
+        let Some(contract) = contract() else { return };
+        for (number, text) in RULES {
+            if number.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+                let quoted = format!("{number} {text}");
+                assert!(contract.contains(&quoted), "not in CONTRACT.md: {quoted}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_rule_is_left_out() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../CONTRACT.md");
+        let Ok(text) = fs::read_to_string(page) else {
+            return;
+        };
+        let mut numbered = 0;
+        for bold in text.split("**").skip(1).step_by(2) {
+            let number = bold.split(' ').next().unwrap_or_default();
+            let digits = number.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
+            if number.len() == digits.len() + 1 && digits.parse::<u32>().is_ok() {
+                numbered += 1;
+                assert!(rule(number).is_some(), "{number}");
+            }
+        }
+        assert!(numbered > 30, "{numbered}");
+    }
+}

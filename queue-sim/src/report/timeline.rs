@@ -1,0 +1,122 @@
+use std::fmt::Write;
+
+use super::{
+    expected,
+    layout::{Line, columns, paragraph},
+    rows::{lanes, rows},
+    rules::rule,
+    wording::Words,
+};
+use crate::{
+    call::Config,
+    check::Violation,
+    history::{CallId, Event, History},
+    plan::Lane,
+};
+
+/// A page is this wide, but for what has to be wider.
+const PAGE: usize = 100;
+
+/// A violation as lanes in time, one row for each thing that happened, with the calls that show it
+/// marked: what is wrong, what the rule says, and then how it came to that. `before` is how many
+/// operations the story had before it was shrunk. Ends with a line break.
+pub fn timeline(
+    config: &Config,
+    history: &History,
+    violation: &Violation,
+    before: Option<usize>,
+) -> String {
+    let mut page = violation.to_string();
+    if let Some(before) = before {
+        let shrunk = format!("shrunk from {before} operations to {}", operations(history));
+        let gap = PAGE.saturating_sub(page.chars().count() + shrunk.chars().count());
+        let _ = match gap {
+            0..2 => write!(page, "\n  {shrunk}"),
+            gap => write!(page, "{:gap$}{shrunk}", ""),
+        };
+    }
+    page.push('\n');
+    if let Some(text) = rule(violation.rule) {
+        page.push_str(&paragraph(&format!("“{text}”"), "  ", PAGE));
+    }
+    page.push_str(&story(config, history, violation));
+    page
+}
+
+/// How many operations there are in a history, without those of the drain at its end.
+pub fn operations(history: &History) -> usize {
+    let healed = healed(history).unwrap_or(u64::MAX);
+    let records = history.records.iter();
+    records.filter(|record| record.began.order < healed).count()
+}
+
+fn healed(history: &History) -> Option<u64> {
+    let mut events = history.events.iter();
+    let healed = events.find(|(_, event)| matches!(event, Event::Healed));
+    healed.map(|(moment, _)| moment.order)
+}
+
+fn story(config: &Config, history: &History, violation: &Violation) -> String {
+    let words = Words::of(history);
+    let rows = rows(history, &words, violation.rule == "B1");
+    let wrong = expected::first_wrong(config, history);
+    let wrong = wrong.filter(|(id, _)| violation.calls.is_empty() || violation.calls.contains(id));
+    let beside = |id: CallId| {
+        if let Some((wrong, should)) = &wrong
+            && *wrong == id
+        {
+            let record = history.records.iter().find(|record| record.id == id)?;
+            let at = record.executed.first().map_or(record.began, |first| *first);
+            return Some(match should {
+                Ok(answer) => format!("expected {}", words.answer(answer, at.at)),
+                Err(kind) => format!("expected {kind:?}"),
+            });
+        }
+        let named = violation.calls.iter().position(|call| *call == id)?;
+        let last = named + 1 == violation.calls.len();
+        Some(if last {
+            format!("here {} breaks", violation.rule)
+        } else {
+            String::new()
+        })
+    };
+
+    // What comes after the last call that shows it tells nothing more.
+    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| violation.calls.contains(&id));
+    let end = rows
+        .iter()
+        .rposition(named)
+        .map_or(rows.len(), |last| last + 1);
+    let lanes = lanes(&rows[..end]);
+    let headings: Vec<String> = lanes.iter().map(|lane| heading(history, *lane)).collect();
+    let mut lines: Vec<Line> = rows[..end]
+        .iter()
+        .map(|row| Line {
+            time: words.time(row.at).to_string(),
+            column: row
+                .lane
+                .and_then(|lane| lanes.iter().position(|other| *other == lane)),
+            text: row.text.clone(),
+            beside: row.ends.and_then(beside),
+        })
+        .collect();
+    if end < rows.len() {
+        let left = rows.len() - end;
+        lines.push(Line {
+            text: format!("== and {left} more rows, which do not matter"),
+            ..Line::default()
+        });
+    }
+    columns(&headings, &lines)
+}
+
+/// The lane that only acts when the faults are over is the drain.
+fn heading(history: &History, lane: Lane) -> String {
+    let mut records = history.records.iter().filter(|record| record.lane == lane);
+    let healed = healed(history);
+    let begins = records.next().map(|record| record.began.order);
+    match (begins, healed) {
+        (Some(begins), Some(healed)) if begins > healed => "drain".to_owned(),
+        _ => format!("lane {lane}"),
+    }
+}

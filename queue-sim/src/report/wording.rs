@@ -1,0 +1,328 @@
+//! Calls and answers in the words of a story: `ack(103 #1)`, `-> 103 #1 <120`.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
+
+use queue_core::{
+    Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Message, MessageId, Offer, Offered,
+    Overflow, Push, Receipt, Settled, Settlement, Timestamp, Token, millis_ceil,
+};
+
+use crate::{
+    call::{Answer, Call},
+    history::{History, Record},
+};
+
+/// A body or key longer than this is not shown.
+const LONGEST: usize = 16;
+
+/// What the words of a history refer to: when it began, and which deliveries are known.
+///
+/// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message
+/// 103, which is what its token stands for.
+#[derive(Debug)]
+pub(super) struct Words {
+    base: Timestamp,
+    deliveries: BTreeMap<MessageId, Vec<Token>>,
+}
+
+impl Words {
+    pub(super) fn of(history: &History) -> Self {
+        let calls = history.records.iter().map(|record| record.began.at);
+        let events = history.events.iter().map(|(moment, _)| moment.at);
+        let mut words = Self {
+            base: calls.chain(events).min().unwrap_or_default(),
+            deliveries: BTreeMap::new(),
+        };
+        for delivery in history.records.iter().flat_map(deliveries) {
+            let Receipt { id, token } = delivery.receipt;
+            let tokens = words.deliveries.entry(id).or_default();
+            if let Err(place) = tokens.binary_search(&token) {
+                tokens.insert(place, token);
+            }
+        }
+        words
+    }
+
+    /// Milliseconds since the beginning.
+    pub(super) fn time(&self, at: Timestamp) -> i128 {
+        i128::from(at.as_millis()) - i128::from(self.base.as_millis())
+    }
+
+    pub(super) fn receipt(&self, receipt: Receipt) -> String {
+        let Receipt { id, token } = receipt;
+        let known = self.deliveries.get(&id);
+        match known.and_then(|tokens| tokens.binary_search(&token).ok()) {
+            Some(place) => format!("{id} #{}", place + 1),
+            None => format!("{id} of token {token}"),
+        }
+    }
+
+    pub(super) fn call(&self, call: &Call) -> String {
+        match call {
+            Call::Push(messages) => format!("push {}", list(messages, push)),
+            Call::Schedule(messages) => {
+                let each = list(messages, |each| {
+                    format!("{} {}", push(&each.push), self.due(each.due))
+                });
+                format!("schedule {each}")
+            }
+            Call::Cancel(ids) => format!("cancel {}", list(ids, MessageId::to_string)),
+            Call::Reschedule(id, due) => format!("reschedule {id} {}", self.due(*due)),
+            Call::NextDue => "next due".to_owned(),
+            Call::Enqueue(messages) => {
+                let each = list(messages, |each| {
+                    format!("{} at {}", push(&each.push), each.priority)
+                });
+                format!("enqueue {each}")
+            }
+            Call::Offer(messages, overflow) => offer(messages, *overflow),
+            Call::WaitForRoom(timeout) => format!("wait for room, {}", ms(*timeout)),
+            Call::Recent(n) => format!("recent {n}"),
+            Call::Capacity => "capacity".to_owned(),
+            Call::Resize(capacity) => format!("resize to {capacity}"),
+            Call::Insert(items) => format!("insert {}", list(items, insert)),
+            Call::Rotate(max) => format!("rotate {max}"),
+            Call::WaitForTurn(timeout) => format!("wait for a turn, {}", ms(*timeout)),
+            Call::List(_) => "list".to_owned(),
+            Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
+            Call::Len => "len".to_owned(),
+            Call::Lease(max, ttl) => lease(*max, *ttl),
+            Call::Settle(batch) => self.settle(batch),
+            Call::Turn(batch, max, ttl) => {
+                format!("turn: {}; {}", self.settle(batch), lease(*max, *ttl))
+            }
+            Call::Extend(receipts, ttl) => {
+                let each = list(receipts, |receipt| self.receipt(*receipt));
+                format!("extend({each}) by {}", ms(*ttl))
+            }
+            Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
+            Call::Depth => "depth".to_owned(),
+            Call::Counters => "counters".to_owned(),
+            Call::DeadLetters(_) => "dead letters".to_owned(),
+            Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
+            Call::Discard(ids) => format!("discard {}", list(ids, MessageId::to_string)),
+            Call::Pause => "pause".to_owned(),
+            Call::Resume => "resume".to_owned(),
+            Call::Purge(max) => format!("purge {max}"),
+        }
+    }
+
+    /// What came back, of a call that was executed at this time.
+    pub(super) fn answer(&self, answer: &Answer, at: Timestamp) -> String {
+        match answer {
+            Answer::Nothing => "done".to_owned(),
+            Answer::Pushed(pushed) => list(pushed, |pushed| {
+                let duplicate = if pushed.is_duplicate() {
+                    "duplicate of "
+                } else {
+                    ""
+                };
+                format!("{duplicate}{}", pushed.id())
+            }),
+            Answer::Cancelled(cancelled) => list(cancelled, debug),
+            Answer::Rescheduled(rescheduled) => debug(rescheduled),
+            Answer::Next(next) => next_in(*next),
+            Answer::Offered(offered) => list(offered, offered_as),
+            Answer::Messages(messages) => list(messages, message),
+            Answer::Capacity(capacity) => capacity.to_string(),
+            Answer::Ids(ids) => list(ids, MessageId::to_string),
+            Answer::Inserted(inserted) => list(inserted, |inserted| match inserted {
+                queue_core::Inserted::Added(id) => id.to_string(),
+                queue_core::Inserted::Present(id) => format!("present as {id}"),
+            }),
+            Answer::Rotated(rotated) if rotated.items.is_empty() => next_in(rotated.next),
+            Answer::Rotated(rotated) => list(&rotated.items, message),
+            Answer::Items(items) => list(&items.entries, message),
+            Answer::Leased(leased) => self.leased(leased, at),
+            Answer::Settled(settled) => list(settled, debug::<Settled>),
+            Answer::Turned(settled, leased) => {
+                let settled = list(settled, debug::<Settled>);
+                format!("{settled}; {}", self.leased(leased, at))
+            }
+            Answer::Extended(extended) => list(extended, debug),
+            Answer::Depth(depth) => held(*depth),
+            Answer::Counters(counters) => counted(counters),
+            Answer::DeadLetters(letters) => list(&letters.entries, |letter| {
+                let attempts = letter.attempts;
+                let died = self.time(letter.died_at);
+                format!(
+                    "{} ({}, attempts: {attempts}, t={died})",
+                    letter.id, letter.reason
+                )
+            }),
+            Answer::Revived(revived) => list(revived, debug),
+            Answer::Count(count) => count.to_string(),
+        }
+    }
+
+    fn leased(&self, leased: &queue_core::Leased, at: Timestamp) -> String {
+        if leased.is_empty() {
+            return next_in(leased.next);
+        }
+        list(&leased.deliveries, |delivery| self.delivery(delivery, at))
+    }
+
+    /// `103 #1 <120`: held before 120. The attempt is told where it is not the delivery's number.
+    fn delivery(&self, delivery: &Delivery, at: Timestamp) -> String {
+        let named = self.receipt(delivery.receipt);
+        let deadline = self.time(at) + i128::from(millis_ceil(delivery.time_left));
+        if named.ends_with(&format!("#{}", delivery.attempt)) {
+            format!("{named} <{deadline}")
+        } else {
+            format!("{named} <{deadline} attempt {}", delivery.attempt)
+        }
+    }
+
+    fn settle(&self, batch: &[Settlement]) -> String {
+        list(batch, |settlement| {
+            let receipt = self.receipt(settlement.receipt);
+            match &settlement.disposition {
+                Disposition::Ack => format!("ack({receipt})"),
+                Disposition::Retry { delay } => format!("retry({receipt}) after {}", ms(*delay)),
+                Disposition::Defer { delay } => format!("defer({receipt}) by {}", ms(*delay)),
+                Disposition::Release => format!("release({receipt})"),
+                Disposition::Bury { .. } => format!("bury({receipt})"),
+            }
+        })
+    }
+
+    fn due(&self, due: Due) -> String {
+        match due {
+            Due::After(delay) => format!("in {}", ms(delay)),
+            Due::At(time) => format!("at t={}", self.time(time)),
+        }
+    }
+}
+
+/// What a call handed out under leases.
+pub(super) fn deliveries(record: &Record) -> &[Delivery] {
+    match record.answer() {
+        Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => &leased.deliveries,
+        _ => &[],
+    }
+}
+
+fn list<T>(entries: &[T], word: impl Fn(&T) -> String) -> String {
+    if entries.is_empty() {
+        return "nothing".to_owned();
+    }
+    entries.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+fn debug<T: std::fmt::Debug>(value: &T) -> String {
+    format!("{value:?}")
+}
+
+fn lease(max: NonZeroUsize, ttl: Duration) -> String {
+    match max.get() {
+        1 => format!("lease for {}", ms(ttl)),
+        max => format!("lease {max} for {}", ms(ttl)),
+    }
+}
+
+fn ms(duration: Duration) -> String {
+    format!("{} ms", millis_ceil(duration))
+}
+
+fn next_in(next: Option<Duration>) -> String {
+    next.map_or_else(
+        || "nothing".to_owned(),
+        |next| format!("nothing for {}", ms(next)),
+    )
+}
+
+fn bytes(bytes: &Bytes) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= LONGEST => format!("{text:?}"),
+        _ => format!("{} bytes", bytes.len()),
+    }
+}
+
+fn push(push: &Push) -> String {
+    let body = bytes(&push.body);
+    match &push.dedup {
+        Some(dedup) => format!(
+            "{body} once as {} in {}",
+            bytes(&dedup.key),
+            ms(dedup.window)
+        ),
+        None => body,
+    }
+}
+
+fn insert(item: &Insert) -> String {
+    let body = bytes(&item.body);
+    match &item.key {
+        Some(key) => format!("{body} as {}", bytes(key)),
+        None => body,
+    }
+}
+
+fn offer(messages: &[Offer], overflow: Overflow) -> String {
+    let each = list(messages, |offer| match &offer.distinct {
+        Some(key) => format!("{} distinct as {}", push(&offer.push), bytes(key)),
+        None => push(&offer.push),
+    });
+    match overflow {
+        Overflow::DropOldest => format!("offer {each}, drop the oldest"),
+        _ => format!("offer {each}"),
+    }
+}
+
+fn offered_as(offered: &Offered) -> String {
+    match offered {
+        Offered::Accepted { id, evicted: None } => id.to_string(),
+        Offered::Accepted {
+            id,
+            evicted: Some(evicted),
+        } => format!("{id} instead of the oldest, {evicted}"),
+        Offered::Replaced { id, replaced } => format!("{id} replaces {replaced}"),
+        Offered::Duplicate(id) => format!("duplicate of {id}"),
+        Offered::Full => "Full".to_owned(),
+    }
+}
+
+fn message(message: &Message) -> String {
+    message.id.to_string()
+}
+
+fn held(depth: Depth) -> String {
+    let places = [
+        ("ready", depth.ready),
+        ("delayed", depth.delayed),
+        ("leased", depth.leased),
+        ("dead", depth.dead),
+    ];
+    amounts(&places)
+}
+
+fn counted(counters: &Counters) -> String {
+    let happened = [
+        ("accepted", counters.accepted),
+        ("acked", counters.acked),
+        ("retried", counters.retried),
+        ("deferred", counters.deferred),
+        ("released", counters.released),
+        ("expired", counters.expired),
+        ("died", counters.died),
+        ("revived", counters.revived),
+        ("evicted", counters.evicted),
+        ("replaced", counters.replaced),
+        ("cancelled", counters.cancelled),
+        ("discarded", counters.discarded),
+        ("trimmed", counters.trimmed),
+        ("purged", counters.purged),
+        ("dedup marks", counters.dedup_marks),
+    ];
+    let paused = if counters.paused { "; paused" } else { "" };
+    format!(
+        "{}; holds {}{paused}",
+        amounts(&happened),
+        held(counters.depth)
+    )
+}
+
+fn amounts(amounts: &[(&str, u64)]) -> String {
+    let some: Vec<_> = amounts.iter().filter(|(_, amount)| *amount > 0).collect();
+    list(&some, |(name, amount)| format!("{name} {amount}"))
+}

@@ -1,0 +1,169 @@
+//! What people are shown, held against how it is to look.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+use queue_sim::{
+    call::{Answer, Call, Config},
+    check::Violation,
+    engine::in_virtual_time,
+    history::{CallId, Event, History, Journal, Outcome},
+    plan::Lane,
+    report::timeline,
+    world::EPOCH,
+};
+
+const TTL: Duration = Duration::from_millis(20);
+
+/// A history that is written by hand.
+struct Story {
+    journal: Journal,
+    queue: QueueName,
+}
+
+impl Story {
+    fn told(tell: impl AsyncFnOnce(&Self)) -> History {
+        in_virtual_time(async {
+            let story = Self {
+                journal: Journal::new(EPOCH, true),
+                queue: QueueName::new("jobs").unwrap(),
+            };
+            tell(&story).await;
+            story.journal.take()
+        })
+    }
+
+    fn begins(&self, lane: u8, call: Call) -> CallId {
+        self.journal.began(Lane(lane), &self.queue, call)
+    }
+
+    fn executed(&self, call: CallId) {
+        self.journal.executed(call, self.journal.now());
+    }
+
+    fn answers(&self, call: CallId, answer: Answer) {
+        self.journal.ended(call, Outcome::Ok(answer));
+    }
+
+    /// A call that is executed and answered at once.
+    fn call(&self, lane: u8, call: Call, answer: Answer) {
+        let id = self.begins(lane, call);
+        self.executed(id);
+        self.answers(id, answer);
+    }
+}
+
+async fn sleep(millis: u64) {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+}
+
+fn one() -> NonZeroUsize {
+    NonZeroUsize::MIN
+}
+
+fn push(body: &'static str) -> Call {
+    Call::Push(vec![Push::new(body)])
+}
+
+fn accepted(id: u64) -> Answer {
+    Answer::Pushed(vec![Pushed::Accepted(MessageId::new(id))])
+}
+
+fn lease() -> Call {
+    Call::Lease(one(), TTL)
+}
+
+/// As it is handed out by the first lease in that millisecond.
+fn receipt(id: u64, now: u64) -> Receipt {
+    let token = EPOCH.plus_millis(now).as_millis() * 1_000;
+    Receipt::new(MessageId::new(id), Token::new(token))
+}
+
+fn delivered(receipt: Receipt, attempt: u32) -> Answer {
+    Answer::Leased(Leased::of(vec![Delivery {
+        receipt,
+        attempt,
+        time_left: TTL,
+        body: Bytes::from_static(b"a"),
+        headers: Headers::new(),
+    }]))
+}
+
+fn violation(rule: &'static str, message: &str, calls: &[u64]) -> Violation {
+    Violation {
+        rule,
+        message: message.to_owned(),
+        calls: calls.iter().copied().map(CallId).collect(),
+    }
+}
+
+fn reliable() -> Config {
+    Config::Reliable(ReliableConfig::default())
+}
+
+#[track_caller]
+fn assert_shows(shown: &str, expected: &str) {
+    assert_eq!(shown, expected, "\n{shown}");
+}
+
+#[test]
+fn a_stale_ack_that_was_taken() {
+    let (first, second) = (receipt(1, 0), receipt(1, 20));
+    let history = Story::told(async |story| {
+        story.call(1, push("a"), accepted(1));
+        story.call(1, lease(), delivered(first, 1));
+        sleep(20).await;
+        story.call(2, lease(), delivered(second, 2));
+        sleep(1).await;
+        let ack = Call::Settle(vec![Settlement::ack(first)]);
+        story.call(1, ack, Answer::Settled(vec![Settled::Done]));
+        story.journal.note(Event::Healed);
+        story.call(3, Call::Depth, Answer::Depth(Depth::default()));
+    });
+    let broken = violation("L4", "a stale receipt changed state", &[3, 4]);
+    let shown = timeline(&reliable(), &history, &broken, Some(41));
+    assert_shows(&shown, STALE_ACK);
+}
+
+const STALE_ACK: &str = include_str!("report/stale_ack.txt");
+
+#[test]
+fn faults_crashes_and_late_executions() {
+    let held = receipt(1, 5);
+    let history = Story::told(async |story| {
+        let late = story.begins(1, push("a"));
+        story.journal.note(Event::Fault("late", Lane(1)));
+        sleep(5).await;
+        let lost = "no reply within 5 ms".to_owned();
+        story
+            .journal
+            .ended(late, Outcome::Unknown(ErrorKind::Unavailable, lost));
+        let never = story.begins(2, push("b"));
+        story.journal.ended(never, Outcome::Dropped);
+        story.journal.note(Event::Crashed(Lane(2)));
+        story.executed(late);
+        let wait = story.begins(2, Call::WaitForArrival(TTL));
+        story.call(1, lease(), delivered(held, 1));
+        story
+            .journal
+            .note(Event::Fault("scripts flushed", Lane::WORLD));
+        story
+            .journal
+            .note(Event::Stalled(Lane(1), EPOCH.plus_millis(40)));
+        sleep(20).await;
+        story.answers(wait, Answer::Nothing);
+        sleep(20).await;
+        let again = story.begins(2, push("c"));
+        story.executed(again);
+        sleep(1).await;
+        story.executed(again);
+        story.answers(again, accepted(2));
+        story.journal.note(Event::Healed);
+        story.call(3, Call::Depth, Answer::Depth(Depth::default()));
+    });
+    let broken = violation("progress", "lane 3 waits for what never comes", &[]);
+    let shown = timeline(&reliable(), &history, &broken, None);
+    assert_shows(&shown, FAULTS);
+}
+
+const FAULTS: &str = include_str!("report/faults.txt");
