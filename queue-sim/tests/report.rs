@@ -159,7 +159,11 @@ fn faults_crashes_and_late_executions() {
         story.executed(again);
         story.answers(again, accepted(2));
         story.journal.note(Event::Healed);
-        story.call(3, Call::Depth, Answer::Depth(Depth::default()));
+        let depth = Depth {
+            ready: 3,
+            ..Depth::default()
+        };
+        story.call(3, Call::Depth, Answer::Depth(depth));
     });
     let broken = violation("progress", "lane 3 waits for what never comes", &[]);
     let shown = timeline(&reliable(), &history, &broken, None);
