@@ -41,9 +41,25 @@
 //! **Dropped futures.** A call does all its work in the first poll: a future that is dropped
 //! before did nothing, and none can be dropped half-way.
 
+/// Whether one of these bugs is planted. Without the feature none is: see `planted`.
+#[cfg(feature = "planted")]
+macro_rules! planted {
+    ($($bug:ident)|+) => {
+        $($crate::planted::is($crate::planted::Bug::$bug))||+
+    };
+}
+#[cfg(not(feature = "planted"))]
+macro_rules! planted {
+    ($($bug:ident)|+) => {
+        false
+    };
+}
+
 mod backend;
 mod clock;
 mod handle;
+#[cfg(feature = "planted")]
+pub mod planted;
 mod state;
 mod waiting;
 

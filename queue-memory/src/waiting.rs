@@ -111,7 +111,8 @@ impl Sleepers {
         match (outlook, &mut self.watcher) {
             (Outlook::Open, _) => Ring::Nobody,
             (Outlook::At(time), Some(watcher)) => {
-                if watcher.until.is_some_and(|until| until <= time) {
+                let knows = watcher.until.is_some_and(|until| until <= time);
+                if knows || planted!(EarlierWakesNobody) {
                     return Ring::Nobody;
                 }
                 watcher.until = Some(time);
@@ -139,6 +140,11 @@ pub(crate) struct Bells {
 
 impl Bells {
     pub(crate) fn ring(&self, ring: Ring) {
+        if planted!(ChecksThenListens) {
+            // Only who listens already hears it.
+            self.sleepers.notify_waiters();
+            return self.watcher.notify_waiters();
+        }
         match ring {
             Ring::Nobody => {}
             Ring::Sleeper => self.sleepers.notify_one(),

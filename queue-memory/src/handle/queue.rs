@@ -85,8 +85,12 @@ impl<S: Prospects> Queue<S> {
         let arrival = arrival.stir(|| state.arrival(now));
         let room = room.stir(|| state.room(now));
         drop(locked);
-        self.arrival.ring(arrival);
-        self.room.ring(room);
+        if !planted!(ArrivalWakesNobody) {
+            self.arrival.ring(arrival);
+        }
+        if !planted!(RoomWakesNobody) {
+            self.room.ring(room);
+        }
         Ok(answer)
     }
 
@@ -124,6 +128,8 @@ impl<S: Prospects> Queue<S> {
                 Sleep::Watcher(Some(time)) => self.clock.instant(time).min(limit),
                 _ => limit,
             };
+            #[cfg(feature = "planted")]
+            crate::planted::pause().await;
             let rung = (occasion.bells)(self).of(sleep).notified();
             // Woken or not, it looks again.
             let _ = timeout_at(until, rung).await;

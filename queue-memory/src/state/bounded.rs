@@ -46,7 +46,10 @@ impl State<Bounded> {
     }
 
     fn offer_one(&mut self, offer: &Offer, overflow: Overflow, now: Timestamp) -> Offered {
-        if let Some(first) = self.duplicate_of(&offer.push, now) {
+        let room = self.capacity + usize::from(planted!(CapacityOffByOne));
+        if let Some(first) = self.duplicate_of(&offer.push, now)
+            && !(planted!(FullBeforeDuplicate) && self.entries.len() >= room)
+        {
             return Offered::Duplicate(first);
         }
         if let Some(slot) = self.holder(offer)
@@ -58,13 +61,16 @@ impl State<Bounded> {
             return Offered::Replaced { id, replaced };
         }
         let mut evicted = None;
-        if self.entries.len() >= self.capacity {
+        if self.entries.len() >= room {
             evicted = match overflow {
                 Overflow::DropOldest => self.evict().map(|entry| entry.id),
                 // A policy of a later version would have to be asked for by name to be served.
                 _ => None,
             };
             if evicted.is_none() {
+                if planted!(RefusalLeavesAMark) {
+                    self.mark(&offer.push, MessageId::new(1), now);
+                }
                 return Offered::Full;
             }
         }
@@ -79,7 +85,10 @@ impl State<Bounded> {
 
     fn add(&mut self, offer: &Offer, now: Timestamp) -> MessageId {
         let (id, slot) = self.accept(&offer.push, now);
-        self.backlog.join(&mut self.entries, slot, now);
+        match planted!(KeyedGoesFirst) && offer.distinct.is_some() {
+            true => self.backlog.rejoin(&mut self.entries, slot, now),
+            false => self.backlog.join(&mut self.entries, slot, now),
+        }
         if let Some(key) = &offer.distinct {
             let key: Key = Arc::from(&key[..]);
             self.entries[slot].distinct = Some(Arc::clone(&key));
@@ -93,7 +102,18 @@ impl State<Bounded> {
 
     /// Drops the message that would be delivered next.
     fn evict(&mut self) -> Option<Entry> {
-        let slot = self.backlog.first()?;
+        if planted!(EvictsTheLeased)
+            && self.backlog.len() == 0
+            && let Some((_, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
+        {
+            self.index.remove(self.entries[slot].id);
+            self.counters.evicted += 1;
+            return Some(self.forget(slot));
+        }
+        let first = self.backlog.first();
+        #[cfg(feature = "planted")]
+        let first = crate::planted::evicted(first, &self.entries);
+        let slot = first?;
         self.counters.evicted += 1;
         Some(self.withdraw(slot))
     }

@@ -61,11 +61,15 @@ impl DeadLetters {
         self.numbers.insert(letter.id, self.last);
         let priority = entry.priority;
         self.letters.insert(self.last, Dead { letter, priority });
-        if self.letters.len() as u64 <= self.cap {
+        if self.letters.len() as u64 <= self.cap + u64::from(planted!(DeadLetterTooMany)) {
             return 0;
         }
-        if let Some((_, oldest)) = self.letters.pop_first() {
-            self.numbers.remove(&oldest.letter.id);
+        let dropped = match planted!(TrimDropsTheNewest) {
+            true => self.letters.pop_last(),
+            false => self.letters.pop_first(),
+        };
+        if let Some((_, dropped)) = dropped {
+            self.numbers.remove(&dropped.letter.id);
         }
         1
     }

@@ -17,7 +17,11 @@ impl Backlog for DueLine {
     }
 
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot, ended: Timestamp) {
-        self.delay(entries, slot, ended);
+        let due = match planted!(ReturnedToTheWrongEnd) {
+            true => Timestamp::default(),
+            false => ended,
+        };
+        self.delay(entries, slot, due);
     }
 
     #[inline]

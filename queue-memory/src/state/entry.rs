@@ -127,6 +127,11 @@ impl Entries {
         entry
     }
 
+    #[cfg(feature = "planted")]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Entry)> {
+        self.0.iter().map(|(slot, entry)| (slot as Slot, entry))
+    }
+
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.0.capacity()

@@ -114,15 +114,22 @@ impl<K: Kind> State<K> {
 
     fn reclaim(&mut self, now: Timestamp) {
         for _ in 0..limits::MAX_BATCH {
-            let Some((deadline, slot)) = self.leases.pop_until(now) else {
+            let over = match planted!(LiveAtItsDeadline) {
+                true => Timestamp::from_millis(now.as_millis() - 1),
+                false => now,
+            };
+            let Some((deadline, slot)) = self.leases.pop_until(over) else {
                 break;
             };
-            let entry = &self.entries[slot];
+            let entry = &mut self.entries[slot];
             if !K::INDEXED {
                 self.index.remove(entry.id);
             }
             self.counters.expired += 1;
-            if entry.attempts >= self.max_attempts {
+            if planted!(ExpiryIsFree) {
+                entry.attempts -= 1;
+            }
+            if entry.attempts >= self.max_attempts && !planted!(PoisonCircles) {
                 self.die(slot, DeathReason::Expired, now);
             } else {
                 self.backlog.rejoin(&mut self.entries, slot, deadline);
@@ -140,6 +147,9 @@ impl<K: Kind> State<K> {
     /// Puts a message among what is leased.
     #[inline]
     pub(super) fn hold(&mut self, slot: Slot, id: MessageId, deadline: Timestamp) {
+        if planted!(PopWithoutALease) {
+            return;
+        }
         self.leases.insert(deadline, id, slot);
         self.expect(deadline);
     }
@@ -153,6 +163,9 @@ impl<K: Kind> State<K> {
         place: impl FnOnce(&mut K::Backlog, &mut Entries, Slot),
     ) -> Pushed {
         if let Some(first) = self.duplicate_of(push, now) {
+            if planted!(DuplicateExtendsTheMark) {
+                self.mark(push, first, now);
+            }
             return Pushed::Duplicate(first);
         }
         let (id, slot) = self.accept(push, now);
@@ -171,12 +184,18 @@ impl<K: Kind> State<K> {
     pub(super) fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
         self.last_id += 1;
         let id = MessageId::new(self.last_id);
+        self.mark(push, id, now);
+        self.counters.accepted += 1;
+        (id, self.keep(Entry::new(id, push, now)))
+    }
+
+    /// Leaves the mark that a push asks for.
+    #[inline]
+    pub(super) fn mark(&mut self, push: &Push, id: MessageId, now: Timestamp) {
         if let Some(dedup) = &push.dedup {
             let end = self.marks.set(dedup, id, now);
             self.expect(end);
         }
-        self.counters.accepted += 1;
-        (id, self.keep(Entry::new(id, push, now)))
     }
 
     #[inline]
@@ -218,13 +237,16 @@ impl<K: Kind> State<K> {
 
     pub(crate) fn lease(&mut self, now: Timestamp, max: usize, ttl: u64) -> Leased {
         let now = self.begin(now);
-        if self.paused {
+        if self.paused && !planted!(LeasesWhilePaused) {
             return Leased::nothing(None);
         }
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
         let mut bytes = 0_usize;
         while deliveries.len() < max {
-            let Some(slot) = self.backlog.first_ready(now) else {
+            let first = self.backlog.first_ready(now);
+            #[cfg(feature = "planted")]
+            let first = crate::planted::delivered(first, &self.entries, now);
+            let Some(slot) = first else {
                 break;
             };
             bytes = bytes.saturating_add(self.entries[slot].size());
@@ -244,12 +266,24 @@ impl<K: Kind> State<K> {
     fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
+        if planted!(TokenReused) {
+            self.last_token = now.as_millis() * Token::PER_MILLI;
+        }
         let token = Token::new(self.last_token);
-        let deadline = now.plus_millis(ttl);
+        let from = match planted!(TimedFromThePush) {
+            true => self.entries[slot].arrival,
+            false => now,
+        };
+        let deadline = from.plus_millis(ttl);
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
         entry.place = Place::Leased { token, deadline };
         let id = entry.id;
+        if planted!(KeyFreedAtDelivery)
+            && let Some(key) = entry.distinct.take()
+        {
+            self.keys.remove(&key);
+        }
         if !K::INDEXED {
             self.index.insert(id, slot);
         }

@@ -29,6 +29,8 @@ mod settling;
 mod timeline;
 mod urgency;
 
+#[cfg(feature = "planted")]
+pub(crate) use self::entry::{Entries, Entry, Place, Slot};
 pub(crate) use self::{
     kind::{Bounded, Delay, Kind, Priority, Reliable},
     leasing::State,

@@ -46,14 +46,19 @@ impl<K: Kind> State<K> {
         if !self.dead.contains(id) {
             return Revived::NotFound;
         }
-        if self.entries.len() >= self.capacity {
+        if self.entries.len() >= self.capacity && !planted!(RevivalIgnoresCapacity) {
             return Revived::Full;
         }
         let Some(Dead { letter, priority }) = self.dead.take(id) else {
             return Revived::NotFound;
         };
         let mut entry = Entry::with(id, letter.body, letter.headers, now);
-        entry.priority = priority;
+        if !planted!(RevivalLosesPriority) {
+            entry.priority = priority;
+        }
+        if planted!(RevivalKeepsAttempts) {
+            entry.attempts = letter.attempts;
+        }
         let slot = self.keep(entry);
         self.backlog.join(&mut self.entries, slot, now);
         self.counters.revived += 1;

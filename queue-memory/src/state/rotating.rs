@@ -146,8 +146,13 @@ impl Ring {
     fn first_due(&self, now: Timestamp, joined_before: u64) -> Option<Slot> {
         let visited = self.visited.first();
         let visited = visited.filter(|(_, slot)| self.items[*slot as usize].due <= Some(now));
+        if planted!(InsertedNearTheFront)
+            && let Some((_, slot)) = self.fresh.first()
+        {
+            return Some(slot);
+        }
         let (joining, slot) = self.fresh.first().into_iter().chain(visited).min()?;
-        (joining <= joined_before).then_some(slot)
+        (joining <= joined_before || planted!(VisitsTwice)).then_some(slot)
     }
 
     fn visit(&mut self, slot: Slot, now: Timestamp) -> Message {
@@ -159,7 +164,11 @@ impl Ring {
         line.remove(item.joining);
         self.last_joining += 1;
         item.joining = self.last_joining;
-        item.due = Some(now.plus_millis(self.pace));
+        let from = match planted!(PaceFromTheDueTime) {
+            true => item.due.unwrap_or(now),
+            false => now,
+        };
+        item.due = Some(from.plus_millis(self.pace));
         self.visited.push(self.last_joining, slot);
         item.message.clone()
     }
@@ -199,6 +208,8 @@ impl Ring {
     }
 
     fn remove_one(&mut self, id: MessageId) -> bool {
+        #[cfg(feature = "planted")]
+        let id = self.removed(id);
         let Some(slot) = self.index.remove(id) else {
             return false;
         };
@@ -212,6 +223,16 @@ impl Ring {
             self.keys.remove(key);
         }
         true
+    }
+
+    /// Which item is removed instead.
+    #[cfg(feature = "planted")]
+    fn removed(&self, id: MessageId) -> MessageId {
+        let heads = self.fresh.first().into_iter().chain(self.visited.first());
+        match heads.min() {
+            Some((_, slot)) if planted!(RemovesTheHead) => self.items[slot as usize].message.id,
+            _ => id,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

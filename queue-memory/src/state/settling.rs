@@ -14,7 +14,10 @@ use super::{
 
 impl<K: Kind> State<K> {
     pub(crate) fn settle(&mut self, now: Timestamp, settlements: &[Settlement]) -> Vec<Settled> {
-        let now = self.begin(now);
+        let now = match planted!(AckAfterExpiry) {
+            true => now,
+            false => self.begin(now),
+        };
         let each = settlements.iter();
         each.map(|settlement| self.settle_one(settlement, now))
             .collect()
@@ -40,6 +43,12 @@ impl<K: Kind> State<K> {
             return Settled::LeaseLost;
         };
         let id = settlement.receipt.id;
+        if planted!(NackKeepsItsLease)
+            && let Disposition::Retry { .. } | Disposition::Defer { .. } | Disposition::Release =
+                settlement.disposition
+        {
+            return Settled::Done;
+        }
         self.leases.remove(deadline, id);
         if !K::INDEXED {
             self.index.remove(id);
@@ -50,13 +59,17 @@ impl<K: Kind> State<K> {
                 self.counters.acked += 1;
                 Settled::Done
             }
-            Disposition::Retry { .. } if self.entries[slot].attempts >= self.max_attempts => {
+            Disposition::Retry { .. }
+                if self.entries[slot].attempts >= self.max_attempts && !planted!(PoisonCircles) =>
+            {
                 self.die(slot, DeathReason::Retried, now);
                 Settled::Dead
             }
             Disposition::Retry { delay } => {
                 let due = now.plus_millis(millis_ceil(*delay));
-                self.entries[slot].arrival = due;
+                if !planted!(RetryKeepsArrival) {
+                    self.entries[slot].arrival = due;
+                }
                 self.delay(slot, due);
                 self.counters.retried += 1;
                 Settled::Done
@@ -69,7 +82,9 @@ impl<K: Kind> State<K> {
                 Settled::Done
             }
             Disposition::Release => {
-                self.entries[slot].attempts -= 1;
+                if !planted!(ReleaseCharges) {
+                    self.entries[slot].attempts -= 1;
+                }
                 self.backlog.rejoin(&mut self.entries, slot, now);
                 self.counters.released += 1;
                 Settled::Done
@@ -88,7 +103,10 @@ impl<K: Kind> State<K> {
         receipts: &[Receipt],
         ttl: u64,
     ) -> Vec<Extended> {
-        let now = self.begin(now);
+        let now = match planted!(ExtendRevivesTheExpired) {
+            true => now,
+            false => self.begin(now),
+        };
         let each = receipts.iter();
         each.map(|receipt| self.extend_one(*receipt, now, ttl))
             .collect()
@@ -98,7 +116,10 @@ impl<K: Kind> State<K> {
         let Some((slot, old)) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
-        let deadline = now.plus_millis(ttl);
+        let mut deadline = now.plus_millis(ttl);
+        if planted!(ExtendTakesTheLater) {
+            deadline = deadline.max(old);
+        }
         let token = receipt.token;
         self.entries[slot].place = Place::Leased { token, deadline };
         self.leases.remove(old, receipt.id);
@@ -111,8 +132,11 @@ impl<K: Kind> State<K> {
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;
         match self.entries[slot].place {
-            Place::Leased { token, deadline } if token == receipt.token && now < deadline => {
-                Some((slot, deadline))
+            Place::Leased { token, deadline } => {
+                let held = token == receipt.token || planted!(AckIgnoresTheToken);
+                let lives = now < deadline
+                    || planted!(LiveAtItsDeadline | AckAfterExpiry | ExtendRevivesTheExpired);
+                (held && lives).then_some((slot, deadline))
             }
             _ => None,
         }
