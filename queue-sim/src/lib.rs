@@ -19,6 +19,7 @@ pub mod plan;
 pub mod redis;
 pub mod report;
 pub mod run;
+pub mod workload;
 pub mod world;
 
 pub use self::harness::{Capabilities, Capability, Harness, Play};

@@ -1,1 +1,5 @@
 //! Playing runs: one, many, again, and a smaller one.
+
+mod play;
+
+pub use self::play::{Mode, Played, Scenario, play};

@@ -1,13 +1,21 @@
 //! What a run is played on: a backend, and everything between it and the lanes that can go wrong.
 
 mod faults;
+mod faulty;
+mod memory;
+mod network;
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Backend, Result, Timestamp};
 
-pub use self::faults::{Fault, Faults};
+pub use self::{
+    faults::{Fault, Faults},
+    faulty::Faulty,
+    memory::{MemoryGround, MemoryWorld},
+    network::Network,
+};
 use crate::{
     engine::Executor,
     history::Journal,

@@ -1,0 +1,160 @@
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use queue_core::{QueueKind, QueueName};
+
+use crate::{
+    call::Config,
+    engine::{End, Executor, in_virtual_time},
+    history::{History, Journal},
+    plan::{Decisions, Lane, Plan, Site, What},
+    workload::{Player, Pool, Workload, drain},
+    world::{EPOCH, Fault, Faults, Ground, Stage},
+};
+
+/// What is played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scenario {
+    /// The kind of queue.
+    pub kind: QueueKind,
+    /// How many lanes use it at once.
+    pub lanes: u8,
+    /// How many steps each of them makes.
+    pub steps: u32,
+    /// What may go wrong; drawn for each run if it is not given.
+    pub mode: Option<Mode>,
+    /// Which faults strike, and how often; drawn for each run if not given. What the ground does
+    /// not have does not strike.
+    pub faults: Option<Faults>,
+}
+
+impl Scenario {
+    /// Three lanes of twelve steps, and everything else drawn.
+    pub const fn new(kind: QueueKind) -> Self {
+        Self {
+            kind,
+            lanes: 3,
+            steps: 12,
+            mode: None,
+            faults: None,
+        }
+    }
+}
+
+/// What may go wrong in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// Everything.
+    Faults,
+    /// Nothing that loses a hint: calls are late or cancelled, and whoever waits may wait long.
+    /// No timer stands behind a hint, so that one that is lost is seen.
+    Waiting,
+}
+
+impl Mode {
+    /// Whether this fault strikes in this mode.
+    const fn allows(self, fault: Fault) -> bool {
+        match self {
+            Self::Faults => true,
+            Self::Waiting => matches!(fault, Fault::Delayed | Fault::Cancelled | Fault::Spurious),
+        }
+    }
+}
+
+/// A run that was played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// How the queue was configured.
+    pub config: Config,
+    /// What could go wrong.
+    pub mode: Mode,
+    /// What happened.
+    pub history: History,
+    /// How it ended.
+    pub end: End,
+    /// What was decided: plays the same again.
+    pub plan: Plan,
+    /// What was reached of what runs must reach now and then.
+    pub goals: BTreeSet<&'static str>,
+}
+
+/// No run is longer. Below the hour after which a Redis client without another timer looks again.
+const HORIZON: Duration = Duration::from_secs(3_000);
+
+/// Plays one run, in virtual time, on this thread: lanes and faults, as the decisions are; then the
+/// faults end, and the queue is drained.
+///
+/// The same decisions play the same run.
+///
+/// # Panics
+///
+/// Inside an async runtime.
+pub fn play(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) -> Played {
+    in_virtual_time(run(scenario, ground, decisions))
+}
+
+#[expect(clippy::future_not_send, reason = "it is played on this thread")]
+async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) -> Played {
+    let mode = scenario.mode.unwrap_or_else(|| {
+        let site = Site::new(Lane::WORLD, 0, What::Parameter);
+        match decisions.draw(site, 2, 30) {
+            0 => Mode::Faults,
+            _ => Mode::Waiting,
+        }
+    });
+    let workload = Arc::new(Workload::draw(scenario.kind, mode, &decisions));
+    let possible = ground.faults().iter().copied();
+    let possible: Vec<Fault> = possible.filter(|fault| mode.allows(*fault)).collect();
+    let faults = match &scenario.faults {
+        Some(fixed) => fixed.clone(),
+        None => Faults::drawn(&decisions, &possible),
+    };
+    let journal = Journal::new(EPOCH, ground.has_truth());
+    let executor = Executor::new(decisions.clone(), workload.preemption);
+    let stage = Stage {
+        executor: executor.clone(),
+        decisions: decisions.clone(),
+        journal: journal.clone(),
+        faults,
+        ttl: workload.ttl,
+    };
+    let world = ground.world(&stage);
+    let player = |lane| Player {
+        lane: Lane(lane),
+        steps: scenario.steps,
+        stage: stage.clone(),
+        world: Arc::clone(&world),
+        name: name(),
+        workload: Arc::clone(&workload),
+        pool: Pool::default(),
+    };
+    let first = player(1);
+    for lane in 1..=scenario.lanes {
+        let mut player = first.clone();
+        player.lane = Lane(lane);
+        player.enter();
+    }
+    let mut end = executor.run(HORIZON).await;
+    if end == End::Finished {
+        let last = Lane(scenario.lanes + 1);
+        executor.spawn(last, Box::pin(drain(player(last.0))));
+        end = executor.run(HORIZON).await;
+    }
+    // What is left holds the executor, which holds what is left.
+    for lane in 0..=scenario.lanes + 1 {
+        executor.crash(Lane(lane));
+    }
+    let plan = decisions.taken();
+    let goals = journal.goals();
+    Played {
+        config: workload.config.clone(),
+        mode,
+        history: journal.take(),
+        end,
+        plan,
+        goals,
+    }
+}
+
+fn name() -> QueueName {
+    QueueName::new("queue").expect("a name of letters")
+}

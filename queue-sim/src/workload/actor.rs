@@ -1,0 +1,160 @@
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{Delivery, Error, MessageId, Outcome, Receipt, Timestamp};
+use tokio::time;
+
+use super::{Pool, Workload};
+use crate::{
+    plan::{Chance, Lane, What},
+    run::Mode,
+    world::Stage,
+};
+
+/// One lane's hands: what it draws from, and what it remembers.
+#[derive(Debug)]
+pub(super) struct Actor {
+    pub(super) lane: Lane,
+    pub(super) stage: Stage,
+    pub(super) workload: Arc<Workload>,
+    pub(super) pool: Pool,
+    /// What it was handed out and has not settled, the oldest first.
+    pub(super) held: Vec<Receipt>,
+}
+
+impl Actor {
+    pub(super) fn new(lane: Lane, stage: Stage, workload: Arc<Workload>, pool: Pool) -> Self {
+        Self {
+            lane,
+            stage,
+            workload,
+            pool,
+            held: Vec::new(),
+        }
+    }
+
+    /// An argument: one of so many, each as likely.
+    pub(super) fn choose(&self, options: u32) -> u32 {
+        let decisions = &self.stage.decisions;
+        let site = decisions.site(self.lane, What::Argument);
+        decisions.choose(site, options)
+    }
+
+    /// An argument: one of so many, mostly the simplest.
+    pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
+        let decisions = &self.stage.decisions;
+        let site = decisions.site(self.lane, What::Argument);
+        decisions.draw(site, options, chance)
+    }
+
+    /// An argument: one of as many as there are weights.
+    pub(super) fn weigh(&self, weights: &[u32]) -> u32 {
+        let decisions = &self.stage.decisions;
+        let site = decisions.site(self.lane, What::Argument);
+        decisions.weigh(site, weights)
+    }
+
+    /// Whether something is so, with this chance.
+    pub(super) fn flip(&self, chance: Chance) -> bool {
+        self.draw(2, chance) == 1
+    }
+
+    /// Whether a call that failed so is made again: only if nobody knows what became of it.
+    pub(super) fn repeats(&self, error: &Error) -> bool {
+        let again = error.outcome() == Outcome::Unknown && self.flip(60);
+        if again {
+            self.reached("a call of unknown outcome made again");
+        }
+        again
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.stage.journal.now()
+    }
+
+    pub(super) fn reached(&self, goal: &'static str) {
+        self.stage.journal.reached(goal);
+    }
+
+    /// About as long as a lease, or hardly at all; never longer than the longest delay.
+    pub(super) fn span(&self) -> Duration {
+        let ttl = self.workload.ttl;
+        let millisecond = Duration::from_millis(1);
+        match self.choose(7) {
+            0 => Duration::ZERO,
+            1 => millisecond,
+            2 => ttl - millisecond,
+            3 => ttl,
+            4 => ttl + millisecond,
+            5 => ttl * 2,
+            _ => ttl / 2,
+        }
+    }
+
+    /// For how long to lease.
+    pub(super) fn lease_time(&self) -> Duration {
+        let ttl = self.workload.ttl;
+        match self.weigh(&[80, 8, 6, 6]) {
+            1 => Duration::from_millis(1),
+            2 => ttl * 2,
+            3 => ttl + Duration::from_millis(1),
+            _ => ttl,
+        }
+    }
+
+    /// For how long to wait.
+    pub(super) fn timeout(&self) -> Duration {
+        if self.workload.mode == Mode::Waiting {
+            return match self.choose(3) {
+                0 => self.workload.ttl * 3,
+                1 => Duration::from_secs(1),
+                _ => Duration::from_secs(60),
+            };
+        }
+        match self.choose(3) {
+            0 => self.workload.ttl * 3,
+            1 => self.workload.ttl,
+            _ => self.span(),
+        }
+    }
+
+    /// Sleeps to a moment at which something changes by itself, or just before or after it, or for
+    /// about as long as a lease.
+    pub(super) async fn sleep(&self) {
+        let now = self.now();
+        let boundaries = self.pool.boundaries(now);
+        let at = self.choose(1 + boundaries.len() as u32) as usize;
+        let boundary = at.checked_sub(1).and_then(|at| boundaries.get(at));
+        let pause = boundary.map_or_else(
+            || self.span(),
+            |boundary| {
+                let until = boundary.since(now);
+                let millisecond = Duration::from_millis(1);
+                match self.choose(3) {
+                    0 => until,
+                    1 => until.saturating_sub(millisecond),
+                    _ => until + millisecond,
+                }
+            },
+        );
+        time::sleep(pause).await;
+    }
+
+    /// Remembers what it was handed out.
+    pub(super) fn take(&mut self, deliveries: &[Delivery]) {
+        let now = self.now();
+        for delivery in deliveries {
+            self.held.push(delivery.receipt);
+            self.pool.add_delivery(delivery, now);
+        }
+    }
+
+    /// Ids of messages, mostly of late ones; perhaps the same twice, perhaps one that never was.
+    pub(super) fn ids(&self) -> Vec<MessageId> {
+        let count = 1 + self.draw(3, 30);
+        let one = |_| {
+            let id = self.pool.id(self.choose(self.pool.ids()));
+            id.unwrap_or(MessageId::new(1))
+        };
+        (0..count).map(one).collect()
+    }
+}

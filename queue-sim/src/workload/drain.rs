@@ -1,0 +1,110 @@
+//! The end of every run: the faults are over, and the queue is emptied.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{Leasing, LeasingExt, Page, RotatingQueue, RotatingQueueExt, Settlement};
+use tokio::time::Instant;
+
+use super::{Player, client};
+use crate::{call::Direct, history::Event};
+
+/// How often a drain looks, at the most: enough for every message many times over.
+const LOOKS: usize = 2_000;
+
+/// Ends the faults, then leases and acks until nothing is ready, delayed or leased, which must be so
+/// in time (L7), or turns a ring once. Reads in the end what a check wants to see.
+pub(crate) async fn drain(player: Player) {
+    player.world.heal().await;
+    let journal = &player.stage.journal;
+    journal.note(Event::Healed);
+    let limit = Instant::now() + player.workload.drains_within();
+    player.stage.decisions.enter(player.lane, 1);
+    let queue = player.connect().await;
+    let broken = match (&queue, client::leasing(&queue)) {
+        (Direct::Rotating(ring), _) => turn_once(&**ring, limit).await,
+        (_, Some(leasing)) => empty(&player, &*leasing, limit).await,
+        _ => None,
+    };
+    if let Some((rule, message)) = broken {
+        journal.note(Event::Broken(rule, message));
+    }
+    if let Direct::Bounded(queue) = &queue {
+        let _ = queue.capacity().await;
+    }
+}
+
+type Broken = Option<(&'static str, String)>;
+
+async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
+    let ttl = player.workload.ttl;
+    let mut broken = None;
+    let mut failure = queue.resume().await.err();
+    for _ in 0..LOOKS {
+        let depth = match queue.depth().await {
+            Ok(depth) if depth.occupied() == 0 => break,
+            Ok(depth) => depth,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        };
+        let left = limit.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let message = format!("without faults, this is not done in time: {depth:?}");
+            broken = Some(("L7", message));
+            break;
+        }
+        let deliveries = match queue.receive(16, ttl, left).await {
+            Ok(deliveries) => deliveries,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        };
+        if deliveries.is_empty() {
+            continue;
+        }
+        let acks: Vec<_> = deliveries
+            .iter()
+            .map(|delivery| Settlement::ack(delivery.receipt))
+            .collect();
+        if let Err(error) = queue.settle(&acks).await {
+            failure = Some(error);
+            break;
+        }
+    }
+    if let Some(error) = failure {
+        let message = format!("a call failed without any fault: {error}");
+        broken = Some(("progress", message));
+    }
+    // A picture of the end, for those who check.
+    let _ = queue.counters().await;
+    let _ = queue.depth().await;
+    let _ = queue.dead_letters(Page::first(1_000)).await;
+    broken
+}
+
+async fn turn_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
+    let listed = match ring.list(Page::first(1_000)).await {
+        Ok(page) => page.entries,
+        Err(error) => return Some(("progress", format!("a list without faults: {error}"))),
+    };
+    let mut left: Vec<_> = listed.iter().map(|item| item.id).collect();
+    for _ in 0..LOOKS {
+        if left.is_empty() {
+            break;
+        }
+        let wait = limit.saturating_duration_since(Instant::now());
+        if wait.is_zero() {
+            return Some(("T3", format!("not visited in a whole turn: {left:?}")));
+        }
+        let max = NonZeroUsize::new(left.len().min(128)).map_or(1, NonZeroUsize::get);
+        match ring.visit(max, wait.max(Duration::from_millis(1))).await {
+            Ok(items) => left.retain(|id| items.iter().all(|item| item.id != *id)),
+            Err(error) => return Some(("progress", format!("a visit without faults: {error}"))),
+        }
+    }
+    let _ = ring.list(Page::first(1_000)).await;
+    let _ = ring.len().await;
+    None
+}

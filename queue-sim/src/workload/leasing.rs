@@ -1,0 +1,240 @@
+//! What lanes do to every queue that leases.
+
+use std::{num::NonZeroUsize, sync::LazyLock};
+
+use queue_core::{
+    Disposition, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
+};
+use tokio::time;
+
+use super::{actor::Actor, verbs::Verb};
+
+/// A purge as large as one can be.
+static MOST: LazyLock<NonZeroUsize> =
+    LazyLock::new(|| NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN));
+
+/// Does this to the queue; answers whether it is something that every leasing queue can do.
+pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
+    match verb {
+        Verb::Take => take(actor, queue).await,
+        Verb::Receive => receive(actor, queue).await,
+        Verb::Settle => settle(actor, queue).await,
+        Verb::SettleStale => settle_stale(actor, queue).await,
+        Verb::Turn => turn(actor, queue).await,
+        Verb::Extend => extend(actor, queue).await,
+        Verb::Read => read(actor, queue).await,
+        Verb::DeadLetters => dead_letters(actor, queue).await,
+        Verb::Revive => revive(actor, queue).await,
+        Verb::Discard => discard(actor, queue).await,
+        Verb::Purge => {
+            let max = if actor.flip(50) {
+                *MOST
+            } else {
+                NonZeroUsize::MIN
+            };
+            let _ = queue.purge(max).await;
+        }
+        Verb::Pause => pause(actor, queue).await,
+        _ => {}
+    }
+}
+
+fn max(actor: &Actor) -> NonZeroUsize {
+    let more = actor.weigh(&[60, 20, 10, 10]) as usize;
+    NonZeroUsize::MIN.saturating_add(more)
+}
+
+async fn take(actor: &mut Actor, queue: &dyn Leasing) {
+    let (max, ttl) = (max(actor), actor.lease_time());
+    if let Ok(leased) = queue.lease(max, ttl).await {
+        actor.take(&leased.deliveries);
+    }
+}
+
+async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
+    let (max, ttl, timeout) = (max(actor), actor.lease_time(), actor.timeout());
+    let began = actor.now();
+    if let Ok(deliveries) = queue.receive(max.get(), ttl, timeout).await {
+        if !deliveries.is_empty() && actor.now() > began {
+            actor.reached("a wait that was worth it");
+        }
+        actor.take(&deliveries);
+    }
+}
+
+/// How to end a lease.
+fn disposition(actor: &Actor) -> Disposition {
+    match actor.weigh(&[46, 16, 14, 14, 10]) {
+        1 => {
+            let delay = actor.span();
+            actor.pool.add_boundary(later(actor, delay));
+            Disposition::Retry { delay }
+        }
+        2 => {
+            let delay = actor.span();
+            actor.pool.add_boundary(later(actor, delay));
+            Disposition::Defer { delay }
+        }
+        3 => Disposition::Release,
+        4 => Disposition::Bury {
+            reason: "hopeless".to_owned(),
+        },
+        _ => Disposition::Ack,
+    }
+}
+
+fn later(actor: &Actor, span: std::time::Duration) -> Timestamp {
+    let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    actor.now().plus_millis(millis)
+}
+
+/// Settlements of what is held, now and then the same twice.
+fn settlements(actor: &Actor) -> Vec<Settlement> {
+    if actor.held.is_empty() {
+        return Vec::new();
+    }
+    let first = actor.choose(actor.held.len() as u32) as usize;
+    let count = 1 + actor.draw(3, 40) as usize;
+    let mut batch = Vec::with_capacity(count + 1);
+    for receipt in actor.held.iter().skip(first).take(count) {
+        batch.push(Settlement::new(*receipt, disposition(actor)));
+    }
+    if actor.flip(10) {
+        batch.push(Settlement::new(batch[0].receipt, disposition(actor)));
+    }
+    batch
+}
+
+/// Gives up what has been settled, or is lost.
+fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
+    for (settlement, settled) in batch.iter().zip(settled) {
+        actor.held.retain(|held| *held != settlement.receipt);
+        if *settled == Settled::LeaseLost {
+            actor.reached("a settlement whose lease was lost");
+        }
+    }
+}
+
+async fn settle(actor: &mut Actor, queue: &dyn Leasing) {
+    if actor.held.is_empty() {
+        take(actor, queue).await;
+        if actor.held.is_empty() {
+            return;
+        }
+    }
+    if actor.flip(35) {
+        actor.sleep().await;
+    }
+    let batch = settlements(actor);
+    end(actor, queue, &batch).await;
+}
+
+/// Settles, and settles again if nobody knows what became of it.
+async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
+    for _ in 0..3 {
+        match queue.settle(batch).await {
+            Ok(answer) => return settled(actor, batch, &answer),
+            Err(error) if !actor.repeats(&error) => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// A receipt that is perhaps not one's own, not the latest, or not even real.
+fn stale(actor: &Actor) -> Option<Receipt> {
+    let receipt = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
+    let Receipt { id, token } = receipt;
+    Some(match actor.weigh(&[70, 8, 8, 14]) {
+        1 => Receipt::new(id, Token::new(token.get() + 1)),
+        2 => Receipt::new(id, Token::new(token.get() - 1)),
+        3 => {
+            let other = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
+            Receipt::new(other.id, token)
+        }
+        _ => receipt,
+    })
+}
+
+async fn settle_stale(actor: &mut Actor, queue: &dyn Leasing) {
+    if let Some(receipt) = stale(actor) {
+        let batch = [Settlement::new(receipt, disposition(actor))];
+        end(actor, queue, &batch).await;
+    }
+}
+
+async fn turn(actor: &mut Actor, queue: &dyn Leasing) {
+    let batch = settlements(actor);
+    let (max, ttl) = (max(actor), actor.lease_time());
+    if let Ok((answer, leased)) = queue.turn(&batch, max, ttl).await {
+        settled(actor, &batch, &answer);
+        actor.take(&leased.deliveries);
+    }
+}
+
+async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
+    let receipts: Vec<Receipt> = if actor.held.is_empty() || actor.flip(30) {
+        stale(actor).into_iter().collect()
+    } else {
+        let first = actor.choose(actor.held.len() as u32) as usize;
+        let count = 1 + actor.draw(2, 30) as usize;
+        actor.held.iter().skip(first).take(count).copied().collect()
+    };
+    if receipts.is_empty() {
+        return;
+    }
+    if actor.flip(30) {
+        actor.sleep().await;
+    }
+    let ttl = actor.lease_time();
+    actor.pool.add_boundary(later(actor, ttl));
+    let _ = queue.extend(&receipts, ttl).await;
+}
+
+async fn read(actor: &Actor, queue: &dyn Leasing) {
+    if actor.flip(50) {
+        let _ = queue.counters().await;
+    } else {
+        let _ = queue.depth().await;
+    }
+}
+
+async fn dead_letters(actor: &Actor, queue: &dyn Leasing) {
+    let limit = if actor.flip(50) { 1 } else { 100 };
+    let Ok(first) = queue.dead_letters(Page::first(limit)).await else {
+        return;
+    };
+    for letter in &first.entries {
+        actor.pool.add_id(letter.id);
+    }
+    if let Some(cursor) = first.next {
+        actor.reached("a second page of dead letters");
+        let _ = queue.dead_letters(Page::after(cursor, limit)).await;
+    }
+}
+
+async fn revive(actor: &Actor, queue: &dyn Leasing) {
+    let mut ids = actor.ids();
+    if actor.flip(60) {
+        // A person looks first.
+        let page = queue.dead_letters(Page::first(10)).await;
+        let letters = page.map(|page| page.entries).unwrap_or_default();
+        if !letters.is_empty() {
+            let letter = actor.choose(letters.len() as u32) as usize;
+            ids = vec![letters[letter].id];
+        }
+    }
+    let _ = queue.revive(&ids).await;
+}
+
+async fn discard(actor: &Actor, queue: &dyn Leasing) {
+    let _ = queue.discard(&actor.ids()).await;
+}
+
+async fn pause(actor: &Actor, queue: &dyn Leasing) {
+    if queue.pause().await.is_err() {
+        return;
+    }
+    time::sleep(actor.span()).await;
+    // Whoever dies in between leaves it paused; the drain resumes it.
+    let _ = queue.resume().await;
+}

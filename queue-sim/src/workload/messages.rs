@@ -1,0 +1,55 @@
+//! What is put in.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queue_core::{Insert, Push};
+
+use super::actor::Actor;
+
+const KEYS: [&str; 3] = ["k0", "k1", "k2"];
+const BODIES: [&str; 3] = ["a", "b", ""];
+
+impl Actor {
+    /// How many messages the next batch has.
+    pub(super) fn batch(&self) -> u32 {
+        1 + self.choose(self.workload.batch)
+    }
+
+    /// A body. Equal ones are frequent, since they are different messages.
+    fn body(&self) -> Bytes {
+        match self.choose(4) {
+            0 => Bytes::from(self.pool.next_body().to_be_bytes().to_vec()),
+            equal => Bytes::from_static(BODIES[equal as usize - 1].as_bytes()),
+        }
+    }
+
+    /// One of a few keys, so that they meet.
+    pub(super) fn key(&self) -> Bytes {
+        Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
+    }
+
+    /// A message, perhaps with a dedup key whose window is about as long as a lease.
+    pub(super) fn message(&self) -> Push {
+        let mut push = Push::new(self.body());
+        if self.flip(5) {
+            push = push.with_header("h", "1");
+        }
+        if self.workload.dedup > 0 && self.flip(self.workload.dedup) {
+            let window = self.span().max(Duration::from_millis(1));
+            let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+            self.pool.add_boundary(self.now().plus_millis(millis));
+            push = push.with_dedup(self.key(), window);
+        }
+        push
+    }
+
+    /// An item for a ring, perhaps under a key.
+    pub(super) fn item(&self) -> Insert {
+        let item = Insert::new(self.body());
+        if self.flip(40) {
+            return item.with_key(self.key());
+        }
+        item
+    }
+}

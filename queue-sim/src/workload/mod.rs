@@ -1,0 +1,156 @@
+//! What the lanes of a run do to a queue, by chance.
+//!
+//! A [`Workload`] holds the parameters of one run, which differ more between runs than what is
+//! done within one (swarm testing): how the queue is configured, how long leases are, who produces
+//! and who consumes. A [`Player`] is one lane: it opens the queue and makes calls, step by step, while
+//! it is cancelled, crashed and stalled; the drain at the end empties the queue.
+//!
+//! Every decision is drawn at a site of the lane's own step, and times are drawn at boundaries (a
+//! lease's end, a millisecond before it, one after), since that is where bugs are.
+
+mod actor;
+mod bounded;
+mod client;
+mod delay;
+mod drain;
+mod interrupt;
+mod leasing;
+mod messages;
+mod player;
+mod pool;
+mod priority;
+mod reliable;
+mod rotating;
+mod verbs;
+
+use std::time::Duration;
+
+use queue_core::{
+    BoundedConfig, DelayConfig, PriorityConfig, QueueKind, ReliableConfig, RotatingConfig,
+};
+
+pub use self::verbs::Verb;
+pub(crate) use self::{drain::drain, player::Player, pool::Pool};
+use crate::{
+    call::Config,
+    plan::{Chance, Decisions, Lane, Site, What},
+    run::Mode,
+};
+
+/// The parameters of one run.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// The kind of queue.
+    pub kind: QueueKind,
+    /// How the queue is configured.
+    pub config: Config,
+    /// What may go wrong.
+    pub mode: Mode,
+    /// For how long messages are leased, mostly.
+    pub ttl: Duration,
+    /// Messages in one batch, at most.
+    pub batch: u32,
+    /// How often messages have a dedup key.
+    pub dedup: Chance,
+    /// How often messages have a distinct key, on a bounded queue.
+    pub distinct: Chance,
+    /// Whether lanes also do what operators do: purge, pause, discard.
+    pub operators: bool,
+    /// How likely another task than the last goes on.
+    pub preemption: Chance,
+}
+
+/// The configuration's attempts, by the number that is drawn.
+const ATTEMPTS: [u32; 4] = [3, 1, 2, 4];
+const DEAD_LETTER_CAPS: [u64; 4] = [1_000, 1, 2, 3];
+const CAPACITIES: [usize; 4] = [2, 1, 3, 4];
+const LEASES: [u64; 4] = [20, 5, 10, 30];
+const BATCHES: [u32; 4] = [1, 2, 3, 5];
+const CHANCES: [Chance; 3] = [0, 25, 70];
+const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
+
+impl Workload {
+    /// The parameters of one run, as decided.
+    pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
+        let choose = |nth, options: usize| {
+            let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
+            decisions.choose(site, options as u32) as usize
+        };
+        let millis = Duration::from_millis;
+        let lease = LEASES[choose(1, LEASES.len())];
+        let attempts = ATTEMPTS[choose(2, ATTEMPTS.len())];
+        let cap = DEAD_LETTER_CAPS[choose(3, DEAD_LETTER_CAPS.len())];
+        let rhythm = choose(4, 5);
+        let config = match kind {
+            QueueKind::Reliable => Config::Reliable(
+                ReliableConfig::default()
+                    .with_max_attempts(attempts)
+                    .with_dead_letter_cap(cap),
+            ),
+            QueueKind::Delay => Config::Delay(
+                DelayConfig::default()
+                    .with_max_attempts(attempts)
+                    .with_dead_letter_cap(cap),
+            ),
+            QueueKind::Priority => {
+                let config = PriorityConfig::default()
+                    .with_max_attempts(attempts)
+                    .with_dead_letter_cap(cap);
+                Config::Priority(match [0, 0, 1, 10, lease][rhythm] {
+                    0 => config,
+                    ageing => config.with_ageing(millis(ageing)),
+                })
+            }
+            QueueKind::Bounded => Config::Bounded(
+                BoundedConfig::new(CAPACITIES[choose(5, CAPACITIES.len())])
+                    .with_max_attempts(attempts)
+                    .with_dead_letter_cap(cap),
+            ),
+            QueueKind::Rotating => {
+                let config = RotatingConfig::default();
+                Config::Rotating(match [0, 0, 1, 10, lease][rhythm] {
+                    0 => config,
+                    pace => config.with_pace(millis(pace)),
+                })
+            }
+        };
+        Self {
+            kind,
+            config,
+            mode,
+            ttl: millis(lease),
+            batch: BATCHES[choose(6, BATCHES.len())],
+            dedup: CHANCES[choose(7, CHANCES.len())],
+            distinct: CHANCES[choose(8, CHANCES.len())],
+            operators: choose(9, 2) == 1,
+            preemption: PREEMPTIONS[choose(10, PREEMPTIONS.len())],
+        }
+    }
+
+    /// The longest lease that a lane asks for.
+    pub fn longest_lease(&self) -> Duration {
+        self.ttl * 2
+    }
+
+    /// The longest delay that a lane asks for.
+    pub fn longest_delay(&self) -> Duration {
+        self.ttl * 2
+    }
+
+    /// How long the queue may take to be empty once the faults are over (L7), or a ring to turn
+    /// once.
+    pub fn drains_within(&self) -> Duration {
+        let (attempts, once) = match &self.config {
+            Config::Reliable(config) => (config.leasing.max_attempts, None),
+            Config::Delay(config) => (config.leasing.max_attempts, None),
+            Config::Priority(config) => (config.leasing.max_attempts, None),
+            Config::Bounded(config) => (config.leasing.max_attempts, None),
+            Config::Rotating(config) => (1, Some(config.pace.unwrap_or_default())),
+        };
+        let once = once.unwrap_or_else(|| self.longest_lease() + self.longest_delay());
+        once * attempts + SLACK
+    }
+}
+
+/// What the contract allows a waiter to be late.
+const SLACK: Duration = Duration::from_millis(20);

@@ -1,0 +1,185 @@
+use std::{pin::pin, sync::Arc};
+
+use queue_core::QueueName;
+use tokio::time;
+
+use super::{
+    Pool, Workload,
+    actor::Actor,
+    bounded, client, delay,
+    interrupt::{Cut, UpTo},
+    leasing, priority, reliable, rotating,
+    verbs::{Leaning, Verb},
+};
+use crate::{
+    call::{Behind, Direct},
+    history::{Event, Recorder},
+    plan::{Lane, What},
+    world::{Fault, Stage, World},
+};
+
+/// One lane of a run: opens the queue and makes calls, one step after another. If it crashes, it
+/// begins anew with nothing but the number of the step.
+#[derive(Debug, Clone)]
+pub(crate) struct Player {
+    pub(crate) lane: Lane,
+    pub(crate) steps: u32,
+    pub(crate) stage: Stage,
+    pub(crate) world: Arc<dyn World>,
+    pub(crate) name: QueueName,
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) pool: Pool,
+}
+
+/// The awaits at which a step is interrupted.
+const AWAITS: u32 = 6;
+
+impl Player {
+    /// Puts the lane on the stage.
+    pub(crate) fn enter(self) {
+        let leaning = Leaning::draw(self.lane, &self.workload, &self.stage.decisions);
+        let executor = self.stage.executor.clone();
+        executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
+    }
+
+    /// A client of the lane's own, whose calls are recorded.
+    pub(super) async fn connect(&self) -> Direct {
+        loop {
+            if let Ok(backend) = self.world.connect(self.lane).await {
+                let recorder = Recorder::new(self.lane, self.stage.journal.clone());
+                let backend = Behind::new(recorder, backend);
+                let opened = client::open(&backend, &self.name, &self.workload.config);
+                if let Ok(queue) = opened.await {
+                    return queue;
+                }
+            }
+            time::sleep(self.workload.ttl).await;
+        }
+    }
+
+    /// Lives from this step on.
+    async fn live(self, from: u32, leaning: Leaning) {
+        let Stage {
+            executor,
+            decisions,
+            ..
+        } = &self.stage;
+        decisions.enter(self.lane, from - 1);
+        let queue = self.connect().await;
+        let mut actor = Actor::new(
+            self.lane,
+            self.stage.clone(),
+            Arc::clone(&self.workload),
+            self.pool.clone(),
+        );
+        for step in from..=self.steps {
+            decisions.enter(self.lane, step);
+            if self.play(&mut actor, &queue, &leaning).await {
+                // Not before here, since dropping the client is part of it.
+                drop(queue);
+                let again = self.clone();
+                executor.crash(self.lane);
+                executor.spawn(self.lane, Box::pin(again.live_again(step + 1, leaning)));
+                return;
+            }
+        }
+    }
+
+    /// [`live`](Self::live), boxed: a life holds the next one.
+    fn live_again(
+        self,
+        from: u32,
+        leaning: Leaning,
+    ) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.live(from, leaning))
+    }
+
+    /// Plays one step; answers whether the lane crashed in it.
+    async fn play(&self, actor: &mut Actor, queue: &Direct, leaning: &Leaning) -> bool {
+        let Some(fault) = self.interrupt() else {
+            step(actor, queue, leaning).await;
+            return false;
+        };
+        let site = self.stage.decisions.site(self.lane, What::Interrupt);
+        let at = 1 + self.stage.decisions.choose(site, AWAITS);
+        let holds = !actor.held.is_empty();
+        let mut step = pin!(step(actor, queue, leaning));
+        if UpTo::new(step.as_mut(), at).await == Cut::Not {
+            return false;
+        }
+        let journal = &self.stage.journal;
+        journal.note(Event::Fault(fault.as_str(), self.lane));
+        match fault {
+            Fault::Stalled => {
+                let pause = self.pause();
+                let millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+                let until = journal.now().plus_millis(millis);
+                journal.note(Event::Stalled(self.lane, until));
+                self.stage.executor.stall(self.lane, pause);
+                step.await;
+                false
+            }
+            Fault::Crashed => {
+                if holds {
+                    journal.reached("a crash with leases");
+                }
+                journal.note(Event::Crashed(self.lane));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What becomes of the lane in this step, if anything.
+    fn interrupt(&self) -> Option<Fault> {
+        const INTERRUPTS: [Fault; 3] = [Fault::Cancelled, Fault::Crashed, Fault::Stalled];
+        let mut weights = [0; 4];
+        for (weight, fault) in weights[1..].iter_mut().zip(INTERRUPTS) {
+            *weight = self.stage.faults.chance(fault);
+        }
+        let sum: u32 = weights.iter().sum();
+        if sum == 0 {
+            return None;
+        }
+        weights[0] = 100_u32.saturating_sub(sum).max(20);
+        let site = self.stage.decisions.site(self.lane, What::Interrupt);
+        let struck = self.stage.decisions.weigh(site, &weights) as usize;
+        Some(INTERRUPTS[struck.checked_sub(1)?])
+    }
+
+    /// How long the lane stands still.
+    fn pause(&self) -> std::time::Duration {
+        let ttl = self.workload.ttl;
+        let millisecond = std::time::Duration::from_millis(1);
+        let site = self.stage.decisions.site(self.lane, What::Delay);
+        let pauses = [ttl, ttl - millisecond, ttl + millisecond, ttl * 3];
+        pauses[self.stage.decisions.choose(site, 4) as usize]
+    }
+}
+
+/// One step: one verb, perhaps after some time.
+async fn step(actor: &mut Actor, queue: &Direct, leaning: &Leaning) {
+    let verb = leaning.verb(actor.lane, &actor.stage.decisions);
+    if verb == Verb::Idle {
+        return;
+    }
+    actor.reached(verb.as_str());
+    if verb == Verb::Sleep || actor.flip(20) {
+        actor.sleep().await;
+    }
+    match (queue, verb) {
+        (Direct::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
+        (Direct::Reliable(queue), Verb::Put) => reliable::put(actor, &**queue).await,
+        (Direct::Priority(queue), Verb::Put) => priority::put(actor, &**queue).await,
+        (Direct::Delay(queue), Verb::Put) => delay::put(actor, &**queue).await,
+        (Direct::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
+        (Direct::Bounded(queue), Verb::Put) => bounded::put(actor, &**queue).await,
+        (Direct::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
+        (Direct::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
+        (queue, verb) => {
+            if let Some(queue) = client::leasing(queue) {
+                leasing::act(actor, &*queue, verb).await;
+            }
+        }
+    }
+}

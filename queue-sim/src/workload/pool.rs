@@ -1,0 +1,82 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use queue_core::{Delivery, MessageId, Receipt, Timestamp};
+
+/// What all lanes of a run have seen, for those who use what is not theirs: stale receipts, the
+/// receipts of others, ids of long ago. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pool(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    receipts: Vec<Receipt>,
+    ids: Vec<MessageId>,
+    /// When something changes by itself, as far as the lanes know.
+    boundaries: Vec<Timestamp>,
+    /// How many bodies were made.
+    bodies: u64,
+}
+
+/// As far back as anybody looks.
+const WINDOW: usize = 8;
+
+impl Pool {
+    pub(super) fn add_delivery(&self, delivery: &Delivery, now: Timestamp) {
+        let left = u64::try_from(delivery.time_left.as_millis()).unwrap_or(u64::MAX);
+        let mut seen = self.lock();
+        seen.receipts.push(delivery.receipt);
+        seen.boundaries.push(now.plus_millis(left));
+    }
+
+    pub(super) fn add_id(&self, id: MessageId) {
+        self.lock().ids.push(id);
+    }
+
+    pub(super) fn add_boundary(&self, at: Timestamp) {
+        self.lock().boundaries.push(at);
+    }
+
+    /// How many receipts, and how many ids, there are to choose from.
+    pub(super) fn receipts(&self) -> u32 {
+        self.lock().receipts.len().min(WINDOW) as u32
+    }
+
+    pub(super) fn ids(&self) -> u32 {
+        self.lock().ids.len().min(WINDOW) as u32
+    }
+
+    /// One of the receipts, counted back from the latest.
+    pub(super) fn receipt(&self, back: u32) -> Option<Receipt> {
+        self.lock()
+            .receipts
+            .iter()
+            .rev()
+            .nth(back as usize)
+            .copied()
+    }
+
+    /// One of the ids, counted back from the latest.
+    pub(super) fn id(&self, back: u32) -> Option<MessageId> {
+        self.lock().ids.iter().rev().nth(back as usize).copied()
+    }
+
+    /// The next boundaries after now, soonest first, a few at most.
+    pub(super) fn boundaries(&self, now: Timestamp) -> Vec<Timestamp> {
+        let mut seen = self.lock();
+        seen.boundaries.retain(|at| *at > now);
+        seen.boundaries.sort_unstable();
+        seen.boundaries.dedup();
+        seen.boundaries.iter().take(4).copied().collect()
+    }
+
+    /// A number that no body had before.
+    pub(super) fn next_body(&self) -> u64 {
+        let mut seen = self.lock();
+        seen.bodies += 1;
+        seen.bodies
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,24 @@
+use queue_core::{Pushed, ReliableQueue};
+
+use super::actor::Actor;
+
+pub(super) async fn put(actor: &Actor, queue: &dyn ReliableQueue) {
+    let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
+    for _ in 0..3 {
+        match queue.push(&batch).await {
+            Ok(pushed) => return accepted(actor, &pushed),
+            Err(error) if !actor.repeats(&error) => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// Remembers what was accepted.
+pub(super) fn accepted(actor: &Actor, pushed: &[Pushed]) {
+    for pushed in pushed {
+        match pushed {
+            Pushed::Accepted(id) => actor.pool.add_id(*id),
+            Pushed::Duplicate(_) => actor.reached("a duplicate"),
+        }
+    }
+}

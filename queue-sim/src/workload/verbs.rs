@@ -1,0 +1,111 @@
+use queue_core::QueueKind;
+
+use super::Workload;
+use crate::plan::{Decisions, Lane, Site, What};
+
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $name:ident = $text:literal: $weights:expr,)*) => {
+        /// What a lane does in a step.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Verb {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Verb {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its name in reports.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// How often lanes of each role do it.
+            const fn weights(self) -> [u32; 4] {
+                match self {
+                    $(Self::$name => $weights,)*
+                }
+            }
+        }
+    };
+}
+
+// The columns: who does a bit of everything, producers, consumers, operators.
+verbs! {
+    /// Nothing.
+    Idle = "idle": [2, 2, 2, 2],
+    /// Sleep to a boundary.
+    Sleep = "sleep": [8, 8, 10, 8],
+    /// Put messages in.
+    Put = "put": [26, 60, 8, 12],
+    /// Take what is there.
+    Take = "take": [20, 4, 30, 8],
+    /// Wait for something to take.
+    Receive = "receive": [8, 2, 14, 3],
+    /// Settle what is held.
+    Settle = "settle": [22, 4, 34, 6],
+    /// Settle what others held, or what was held before, or what nobody ever held.
+    SettleStale = "settle stale": [5, 1, 5, 5],
+    /// Settle and lease.
+    Turn = "turn": [8, 1, 12, 3],
+    /// Extend leases, one's own or others'.
+    Extend = "extend": [6, 1, 8, 4],
+    /// What only this kind of queue can do.
+    Particular = "particular": [12, 14, 6, 20],
+    /// Wait for room, then put a message in.
+    Wait = "wait": [6, 12, 1, 2],
+    /// Read depth or counters.
+    Read = "read": [4, 4, 2, 12],
+    /// List dead letters.
+    DeadLetters = "dead letters": [2, 1, 1, 6],
+    /// Revive dead letters.
+    Revive = "revive": [3, 1, 2, 6],
+    /// Discard dead letters.
+    Discard = "discard": [1, 0, 0, 3],
+    /// Purge.
+    Purge = "purge": [1, 0, 0, 3],
+    /// Pause, and resume after a while.
+    Pause = "pause": [1, 1, 0, 3],
+}
+
+/// How likely a lane does what: drawn once for each lane.
+#[derive(Debug, Clone)]
+pub(super) struct Leaning(Vec<u32>);
+
+impl Leaning {
+    /// The leaning of this lane.
+    pub(super) fn draw(lane: Lane, workload: &Workload, decisions: &Decisions) -> Self {
+        let site = Site::new(lane, 0, What::Parameter);
+        let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
+        let weight = |verb: &Verb| {
+            if is_possible(*verb, workload) {
+                verb.weights()[role]
+            } else {
+                0
+            }
+        };
+        Self(Verb::ALL.iter().map(weight).collect())
+    }
+
+    /// What the lane does next.
+    pub(super) fn verb(&self, lane: Lane, decisions: &Decisions) -> Verb {
+        let site = decisions.site(lane, What::Verb);
+        Verb::ALL[decisions.weigh(site, &self.0) as usize]
+    }
+}
+
+fn is_possible(verb: Verb, workload: &Workload) -> bool {
+    let kind = workload.kind;
+    match verb {
+        Verb::Idle | Verb::Sleep | Verb::Put | Verb::Take | Verb::Receive => true,
+        Verb::Particular => !matches!(kind, QueueKind::Reliable | QueueKind::Priority),
+        Verb::Read => true,
+        Verb::Wait => kind == QueueKind::Bounded,
+        Verb::Purge | Verb::Pause | Verb::Discard => {
+            workload.operators && kind != QueueKind::Rotating
+        }
+        _ => kind != QueueKind::Rotating,
+    }
+}

@@ -1,0 +1,213 @@
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{Error, ErrorKind, Outcome, QueueName, Result};
+use tokio::{
+    sync::oneshot,
+    time::{self, Instant},
+};
+
+use super::{Fault, network::Network};
+use crate::{
+    call::{Answer, Call, Layer, Service},
+    engine::yield_now,
+    history::{CallId, current_call},
+    plan::{Lane, What},
+};
+
+/// What can become of a request.
+const REQUEST: &[Fault] = &[
+    Fault::Refused,
+    Fault::RequestLost,
+    Fault::Delayed,
+    Fault::Late,
+    Fault::Repeated,
+];
+/// What can become of a reply.
+const REPLY: &[Fault] = &[Fault::ReplyLost, Fault::Delayed];
+/// What can become of a wait.
+const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault::Cut];
+
+/// Puts a faulty network between one lane and any queue.
+///
+/// Before and after a call is executed others may have their turn, so that calls that are atomic
+/// in themselves interleave in every order. When the queue has executed a recorded call, its
+/// [`Journal`](crate::history::Journal) is told: that is the truth which the caller of a call whose
+/// reply was lost does not know.
+///
+/// A queue whose calls take effect before their last poll is only told truly as long as none of
+/// them is dropped half-way.
+#[derive(Debug, Clone)]
+pub struct Faulty {
+    lane: Lane,
+    network: Network,
+}
+
+impl Faulty {
+    /// The faults of this lane, on this network.
+    pub const fn new(lane: Lane, network: Network) -> Self {
+        Self { lane, network }
+    }
+}
+
+impl Layer for Faulty {
+    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Line {
+            faulty: self.clone(),
+            queue,
+        })
+    }
+}
+
+/// What one lane's calls to one queue go through.
+#[derive(Debug, Clone)]
+struct Line {
+    faulty: Faulty,
+    queue: Arc<dyn Service>,
+}
+
+#[async_trait]
+impl Service for Line {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        if call.is_wait() {
+            return self.wait(call).await;
+        }
+        yield_now().await;
+        let answer = self.exchange(call).await;
+        yield_now().await;
+        answer
+    }
+}
+
+impl Line {
+    /// Sends a request and waits for the reply.
+    async fn exchange(&self, call: Call) -> Result<Answer> {
+        let Faulty { lane, network } = &self.faulty;
+        let id = current_call();
+        let limit = Instant::now() + network.patience();
+        network.partition(*lane);
+        let struck = network.strike(*lane, What::Request, REQUEST);
+        let held = network.held(*lane).is_some();
+        let answer = match struck {
+            Some(Fault::Refused) => return Err(refused()),
+            Some(Fault::RequestLost) => return Err(self.no_reply(limit).await),
+            Some(Fault::Late) => {
+                let late = network.patience() + network.delay(*lane);
+                self.send(id, call, late, limit).await?
+            }
+            Some(Fault::Delayed) => {
+                let late = network.delay(*lane);
+                self.send(id, call, late, limit).await?
+            }
+            Some(Fault::Repeated) => {
+                let again = (self.clone(), call.clone());
+                let answer = self.execute(id, call).await;
+                network.carry(*lane, network.delay(*lane), async move {
+                    let (line, call) = again;
+                    // Nobody is there to read this reply.
+                    let _ = line.execute(id, call).await;
+                });
+                answer?
+            }
+            _ if held => self.send(id, call, Duration::ZERO, limit).await?,
+            _ => self.execute(id, call).await?,
+        };
+        match network.strike(*lane, What::Reply, REPLY) {
+            Some(Fault::ReplyLost) => return Err(self.no_reply(limit).await),
+            Some(_) => time::sleep(network.delay(*lane)).await,
+            None => {}
+        }
+        match network.held(*lane) {
+            Some(until) if until > limit => Err(self.no_reply(limit).await),
+            Some(until) => {
+                time::sleep_until(until).await;
+                Ok(answer)
+            }
+            None => Ok(answer),
+        }
+    }
+
+    /// Has the call executed so much later, whatever becomes of the caller, and waits for its
+    /// reply until the limit.
+    async fn send(
+        &self,
+        id: Option<CallId>,
+        call: Call,
+        late: Duration,
+        limit: Instant,
+    ) -> Result<Answer> {
+        let Faulty { lane, network } = &self.faulty;
+        let (sender, reply) = oneshot::channel();
+        let line = self.clone();
+        network.carry(*lane, late, async move {
+            let answer = line.execute(id, call).await;
+            // Who gave up reads no reply.
+            let _ = sender.send(answer);
+        });
+        match time::timeout_at(limit, reply).await {
+            Ok(Ok(answer)) => answer,
+            _ => Err(self.no_reply(limit).await),
+        }
+    }
+
+    /// Executes a call here and now, and says so.
+    async fn execute(&self, id: Option<CallId>, call: Call) -> Result<Answer> {
+        let answer = self.queue.call(call).await;
+        let refused = matches!(&answer, Err(error) if error.outcome() == Outcome::NotApplied);
+        if let (Some(id), false) = (id, refused) {
+            let journal = &self.faulty.network.stage().journal;
+            journal.executed(id, journal.now());
+        }
+        answer
+    }
+
+    /// The error of a call without a reply, once its caller has lost patience.
+    async fn no_reply(&self, limit: Instant) -> Error {
+        time::sleep_until(limit).await;
+        Error::new(ErrorKind::Unavailable, "no reply").with_outcome(Outcome::Unknown)
+    }
+
+    /// Waits are never executed: they move nothing.
+    async fn wait(&self, call: Call) -> Result<Answer> {
+        let Faulty { lane, network } = &self.faulty;
+        yield_now().await;
+        match network.strike(*lane, What::Request, WAIT) {
+            Some(Fault::Spurious) => return Ok(Answer::Nothing),
+            Some(Fault::Refused) => return Err(refused()),
+            Some(Fault::Delayed) => {
+                let answer = self.queue.call(call).await;
+                time::sleep(network.delay(*lane)).await;
+                return answer;
+            }
+            Some(_) => {
+                // The connection is cut, and the client waits anew on another one.
+                let early = self.queue.call(call.clone());
+                if let Some(answer) = polled_once(early).await {
+                    return answer;
+                }
+                yield_now().await;
+            }
+            None => {}
+        }
+        let answer = self.queue.call(call).await;
+        yield_now().await;
+        answer
+    }
+}
+
+fn refused() -> Error {
+    Error::new(ErrorKind::Unavailable, "refused before it was sent")
+}
+
+/// What the future answers if it is polled once, and dropped if it is not ready.
+async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| {
+        let polled = future.as_mut().poll(cx);
+        std::task::Poll::Ready(match polled {
+            std::task::Poll::Ready(answer) => Some(answer),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}

@@ -1,0 +1,106 @@
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use queue_core::{Backend, Result};
+use queue_memory::MemoryBackend;
+
+use super::{EPOCH, Fault, Faulty, Ground, Network, Stage, World};
+use crate::{call::Behind, plan::Lane};
+
+type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
+
+/// Worlds around a backend in this process: queue-memory's, or any other that takes its time from
+/// tokio's clock.
+#[derive(Clone)]
+pub struct MemoryGround {
+    factory: Factory,
+    has_truth: bool,
+}
+
+impl MemoryGround {
+    /// queue-memory.
+    pub fn new() -> Self {
+        Self::over(|| Arc::new(MemoryBackend::starting_at(EPOCH)))
+    }
+
+    /// The backends that this makes, one for each run. Their clocks have to show [`EPOCH`] when they
+    /// are made, and each of their calls to take effect in the poll that ends it; of a backend
+    /// that cannot keep the latter say [`without_truth`](Self::without_truth).
+    pub fn over(factory: impl Fn() -> Arc<dyn Backend> + Send + Sync + 'static) -> Self {
+        Self {
+            factory: Arc::new(factory),
+            has_truth: true,
+        }
+    }
+
+    /// Calls may take effect at other moments than their ends, so the history says nothing of when
+    /// they were executed.
+    #[must_use]
+    pub const fn without_truth(mut self) -> Self {
+        self.has_truth = false;
+        self
+    }
+}
+
+impl Default for MemoryGround {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryGround {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryGround")
+            .field("has_truth", &self.has_truth)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ground for MemoryGround {
+    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+        Arc::new(MemoryWorld {
+            backend: (self.factory)(),
+            network: Network::new(stage.clone()),
+        })
+    }
+
+    fn has_truth(&self) -> bool {
+        self.has_truth
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        &[
+            Fault::RequestLost,
+            Fault::ReplyLost,
+            Fault::Delayed,
+            Fault::Late,
+            Fault::Repeated,
+            Fault::Refused,
+            Fault::Spurious,
+            Fault::Cut,
+            Fault::Partition,
+            Fault::Cancelled,
+            Fault::Crashed,
+            Fault::Stalled,
+        ]
+    }
+}
+
+/// A backend in this process behind a faulty network.
+#[derive(Debug)]
+pub struct MemoryWorld {
+    backend: Arc<dyn Backend>,
+    network: Network,
+}
+
+#[async_trait]
+impl World for MemoryWorld {
+    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+        let faulty = Faulty::new(lane, self.network.clone());
+        Ok(Arc::new(Behind::new(faulty, Arc::clone(&self.backend))))
+    }
+
+    async fn heal(&self) {
+        self.network.heal().await;
+    }
+}
