@@ -147,6 +147,45 @@
 //! # }
 //! ```
 //!
+//! # Effects that happen once
+//!
+//! A message may be delivered twice (L1). A handler whose effect must not happen twice runs it under
+//! a key: whoever comes second finds it done, or busy. [`Once`] says what that is worth, and what
+//! the rest takes (O5).
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::OnceRun;
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let lease = Duration::from_secs(30);
+//! # let wait = Duration::from_secs(60);
+//! let queues = queue_kit::connect("memory:").await?;
+//! let orders = queues.reliable::<u64>("orders").await?;
+//! let charges = queues.once("charges").await?.with_claim(Duration::from_secs(20));
+//! orders.push(&42).await?;
+//!
+//! let mut charged = Vec::new();
+//! while let Some(delivery) = orders.receive(lease, wait).await? {
+//!     let order = *delivery.body().expect("a number");
+//!     let effect = charges.run(format!("order-{order}"), |claim| {
+//!         // The sink may check the token, or remember the key.
+//!         charged.push((order, claim.token()));
+//!         async { queue_kit::Result::Ok(()) }
+//!     });
+//!     match effect.await? {
+//!         OnceRun::Busy { left } => delivery.defer(left).await?,
+//!         // This handler dies before it acks, the first time.
+//!         OnceRun::Ran(()) => {}
+//!         OnceRun::Unrecorded { .. } | OnceRun::AlreadyDone => delivery.ack().await?,
+//!     }
+//! }
+//! assert_eq!(charged.len(), 1, "though it was delivered twice");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Bytes beneath
 //!
 //! [`Typed::queue`] is the queue of bytes under a handle: batches, headers, dedup keys, and an

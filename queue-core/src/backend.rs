@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue, QueueName,
-    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, OnceStore, PriorityConfig, PriorityQueue,
+    QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -69,6 +69,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
         name: &QueueName,
         config: &RotatingConfig,
     ) -> Result<Arc<dyn RotatingQueue>>;
+
+    /// Opens a store of once keys. It has no configuration; every later open of the name is the
+    /// same store. A store is no queue: it may have the name of one, and is not listed among them.
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>>;
 
     /// What exists: up to `limit` queues whose names come after `after`, by name.
     ///

@@ -23,6 +23,9 @@ pub enum ErrorKind {
     /// The receipt is not the message's live lease (L4). The message is done, or somebody else
     /// has it or will have it: give up the work on it.
     LeaseLost,
+    /// It is not the once key's live claim (O3): it has ended, and somebody else may have done the
+    /// work or be at it. Stop if you can.
+    ClaimLost,
     /// A body could not be encoded or decoded.
     Codec,
     /// The server cannot be reached or does not answer, is loading, or is busy.
@@ -68,6 +71,7 @@ struct Inner {
     transient: bool,
     message: Cow<'static, str>,
     queue: Option<QueueName>,
+    once: Option<QueueName>,
     // Shared, so that one failure can be told to everybody whom it concerns.
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -86,6 +90,7 @@ impl Error {
             transient,
             message: message.into(),
             queue: None,
+            once: None,
             source: None,
         }))
     }
@@ -95,10 +100,25 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
+    /// The answer to a claimant whose claim is not the key's live one (O3).
+    pub fn claim_lost() -> Self {
+        Self::new(
+            ErrorKind::ClaimLost,
+            "it is not the key's live claim: it has ended, or was finished or released",
+        )
+    }
+
     /// Names the queue that the call was for.
     #[must_use]
     pub fn with_queue(mut self, queue: &QueueName) -> Self {
         self.0.queue = Some(queue.clone());
+        self
+    }
+
+    /// Names the store of once keys that the call was for.
+    #[must_use]
+    pub fn with_once(mut self, store: &QueueName) -> Self {
+        self.0.once = Some(store.clone());
         self
     }
 
@@ -149,6 +169,9 @@ impl fmt::Display for Error {
         if let Some(queue) = &self.0.queue {
             write!(f, "queue {queue}: ")?;
         }
+        if let Some(store) = &self.0.once {
+            write!(f, "once store {store}: ")?;
+        }
         f.write_str(&self.0.message)?;
         if self.0.outcome == Outcome::Unknown {
             f.write_str(" (it is unknown whether the call took effect)")?;
@@ -164,6 +187,7 @@ impl fmt::Debug for Error {
             .field("outcome", &self.0.outcome)
             .field("transient", &self.0.transient)
             .field("queue", &self.0.queue)
+            .field("once", &self.0.once)
             .field("message", &self.0.message)
             .field("source", &self.0.source)
             .finish()

@@ -11,7 +11,8 @@
 //! The first four hand out messages under leases ([`Leasing`]). The traits are object-safe and
 //! carry bytes; a batch is their primitive. An `…Ext` trait beside each has what callers want:
 //! single messages, waiting, splitting of large batches. [`Typed`] puts serde types on top,
-//! [`Backend`] opens queues, and [`Queues`] opens typed ones.
+//! [`Backend`] opens queues, and [`Queues`] opens typed ones. Beside the queues there is [`Once`],
+//! which lets a handler's effect happen once where its message is delivered twice.
 //!
 //! Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in the repository numbers them.
 //!
@@ -29,6 +30,7 @@ mod id;
 pub mod limits;
 mod message;
 mod name;
+mod once;
 mod page;
 mod queue;
 mod settlement;
@@ -57,6 +59,7 @@ pub use self::{
     id::{MessageId, Receipt, Token},
     message::{Dedup, Delivery, Message, Push, Pushed},
     name::QueueName,
+    once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     page::{Cursor, Page, Paged},
     queue::{
         BoundedQueue, BoundedQueueExt, Cancelled, DelayQueue, DelayQueueExt, Insert, Inserted,

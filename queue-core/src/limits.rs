@@ -17,14 +17,16 @@ pub const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
 pub const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 /// Entries in one page of a listing, and messages that one purge removes, at most.
 pub const MAX_PAGE: usize = 1_000;
-/// Bytes in a dedup key, a distinct key or a ring item's key, at most.
+/// Bytes in a dedup key, a distinct key, a ring item's key or a once key, at most.
 pub const MAX_KEY: usize = 256;
 /// Bytes of a dead letter's reason that are kept; the rest is cut off.
 pub const MAX_REASON: usize = 1024;
-/// The longest lease: 24 hours. The shortest is 1 ms.
+/// The longest lease, and the longest claim of a once key: 24 hours. The shortest is 1 ms.
 pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest dedup window: 7 days. The shortest is 1 ms.
 pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The longest time that a once key is known to be done: 7 days. The shortest is 1 ms.
+pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
 /// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
 /// Due times are below this many milliseconds since 1970: 2^53, what a double holds exactly.
@@ -47,6 +49,24 @@ pub fn lease_millis(ttl: Duration) -> Result<u64> {
 /// `Invalid` if it is zero or longer than [`MAX_DEDUP_WINDOW`].
 pub fn window_millis(window: Duration) -> Result<u64> {
     in_range("a dedup window", window, MAX_DEDUP_WINDOW)
+}
+
+/// Whole milliseconds of a claim of a once key, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_LEASE`].
+pub fn claim_millis(ttl: Duration) -> Result<u64> {
+    in_range("a claim", ttl, MAX_LEASE)
+}
+
+/// Whole milliseconds that a once key is known to be done, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if they are zero or more than [`MAX_KEEP`].
+pub fn keep_millis(keep: Duration) -> Result<u64> {
+    in_range("a time to keep", keep, MAX_KEEP)
 }
 
 /// Whole milliseconds of a delay, rounded up. Zero is allowed, and means now.
@@ -162,7 +182,7 @@ pub fn check_sizes(sizes: impl IntoIterator<Item = usize>, max_body: usize) -> R
     Ok(())
 }
 
-/// Checks a dedup key, a distinct key or a ring item's key: 1 to [`MAX_KEY`] bytes.
+/// Checks a dedup key, a distinct key, a ring item's key or a once key: 1 to [`MAX_KEY`] bytes.
 ///
 /// # Errors
 ///

@@ -10,21 +10,21 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue,
-    QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig,
-    RotatingQueue, Timestamp, config_mismatch, limits,
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, OnceStore, PriorityConfig,
+    PriorityQueue, QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue, Result,
+    RotatingConfig, RotatingQueue, Timestamp, config_mismatch, limits,
 };
 
 use crate::{
     clock::Clock,
-    handle::{Handle, Queue},
+    handle::{Handle, Once, Queue},
     state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State},
 };
 
 /// Opens queues in this process's memory. Clones share the queues; two backends made by
 /// [`new`](Self::new) share nothing.
 ///
-/// A queue lives as long as its backend or a handle to it.
+/// A queue, or a store of once keys, lives as long as its backend or a handle to it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryBackend(Arc<Registry>);
 
@@ -56,6 +56,7 @@ impl MemoryBackend {
         Self(Arc::new(Registry {
             clock: Clock::showing(now),
             queues: Mutex::default(),
+            once: Mutex::default(),
         }))
     }
 }
@@ -64,6 +65,7 @@ impl MemoryBackend {
 struct Registry {
     clock: Clock,
     queues: Mutex<BTreeMap<QueueName, Opened>>,
+    once: Mutex<BTreeMap<QueueName, Arc<Once>>>,
 }
 
 impl Default for Registry {
@@ -71,6 +73,7 @@ impl Default for Registry {
         Self {
             clock: Clock::start(),
             queues: Mutex::default(),
+            once: Mutex::default(),
         }
     }
 }
@@ -180,6 +183,13 @@ impl Backend for MemoryBackend {
         config: &RotatingConfig,
     ) -> Result<Arc<dyn RotatingQueue>> {
         Ok(self.open::<Ring>(name, config, config.max_body)?)
+    }
+
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        let new = || Arc::new(Once::new(name.clone(), self.0.clock));
+        let mut stores = self.0.once.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = stores.entry(name.clone()).or_insert_with(new);
+        Ok(Arc::clone(store) as Arc<dyn OnceStore>)
     }
 
     async fn queues(

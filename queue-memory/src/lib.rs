@@ -33,10 +33,10 @@
 //! Waiting needs a tokio runtime with its timer enabled; all other calls finish without waiting,
 //! on any executor.
 //!
-//! **Costs.** Pushing, leasing and settling take constant or logarithmic time, however much waits.
-//! Memory follows what is in the queue, and returns when it is empty; dedup marks and dead
-//! letters, which outlive messages, are bounded by their windows and their cap, and shown in the
-//! counters.
+//! **Costs.** Pushing, leasing, settling and claiming take constant or logarithmic time, however much waits.
+//! Memory follows what is in the queue, and returns when it is empty; dedup marks, once keys and
+//! dead letters, which outlive messages, are bounded by their windows and their cap, and shown in
+//! the counters.
 //!
 //! **Dropped futures.** A call does all its work in the first poll: a future that is dropped
 //! before did nothing, and none can be dropped half-way.

@@ -24,10 +24,15 @@
 //! | `…:due` | zset | rotating with a pace | ids of visited items by the time they are due again (ms) |
 //! | `…:bodies` | hash | rotating | id → headers and body |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
+//! | `…:once` | hash | once keys | `config`; `token` (the last one) |
+//! | `…:once-claimed` | zset | once keys | keys that are claimed, by the end of the claim (ms) |
+//! | `…:once-done` | zset | once keys | keys that are done, by the end of the mark (ms) |
+//! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
 //! | `prefix:queues` | zset | | what exists: `name kind`, all with score 0 |
 //!
 //! Ids are 7 bytes, big-endian, so that they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows
-//! them in order. What a frame is made of is told in `lua/shared/frames.lua`.
+//! them in order. No key has an expiry: a server with a `volatile-*` policy, which evicts what has
+//! one when it is full, loses nothing of ours. What a frame is made of is told in `lua/shared/frames.lua`.
 
 use queue_core::{QueueKind, QueueName};
 
@@ -91,6 +96,14 @@ const ROTATING: &[(&str, &str)] = &[
     ("due", "zset"),
 ];
 
+/// Which keys a store of once keys has, in the order of `once/keys.lua`, and their types.
+const ONCE: &[(&str, &str)] = &[
+    ("once", "hash"),
+    ("once-claimed", "zset"),
+    ("once-done", "zset"),
+    ("once-tokens", "hash"),
+];
+
 /// `dedup` and `firsts`, which stand last and are sent only where they are needed.
 const DEDUP_KEYS: usize = 2;
 
@@ -103,10 +116,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(prefix: &str, queue: &QueueName, kind: QueueKind) -> Self {
-        let names = table(kind)
-            .iter()
-            .map(|(suffix, _)| format!("{prefix}:{{{queue}}}:{suffix}"))
-            .collect();
+        let names = names(table(kind), prefix, queue);
         Self { kind, names }
     }
 
@@ -143,6 +153,31 @@ impl Keys {
     }
 }
 
+/// The keys of one store of once keys.
+#[derive(Debug)]
+pub(crate) struct OnceKeys(Vec<String>);
+
+impl OnceKeys {
+    pub(crate) fn new(prefix: &str, store: &QueueName) -> Self {
+        Self(names(ONCE, prefix, store))
+    }
+
+    /// All of them, as `KEYS` wants them.
+    pub(crate) fn all(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The type of each.
+    pub(crate) fn types() -> impl Iterator<Item = &'static str> {
+        ONCE.iter().map(|(_, kind)| *kind)
+    }
+}
+
+fn names(table: &[(&str, &str)], prefix: &str, name: &QueueName) -> Vec<String> {
+    let name = |(suffix, _): &(&str, &str)| format!("{prefix}:{{{name}}}:{suffix}");
+    table.iter().map(name).collect()
+}
+
 /// The key of the list of queues.
 pub(crate) fn registry(prefix: &str) -> String {
     format!("{prefix}:queues")
@@ -175,6 +210,18 @@ mod tests {
             );
             assert_eq!(keys.types().count(), keys.all().len());
             assert_eq!(keys.arrivals(), "qk:{shop:orders}:arrivals");
+        }
+    }
+
+    #[test]
+    fn a_store_of_once_keys_shares_no_key_with_a_queue() {
+        let name = QueueName::new("shop:orders").unwrap();
+        let store = OnceKeys::new("qk", &name);
+        assert_eq!(store.all()[0], "qk:{shop:orders}:once");
+        assert_eq!(OnceKeys::types().count(), store.all().len());
+        for kind in QueueKind::ALL {
+            let keys = Keys::new("qk", &name, kind);
+            assert!(store.all().iter().all(|key| !keys.all().contains(key)));
         }
     }
 

@@ -39,6 +39,7 @@ mod connection;
 mod error;
 mod frame;
 mod keys;
+mod once;
 mod queue;
 mod reply;
 mod script;

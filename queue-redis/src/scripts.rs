@@ -203,6 +203,21 @@ pub(crate) static ROTATING_LEN: Script = script!(
     "rotating/len": "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/len"
 );
 
+pub(crate) static ONCE_CLAIM: Script =
+    script!("once/claim": "shared/call" "once/keys" "once/claim");
+pub(crate) static ONCE_EXTEND: Script = script!(
+    "once/extend": "shared/call" "once/keys" "once/held" "once/extend"
+);
+pub(crate) static ONCE_FINISH: Script = script!(
+    "once/finish": "shared/call" "once/keys" "once/held" "once/finish"
+);
+pub(crate) static ONCE_RELEASE: Script = script!(
+    "once/release": "shared/call" "once/keys" "once/held" "once/release"
+);
+pub(crate) static ONCE_COUNTS: Script = script!(
+    "once/counts": "shared/call" "once/keys" "once/counts"
+);
+
 /// Every script: what is loaded when a connection is opened.
 pub(crate) static ALL: &[&Script] = &[
     &OPEN,
@@ -257,4 +272,9 @@ pub(crate) static ALL: &[&Script] = &[
     &ROTATING_LIST,
     &ROTATING_REMOVE,
     &ROTATING_LEN,
+    &ONCE_CLAIM,
+    &ONCE_EXTEND,
+    &ONCE_FINISH,
+    &ONCE_RELEASE,
+    &ONCE_COUNTS,
 ];

@@ -80,6 +80,8 @@ pub trait Harness: Debug + Send + Sync {
 pub enum Capability {
     /// The backend has this kind of queue.
     Kind(QueueKind),
+    /// The backend has stores of once keys.
+    Once,
     /// The backend's clock moves by [`Harness::advance`], by exactly so much, and stands still
     /// otherwise, but for sleeping in virtual time. What happens at a deadline and one millisecond
     /// before it can only be told with such a clock.
@@ -93,6 +95,7 @@ impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(kind) => write!(f, "{kind} queues"),
+            Self::Once => f.write_str("once keys"),
             Self::ExactClock => f.write_str("an exact clock"),
             Self::VirtualTime => f.write_str("virtual time"),
         }
@@ -115,11 +118,15 @@ impl fmt::Display for Capability {
 pub struct Capabilities(BTreeSet<Capability>);
 
 impl Capabilities {
-    /// Everything: all five kinds in virtual time.
+    /// Everything: all five kinds and once keys, in virtual time.
     pub fn all() -> Self {
         let kinds = QueueKind::ALL.map(Capability::Kind);
-        let clocks = [Capability::ExactClock, Capability::VirtualTime];
-        Self(kinds.into_iter().chain(clocks).collect())
+        let others = [
+            Capability::Once,
+            Capability::ExactClock,
+            Capability::VirtualTime,
+        ];
+        Self(kinds.into_iter().chain(others).collect())
     }
 
     /// All of this but that.

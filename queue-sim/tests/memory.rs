@@ -135,13 +135,17 @@ fn every_rule_has_a_case() {
     for kind in ["reliable", "priority", "bounded"] {
         expected.push(format!("{kind}::l11_"));
     }
-    let own: [(&str, &[&str]); 6] = [
+    let own: [(&str, &[&str]); 7] = [
         ("reliable", &["f1", "f2"]),
         ("delay", &["d1", "d2", "d3", "d4", "d5"]),
         ("priority", &["p1", "p2", "p3", "p4"]),
         ("bounded", &["b1", "b2", "b3", "b4", "b5", "b6", "b7"]),
         ("rotating", &["t1", "t2", "t3", "t4", "waiting", "limits"]),
         ("backend", &["configuration", "limits", "operators"]),
+        (
+            "once",
+            &["o1", "o2", "o3", "o4", "o5", "limits", "operators"],
+        ),
     ];
     for (kind, rules) in own {
         expected.extend(rules.iter().map(|rule| format!("{kind}::{rule}_")));

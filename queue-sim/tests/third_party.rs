@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::*;
-use queue_sim::{Capabilities, Harness, Play, conformance};
+use queue_sim::{Capabilities, Capability, Harness, Play, conformance};
 use tokio::{sync::Notify, time::Instant};
 
 #[derive(Debug, Default, Clone)]
@@ -213,6 +213,10 @@ impl Backend for Rings {
         }))
     }
 
+    async fn open_once(&self, _: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        rings_only()
+    }
+
     async fn queues(
         &self,
         after: Option<&QueueName>,
@@ -237,7 +241,8 @@ struct RingsInVirtualTime(Rings);
 #[async_trait]
 impl Harness for RingsInVirtualTime {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all().only([QueueKind::Rotating])
+        let rings = Capabilities::all().only([QueueKind::Rotating]);
+        rings.without(Capability::Once)
     }
 
     fn run(&self, case: Play<'_>) {

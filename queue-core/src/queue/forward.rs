@@ -1,4 +1,4 @@
-//! `Arc<Q>` and `Box<Q>` are queues if `Q` is.
+//! `Arc<Q>` and `Box<Q>` are queues, or stores of once keys, if `Q` is.
 //!
 //! Every method is forwarded by hand, those with a default body too: forgetting one would quietly
 //! replace a backend's own by the slower default, so clippy is told to refuse it.
@@ -11,8 +11,8 @@ use std::{num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
 
 use super::*;
 use crate::{
-    Counters, DeadLetter, Depth, Due, Extended, Leased, Message, MessageId, Page, Paged, Push,
-    Pushed, Receipt, Result, Revived, Settled, Settlement,
+    Claim, Counters, DeadLetter, Depth, Due, Extended, Leased, Message, MessageId, OnceCounts,
+    OnceStore, Page, Paged, Push, Pushed, Receipt, Result, Revived, Settled, Settlement, Token,
 };
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -91,5 +91,12 @@ forward! {
         fn list(page: Page) -> Paged<Message>;
         fn remove['life1](ids: &'life1 [MessageId]) -> u64;
         fn len() -> u64;
+    }
+    OnceStore {
+        fn claim['life1](key: &'life1 [u8], ttl: Duration) -> Claim;
+        fn extend['life1](key: &'life1 [u8], token: Token, ttl: Duration) -> ();
+        fn finish['life1](key: &'life1 [u8], token: Token, keep: Duration) -> ();
+        fn release['life1](key: &'life1 [u8], token: Token) -> ();
+        fn counts() -> OnceCounts;
     }
 }

@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
-    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueName, ReliableConfig, Result,
+    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueName, ReliableConfig, Result,
     RotatingConfig,
 };
 
@@ -105,6 +105,18 @@ impl Queues {
         T: Serialize + DeserializeOwned + 'static,
     {
         self.rotating_with(name, &RotatingConfig::default()).await
+    }
+
+    /// Opens a store of keys under which effects happen once, for a minute's claims and marks that
+    /// are kept for a day; [`Once`] says how to change both. It is no queue, and may have the name
+    /// of one.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and the backend's.
+    pub async fn once(&self, name: &str) -> Result<Once> {
+        let name = QueueName::new(name)?;
+        Ok(Once::new(self.backend.open_once(&name).await?))
     }
 
     open!(

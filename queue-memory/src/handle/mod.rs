@@ -3,10 +3,14 @@
 mod bounded;
 mod delay;
 mod leasing;
+mod once;
 mod priority;
 mod queue;
 mod reliable;
 mod rotating;
 
 use self::leasing::LeasingHandle;
-pub(crate) use self::queue::{Handle, Queue};
+pub(crate) use self::{
+    once::Once,
+    queue::{Handle, Queue},
+};

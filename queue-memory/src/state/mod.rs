@@ -1,4 +1,4 @@
-//! One pure, synchronous state machine per kind of queue.
+//! One pure, synchronous state machine per kind of queue, and one for once keys.
 //!
 //! Nothing here waits, locks, or reads a clock: every call is told what time it is. The four
 //! leasing kinds share [`State`], which hands out messages under leases, and differ in the
@@ -18,6 +18,7 @@ mod kind;
 mod leasing;
 mod line;
 mod marks;
+mod once;
 mod opening;
 mod operation;
 mod outlook;
@@ -34,6 +35,7 @@ pub(crate) use self::entry::{Entries, Entry, Place, Slot};
 pub(crate) use self::{
     kind::{Bounded, Delay, Kind, Priority, Reliable},
     leasing::State,
+    once::{ClaimLost, OnceKeys},
     opening::Openable,
     outlook::{Outlook, Prospects},
     rotating::Ring,

@@ -1,5 +1,5 @@
 -- open: stores the configuration of a queue that does not exist yet, or answers the stored one.
--- For a rotating queue too.
+-- For a rotating queue and a store of once keys too.
 --
 -- KEYS[1] meta, KEYS[2 …] all others of the kind
 -- ARGV[1] the time, not used

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind,
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
     PriorityConfig, PriorityQueue, QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue,
     Result, RotatingConfig, RotatingQueue, limits,
 };
@@ -13,6 +13,7 @@ use redis::Value;
 use super::RedisBackend;
 use crate::{
     keys,
+    once::Once,
     queue::{self, Bounded, Handle, Queue, Ring, Stored},
 };
 
@@ -150,6 +151,10 @@ impl Backend for RedisBackend {
                 .and_then(|stored| config.check_stored(&stored)),
         )?;
         Ok(Arc::new(Ring::new(handle, config.max_body)))
+    }
+
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        Ok(Arc::new(Once::open(self, name).await?))
     }
 
     async fn queues(

@@ -2,8 +2,9 @@ use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, PriorityConfig, PriorityQueue,
-    QueueInfo, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, OnceStore, PriorityConfig,
+    PriorityQueue, QueueInfo, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig,
+    RotatingQueue,
 };
 
 use super::{Direct, Front, Service};
@@ -88,6 +89,11 @@ impl<L: Layer> Backend for Behind<L> {
     ) -> Result<Arc<dyn RotatingQueue>> {
         let queue = self.backend.open_rotating(name, config).await?;
         Ok(self.front(name, Direct::Rotating(queue)))
+    }
+
+    /// A store of once keys is no queue, so no layer stands before it.
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        self.backend.open_once(name).await
     }
 
     async fn queues(

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Opens a queue of this kind with its default configuration.
-async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Result<()> {
+pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Result<()> {
     let (backend, name) = (stage.backend(), name(queue));
     match kind {
         QueueKind::Reliable => backend

@@ -260,6 +260,35 @@ macro_rules! __conformance_cases {
                 operators_two_clients_see_the_same_queues,
                 configuration_a_pace_is_stored,
             }
+            once {
+                o1_a_claimed_key_is_busy_until_the_claim_ends [Once ExactClock],
+                o1_a_claim_is_rounded_up_to_a_millisecond [Once ExactClock],
+                o1_of_concurrent_claims_one_holds [Once],
+                o1_tokens_grow_with_the_time_and_the_claims [Once ExactClock],
+                o2_a_finished_key_is_done_for_exactly_its_time [Once ExactClock],
+                o2_a_released_key_is_free_at_once [Once],
+                o2_a_key_may_be_done_longer_than_a_claim_lasts [Once ExactClock],
+                o3_a_stale_claim_changes_nothing [Once ExactClock],
+                o3_a_claim_is_lost_from_its_end_on [Once ExactClock],
+                o3_a_made_up_token_matches_nothing [Once],
+                o3_extend_sets_the_end_from_now [Once ExactClock],
+                o3_a_claim_may_be_ended_through_another_client [Once],
+                o3_a_claim_dropped_at_any_await_ends_by_itself [Once ExactClock],
+                o3_a_finish_may_be_repeated [Once ExactClock],
+                o3_a_finish_dropped_at_any_await_can_be_repeated [Once],
+                o3_a_release_dropped_at_any_await_leaves_it_claimed_or_free [Once],
+                o4_what_has_ended_does_not_count [Once ExactClock],
+                o4_a_key_taken_again_outlives_what_is_cleared_away [Once ExactClock],
+                o4_keys_are_bytes_and_belong_to_their_store [Once],
+                o5_an_effect_runs_once_while_its_mark_is_kept [Once ExactClock],
+                o5_a_failed_effect_releases_its_claim [Once],
+                o5_one_that_comes_meanwhile_is_told_how_long [Once ExactClock],
+                o5_an_effect_that_outlives_its_claim_is_unrecorded [Once ExactClock],
+                o5_a_dropped_run_leaves_its_claim_to_end [Once ExactClock],
+                o5_times_out_of_range_are_found_before_the_effect [Once],
+                limits_once_keys_and_times_have_limits [Once],
+                operators_a_store_is_no_queue [Once],
+            }
         }
     };
 }
@@ -271,7 +300,7 @@ macro_rules! __conformance_kinds {
         $then:ident
         leasing $leasing:tt lines $lines:tt
         reliable $reliable:tt delay $delay:tt priority $priority:tt bounded $bounded:tt
-        rotating $rotating:tt backend $backend:tt
+        rotating $rotating:tt backend $backend:tt once $once:tt
     ) => {
         $crate::$then! {
             reliable: Some(QueueKind::Reliable) =>
@@ -283,6 +312,7 @@ macro_rules! __conformance_kinds {
                 { leasing $leasing lines $lines bounded $bounded }
             rotating: Some(QueueKind::Rotating) => { rotating $rotating }
             backend: None => { backend $backend }
+            once: None => { once $once }
         }
     };
 }

@@ -23,6 +23,7 @@ mod delay;
 mod leasing;
 mod lines;
 mod moves;
+mod once;
 mod priority;
 mod reliable;
 mod rotating;
@@ -53,7 +54,8 @@ impl Case {
         self.name
     }
 
-    /// The kind of queue that it is about; `None` where it is about the backend as a whole.
+    /// The kind of queue that it is about; `None` where it is about the backend as a whole, or
+    /// about once keys.
     pub const fn kind(&self) -> Option<QueueKind> {
         self.kind
     }

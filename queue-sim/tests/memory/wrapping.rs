@@ -84,6 +84,9 @@ impl Backend for Wrapped {
     ) -> Result<Arc<dyn RotatingQueue>> {
         wrap!(self, self.backend.open_rotating(name, config).await?)
     }
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        wrap!(self, self.backend.open_once(name).await?)
+    }
     async fn queues(
         &self,
         after: Option<&QueueName>,
@@ -206,5 +209,24 @@ impl<Q: RotatingQueue> RotatingQueue for PassThrough<Q> {
     }
     async fn len(&self) -> Result<u64> {
         self.0.len().await
+    }
+}
+
+#[async_trait]
+impl<S: OnceStore> OnceStore for PassThrough<S> {
+    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
+        self.0.claim(key, ttl).await
+    }
+    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
+        self.0.extend(key, token, ttl).await
+    }
+    async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
+        self.0.finish(key, token, keep).await
+    }
+    async fn release(&self, key: &[u8], token: Token) -> Result<()> {
+        self.0.release(key, token).await
+    }
+    async fn counts(&self) -> Result<OnceCounts> {
+        self.0.counts().await
     }
 }

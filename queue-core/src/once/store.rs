@@ -1,0 +1,88 @@
+//! The store of keys, as a backend implements it.
+
+use std::{fmt::Debug, time::Duration};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{Result, Token};
+
+/// Keys, each of which is free, claimed until some time, or done until some time.
+///
+/// It remembers what has been worked on, where a queue remembers what is to be worked on: a handler
+/// claims the key of an effect, does it, and finishes the key, so that a second delivery of the
+/// same work finds it done. [`Once`](crate::Once) puts the three together. A store is opened by
+/// name from a [`Backend`](crate::Backend); it is not a queue, and its name is not taken from
+/// them.
+///
+/// Each verb is one atomic step by the backend's clock, in whole milliseconds. Keys are bytes, 1
+/// to 256 of them, and belong to their store. What is dropped, timed out or cut off is unknown, as
+/// everywhere (L8): a claim whose reply was lost costs its time, and everything else may be
+/// repeated, as each verb says.
+///
+/// # Errors
+///
+/// Every verb answers `Invalid` for a key or a duration beyond the limits, before it does
+/// anything.
+#[async_trait]
+pub trait OnceStore: Debug + Send + Sync + 'static {
+    /// Claims a key for `ttl`, if it is neither claimed nor done (O1, O2). `ttl` is 1 ms to 24 h.
+    ///
+    /// Claims and marks that have ended are cleared away on the way, 128 of each (O4). A claim
+    /// that is not wanted any more is released; otherwise it ends by itself.
+    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim>;
+
+    /// Lets the claim with this token end at now + ttl, also when that is sooner.
+    ///
+    /// # Errors
+    ///
+    /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3).
+    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()>;
+
+    /// Ends the claim with this token and marks the key as done until now + keep (O2). `keep` is
+    /// 1 ms to 7 days.
+    ///
+    /// It may be repeated, say when its reply was lost: while the mark is there, the claim that
+    /// made it is answered as the first time, and nothing changes (O3).
+    ///
+    /// # Errors
+    ///
+    /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3).
+    async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()>;
+
+    /// Ends the claim with this token; the key is free at once.
+    ///
+    /// # Errors
+    ///
+    /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3). It may also mean
+    /// that this very release took effect before and its reply was lost.
+    async fn release(&self, key: &[u8], token: Token) -> Result<()>;
+
+    /// How many keys are claimed and how many are done at this instant (O4).
+    async fn counts(&self) -> Result<OnceCounts>;
+}
+
+/// What a claim answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Claim {
+    /// The key is the caller's. The token is what it shows to finish, and what a sink can check:
+    /// strictly greater at each claim of the store, and never below [`Token::PER_MILLI`] times the
+    /// claim's time in ms, so that one from a lost history matches nothing (R1).
+    Claimed(Token),
+    /// Somebody else has it.
+    Busy {
+        /// The time until that claim ends, unless it is finished, released or extended before.
+        left: Duration,
+    },
+    /// It is done.
+    Done,
+}
+
+/// What a store holds: what has ended by itself does not count, cleared away yet or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct OnceCounts {
+    /// Keys with a live claim.
+    pub claimed: u64,
+    /// Keys that are done.
+    pub done: u64,
+}

@@ -1,0 +1,88 @@
+//! A store of once keys: its state behind one lock, and its clock. Nobody waits for anything here.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{
+    Claim, Error, ErrorKind, OnceCounts, OnceStore, QueueName, Result, Timestamp, Token, limits,
+};
+
+use crate::{
+    clock::Clock,
+    state::{ClaimLost, OnceKeys},
+};
+
+/// One store, shared by all who opened it.
+#[derive(Debug)]
+pub(crate) struct Once {
+    name: QueueName,
+    clock: Clock,
+    // A std lock: it is held for the time of one call's work and never across an await.
+    keys: Mutex<OnceKeys>,
+}
+
+impl Once {
+    pub(crate) fn new(name: QueueName, clock: Clock) -> Self {
+        Self {
+            name,
+            clock,
+            keys: Mutex::default(),
+        }
+    }
+
+    fn call<R>(&self, work: impl FnOnce(&mut OnceKeys, Timestamp) -> R) -> Result<R> {
+        // Before the lock, so that others do not wait for the clock; the state sees to it that
+        // time never goes back.
+        let now = self.clock.now();
+        let mut keys = self.keys.lock().map_err(|_: PoisonError<_>| {
+            let message = "an earlier call panicked half-way, so its keys cannot be trusted";
+            Error::new(ErrorKind::Internal, message).with_once(&self.name)
+        })?;
+        Ok(work(&mut keys, now))
+    }
+
+    /// A call by a claim's holder.
+    fn held(
+        &self,
+        work: impl FnOnce(&mut OnceKeys, Timestamp) -> Result<(), ClaimLost>,
+    ) -> Result<()> {
+        self.call(work)?
+            .map_err(|ClaimLost| Error::claim_lost().with_once(&self.name))
+    }
+
+    /// Checks a key and a duration, and names the store in a refusal.
+    fn checked<T>(&self, key: &[u8], rest: Result<T>) -> Result<T> {
+        let checked = limits::check_key(key).and(rest);
+        checked.map_err(|error| error.with_once(&self.name))
+    }
+}
+
+#[async_trait]
+impl OnceStore for Once {
+    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
+        let ttl = self.checked(key, limits::claim_millis(ttl))?;
+        self.call(|keys, now| keys.claim(now, key, ttl))
+    }
+
+    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
+        let ttl = self.checked(key, limits::claim_millis(ttl))?;
+        self.held(|keys, now| keys.extend(now, key, token, ttl))
+    }
+
+    async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
+        let keep = self.checked(key, limits::keep_millis(keep))?;
+        self.held(|keys, now| keys.finish(now, key, token, keep))
+    }
+
+    async fn release(&self, key: &[u8], token: Token) -> Result<()> {
+        self.checked(key, Ok(()))?;
+        self.held(|keys, now| keys.release(now, key, token))
+    }
+
+    async fn counts(&self) -> Result<OnceCounts> {
+        self.call(OnceKeys::counts)
+    }
+}

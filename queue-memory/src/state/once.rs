@@ -1,0 +1,230 @@
+//! A store of once keys (O1 to O4).
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use queue_core::{Claim, OnceCounts, Timestamp, Token, limits};
+
+use super::entry::{KEPT, Key};
+
+/// The keys of one store at one instant.
+#[derive(Debug, Default)]
+pub(crate) struct OnceKeys {
+    // By the standard hasher: the keys may come from strangers.
+    keys: HashMap<Key, Mark>,
+    claimed: Ends,
+    done: Ends,
+    last_token: u64,
+    latest: Timestamp,
+}
+
+/// Keys by the time at which their mark ends; the token tells equal times apart.
+type Ends = BTreeMap<(Timestamp, Token), Key>;
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    state: State,
+    /// Of the claim, or of the claim that finished it.
+    token: Token,
+    /// Live while now is before this.
+    end: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Claimed,
+    Done,
+}
+
+/// The claim is not the key's live one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ClaimLost;
+
+impl OnceKeys {
+    fn begin(&mut self, now: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    pub(crate) fn claim(&mut self, now: Timestamp, key: &[u8], ttl: u64) -> Claim {
+        let now = self.begin(now);
+        self.clear_ended(now);
+        if let Some(mark) = self.live(key, now) {
+            return match mark.state {
+                State::Claimed => Claim::Busy {
+                    left: mark.end.since(now),
+                },
+                State::Done => Claim::Done,
+            };
+        }
+        self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
+        let token = Token::new(self.last_token);
+        self.set(key, State::Claimed, token, now.plus_millis(ttl));
+        Claim::Claimed(token)
+    }
+
+    pub(crate) fn extend(
+        &mut self,
+        now: Timestamp,
+        key: &[u8],
+        token: Token,
+        ttl: u64,
+    ) -> Result<(), ClaimLost> {
+        let now = self.begin(now);
+        self.held(key, token, now)?;
+        self.set(key, State::Claimed, token, now.plus_millis(ttl));
+        Ok(())
+    }
+
+    pub(crate) fn finish(
+        &mut self,
+        now: Timestamp,
+        key: &[u8],
+        token: Token,
+        keep: u64,
+    ) -> Result<(), ClaimLost> {
+        let now = self.begin(now);
+        let mark = self.live(key, now);
+        match mark
+            .filter(|mark| mark.token == token)
+            .ok_or(ClaimLost)?
+            .state
+        {
+            State::Claimed => self.set(key, State::Done, token, now.plus_millis(keep)),
+            // The same finish again.
+            State::Done => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn release(
+        &mut self,
+        now: Timestamp,
+        key: &[u8],
+        token: Token,
+    ) -> Result<(), ClaimLost> {
+        let now = self.begin(now);
+        self.held(key, token, now)?;
+        self.unset(key);
+        Ok(())
+    }
+
+    pub(crate) fn counts(&mut self, now: Timestamp) -> OnceCounts {
+        let now = self.begin(now);
+        // What has ended and is not cleared away is little.
+        let live = |ends: &Ends| {
+            let ended = ends.keys().take_while(|(end, _)| *end <= now);
+            (ends.len() - ended.count()) as u64
+        };
+        OnceCounts {
+            claimed: live(&self.claimed),
+            done: live(&self.done),
+        }
+    }
+
+    fn live(&self, key: &[u8], now: Timestamp) -> Option<Mark> {
+        self.keys.get(key).copied().filter(|mark| now < mark.end)
+    }
+
+    fn held(&self, key: &[u8], token: Token, now: Timestamp) -> Result<(), ClaimLost> {
+        let mark = self.live(key, now).ok_or(ClaimLost)?;
+        let held = mark.state == State::Claimed && mark.token == token;
+        held.then_some(()).ok_or(ClaimLost)
+    }
+
+    fn set(&mut self, key: &[u8], state: State, token: Token, end: Timestamp) {
+        let key = self.unset(key).unwrap_or_else(|| Key::from(key));
+        self.ends(state).insert((end, token), Arc::clone(&key));
+        self.keys.insert(key, Mark { state, token, end });
+    }
+
+    fn unset(&mut self, key: &[u8]) -> Option<Key> {
+        let (key, mark) = self.keys.remove_entry(key)?;
+        self.ends(mark.state).remove(&(mark.end, mark.token));
+        Some(key)
+    }
+
+    const fn ends(&mut self, state: State) -> &mut Ends {
+        match state {
+            State::Claimed => &mut self.claimed,
+            State::Done => &mut self.done,
+        }
+    }
+
+    /// Clears away what has ended, no more than one call should do.
+    fn clear_ended(&mut self, now: Timestamp) {
+        for state in [State::Claimed, State::Done] {
+            for _ in 0..limits::MAX_BATCH {
+                match self.ends(state).first_entry() {
+                    Some(first) if first.key().0 <= now => {
+                        let key = first.remove();
+                        self.keys.remove(&key);
+                    }
+                    _ => break,
+                }
+            }
+        }
+        if self.keys.is_empty() && self.keys.capacity() > 2 * KEPT {
+            self.keys = HashMap::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys come and go in every way, and no structure holds more than what is live and
+    /// what one call leaves behind.
+    #[test]
+    fn it_does_not_grow() {
+        const PER_MS: usize = 16;
+        let mut store = OnceKeys::default();
+        let mut now = Timestamp::from_millis(1);
+        for round in 0..20_000 {
+            now = now.plus_millis(1);
+            for n in 0..PER_MS {
+                let key = format!("{round}-{n}");
+                let Claim::Claimed(token) = store.claim(now, key.as_bytes(), 20) else {
+                    panic!("{key} is new");
+                };
+                let kept = match n % 4 {
+                    0 => store.finish(now, key.as_bytes(), token, 50),
+                    1 => store.release(now, key.as_bytes(), token),
+                    2 => store.extend(now, key.as_bytes(), token, 30),
+                    _ => Ok(()),
+                };
+                assert_eq!(kept, Ok(()));
+            }
+            assert_whole(&store);
+            assert!(store.keys.len() <= 51 * PER_MS, "{}", store.keys.len());
+        }
+        now = now.plus_millis(50);
+        for _ in 0..51 * PER_MS / limits::MAX_BATCH + 1 {
+            store.clear_ended(now);
+        }
+        assert_whole(&store);
+        assert_eq!(store.keys.len(), 0);
+    }
+
+    #[test]
+    fn an_emptied_store_is_small_again() {
+        let mut store = OnceKeys::default();
+        let start = Timestamp::from_millis(1);
+        for n in 0..100_000_u32 {
+            store.claim(start, &n.to_be_bytes(), 10);
+        }
+        let later = start.plus_millis(10);
+        for _ in 0..=100_000 / limits::MAX_BATCH {
+            store.clear_ended(later);
+        }
+        assert_whole(&store);
+        assert!(store.keys.capacity() <= 2 * KEPT);
+    }
+
+    fn assert_whole(store: &OnceKeys) {
+        assert_eq!(store.keys.len(), store.claimed.len() + store.done.len());
+    }
+}

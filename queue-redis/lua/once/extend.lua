@@ -1,0 +1,9 @@
+-- extend: lets a live claim end at now + ttl.
+--
+-- ARGV[5] ttl in ms
+-- Returns 1, or 0 if the claim is lost.
+if not held then
+  return 0
+end
+call('ZADD', CLAIMED, now + tonumber(ARGV[5]), key)
+return 1

@@ -1,0 +1,141 @@
+//! Stores of once keys: each verb is one call of one script.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use queue_core::{
+    Claim, Error, LAYOUT_VERSION, OnceCounts, OnceStore, QueueName, Result, Token, config_mismatch,
+    limits,
+};
+
+use crate::{
+    backend::RedisBackend, call::Call, client::Client, keys::OnceKeys, reply::Reply,
+    script::Script, scripts,
+};
+
+/// A store on its server.
+///
+/// Every claim carries what `open` writes, so a server that was flushed is as good as a new one.
+#[derive(Debug)]
+pub(crate) struct Once {
+    client: Client,
+    name: QueueName,
+    keys: OnceKeys,
+    config: String,
+}
+
+impl Once {
+    /// Opens the store: checks that its keys are its own, and of this layout.
+    pub(crate) async fn open(backend: &RedisBackend, name: &QueueName) -> Result<Self> {
+        let store = Self {
+            client: backend.client().clone(),
+            name: name.clone(),
+            keys: OnceKeys::new(backend.prefix(), name),
+            config: format!("once layout={LAYOUT_VERSION}"),
+        };
+        let fill = |call: &mut Call| {
+            call.push("");
+            for kind in OnceKeys::types() {
+                call.push(kind);
+            }
+        };
+        let mut reply = store.call(&scripts::OPEN, fill).await?;
+        let stored = reply.text()?;
+        if stored != store.config {
+            return Err(store.name(config_mismatch("layout", stored, &store.config)));
+        }
+        Ok(store)
+    }
+
+    async fn call(
+        &self,
+        script: &'static Script,
+        fill: impl FnOnce(&mut Call) + Send,
+    ) -> Result<Reply> {
+        let mut call = self.client.prepare(script, self.keys.all());
+        call.push(&self.config);
+        fill(&mut call);
+        match self.client.run(call).await {
+            Ok(value) => Ok(Reply::new(script, value)),
+            Err(error) => Err(self.name(error)),
+        }
+    }
+
+    /// A call by a claim's holder.
+    async fn call_held(
+        &self,
+        script: &'static Script,
+        key: &[u8],
+        token: Token,
+        millis: Option<u64>,
+    ) -> Result<()> {
+        let fill = |call: &mut Call| {
+            call.push(key);
+            call.push(token.get());
+            if let Some(millis) = millis {
+                call.push(millis);
+            }
+        };
+        match self.call(script, fill).await?.count()? {
+            0 => Err(self.name(Error::claim_lost())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks a key and a duration, and names the store in a refusal.
+    fn checked<T>(&self, key: &[u8], rest: Result<T>) -> Result<T> {
+        let checked = limits::check_key(key).and(rest);
+        checked.map_err(|error| self.name(error))
+    }
+
+    fn name(&self, error: Error) -> Error {
+        error.with_once(&self.name)
+    }
+}
+
+#[async_trait]
+impl OnceStore for Once {
+    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
+        let ttl = self.checked(key, limits::claim_millis(ttl))?;
+        let fill = |call: &mut Call| {
+            call.push(key);
+            call.push(ttl);
+        };
+        let mut reply = self.call(&scripts::ONCE_CLAIM, fill).await?;
+        let (found, number) = (reply.count()?, reply.count()?);
+        match found {
+            0 => Ok(Claim::Claimed(Token::new(number))),
+            1 => Ok(Claim::Busy {
+                left: Duration::from_millis(number),
+            }),
+            2 => Ok(Claim::Done),
+            _ => Err(reply.unexpected()),
+        }
+    }
+
+    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
+        let ttl = self.checked(key, limits::claim_millis(ttl))?;
+        self.call_held(&scripts::ONCE_EXTEND, key, token, Some(ttl))
+            .await
+    }
+
+    async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
+        let keep = self.checked(key, limits::keep_millis(keep))?;
+        self.call_held(&scripts::ONCE_FINISH, key, token, Some(keep))
+            .await
+    }
+
+    async fn release(&self, key: &[u8], token: Token) -> Result<()> {
+        self.checked(key, Ok(()))?;
+        self.call_held(&scripts::ONCE_RELEASE, key, token, None)
+            .await
+    }
+
+    async fn counts(&self) -> Result<OnceCounts> {
+        let mut reply = self.call(&scripts::ONCE_COUNTS, |_| {}).await?;
+        Ok(OnceCounts {
+            claimed: reply.count()?,
+            done: reply.count()?,
+        })
+    }
+}
