@@ -40,6 +40,8 @@ mod health;
 mod lease;
 mod note;
 mod outage;
+#[cfg(feature = "rate-limit")]
+mod rate;
 mod report;
 mod route;
 mod runner;
@@ -48,6 +50,8 @@ mod shares;
 mod single;
 mod verdict;
 
+#[cfg(feature = "rate-limit")]
+pub use self::rate::Rate;
 pub use self::{
     backoff::Backoff,
     batch::IntoVerdicts,

@@ -22,6 +22,8 @@ pub(crate) struct Pool {
     pub(crate) linger: Duration,
     pub(crate) poll: Duration,
     pub(crate) seed: Option<u64>,
+    #[cfg(feature = "rate-limit")]
+    pub(crate) rate: Option<super::Rate>,
     pub(crate) spawn: Arc<dyn Spawn>,
 }
 
@@ -35,6 +37,8 @@ impl Default for Pool {
             linger: Duration::from_millis(5),
             poll: Duration::from_secs(5),
             seed: None,
+            #[cfg(feature = "rate-limit")]
+            rate: None,
             spawn: Arc::new(TokioSpawn::default()),
         }
     }
@@ -49,6 +53,10 @@ impl Pool {
             return Err(Error::invalid(
                 "a poll interval of 0 would never wait: at least 1 ms",
             ));
+        }
+        #[cfg(feature = "rate-limit")]
+        if let Some(rate) = self.rate {
+            rate.check()?;
         }
         Ok(())
     }
@@ -184,6 +192,15 @@ macro_rules! pool_setters {
         /// message alone, and delays between tries of a backend that fails on chance.
         pub fn seed(mut self, seed: u64) -> Self {
             self.pool.seed = Some(seed);
+            self
+        }
+
+        /// Starts no more messages than this in a time. No limit by default.
+        ///
+        /// It is the limit of this worker; several workers have as many times that.
+        #[cfg(feature = "rate-limit")]
+        pub fn rate(mut self, rate: crate::worker::Rate) -> Self {
+            self.pool.rate = Some(rate);
             self
         }
 

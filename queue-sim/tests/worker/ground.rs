@@ -7,6 +7,7 @@ use queue_memory::MemoryBackend;
 
 use crate::spy::Spy;
 
+pub(crate) const MILLI: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
@@ -66,7 +67,7 @@ impl Ground {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let waited = tokio::time::timeout(24 * HOUR, poll).await;
+        let waited = tokio::time::timeout(2 * HOUR, poll).await;
         assert!(waited.is_ok(), "still {:?}", self.queue.counters().await);
     }
 }

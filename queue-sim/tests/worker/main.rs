@@ -1,7 +1,13 @@
 //! The worker in virtual time, on queues in memory: what it does for each line of its description.
 
+mod batches;
+mod fairness;
 mod ground;
+mod leases;
 mod outage;
 mod outcomes;
 mod round_trips;
+mod settings;
+mod shutdown;
 mod spy;
+mod threads;

@@ -47,6 +47,8 @@ impl Runner {
         } else {
             0
         };
+        let mut allowed = self.allowed(alarm);
+        let free = free.min(allowed);
         let prompt = free > 0 && self.is_prompt(free, alarm);
         let ripe: Vec<bool> = (0..self.feeds.len())
             .map(|index| self.is_ripe(&self.feeds[index], alarm))
@@ -62,7 +64,7 @@ impl Runner {
         for (index, slots) in given.into_iter().enumerate() {
             let feed = &self.feeds[index];
             if feed.call.is_none() && (slots > 0 || ripe[index]) {
-                self.send(index, slots, alarm.now);
+                allowed -= self.send(index, slots, allowed, alarm.now);
                 sent = true;
             }
         }
@@ -100,11 +102,38 @@ impl Runner {
         self.pool.linger.min(self.usual / 16)
     }
 
-    /// Sends results, and asks for so many slots' messages.
+    /// How many messages may be started beside those that are asked for already.
+    #[cfg(feature = "rate-limit")]
+    fn allowed(&self, alarm: &mut Alarm) -> usize {
+        let Some(rate) = self.rate.as_ref().filter(|_| self.stage.is_working()) else {
+            return usize::MAX;
+        };
+        let in_calls = self.feeds.iter().flat_map(|feed| &feed.call);
+        let asked: usize = in_calls.map(|call| call.max).sum();
+        match rate.available() {
+            Ok(messages) => messages.saturating_sub(asked),
+            Err(next) => {
+                alarm.has_come(next);
+                0
+            }
+        }
+    }
+
+    #[cfg(not(feature = "rate-limit"))]
+    #[allow(
+        clippy::unused_self,
+        reason = "the feature decides whether there is a limit"
+    )]
+    const fn allowed(&self, _alarm: &mut Alarm) -> usize {
+        usize::MAX
+    }
+
+    /// Sends results, and asks for so many slots' messages, but for no more than are allowed;
+    /// answers for how many.
     ///
     /// After a failure it asks for nothing until a call has succeeded: a lease whose reply is lost
     /// costs its messages an attempt and its time, each time it is tried.
-    fn send(&mut self, index: usize, slots: usize, now: Instant) {
+    fn send(&mut self, index: usize, slots: usize, allowed: usize, now: Instant) -> usize {
         let feed = &mut self.feeds[index];
         let failing = feed.call_outage.until().is_some();
         let slots = if failing { 0 } else { slots };
@@ -112,7 +141,8 @@ impl Runner {
         let batch: Vec<Pending> = feed.pending.drain(..count).collect();
         let max = slots
             .saturating_mul(feed.terms.batch)
-            .min(limits::MAX_BATCH);
+            .min(limits::MAX_BATCH)
+            .min(allowed);
         let slots = max.div_ceil(feed.terms.batch);
         let (queue, ttl) = (Arc::clone(&feed.queue), feed.terms.lease);
         let asked = NonZeroUsize::new(max);
@@ -152,6 +182,7 @@ impl Runner {
         });
         self.events
             .emit(&feed.name, &Event::Called { verb: Verb::Turn });
+        max
     }
 
     pub(super) fn poll_call(&mut self, index: usize, cx: &mut Poller<'_>, now: Instant) -> bool {
@@ -259,6 +290,10 @@ impl Runner {
         }
         let size = feed.terms.batch;
         self.shares.charge(index, count.div_ceil(size));
+        #[cfg(feature = "rate-limit")]
+        if let Some(rate) = &self.rate {
+            rate.charge(count);
+        }
         let mut rest = leased.deliveries;
         while !rest.is_empty() {
             let later = rest.split_off(size.min(rest.len()));
@@ -284,7 +319,9 @@ impl Runner {
 
     /// Waits where there is a free slot and nothing to do. Answers whether a wait was begun.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
-        let idle = self.stage.is_working() && self.jobs.len() < self.pool.concurrency;
+        let idle = self.stage.is_working()
+            && self.jobs.len() < self.pool.concurrency
+            && self.allowed(alarm) > 0;
         let mut begun = false;
         for feed in &mut self.feeds {
             if !idle || feed.appetite() == 0 {

@@ -28,6 +28,8 @@ use tokio::{
 };
 
 use self::{alarm::Alarm, feed::Feed, jobs::Job, phases::Stage};
+#[cfg(feature = "rate-limit")]
+use super::rate::Limiter;
 use super::{
     Health, Report,
     events::{Event, Events, Phase},
@@ -53,6 +55,8 @@ pub(crate) struct Runner {
     freed: Option<Instant>,
     /// What a handler takes, on a moving average.
     usual: Duration,
+    #[cfg(feature = "rate-limit")]
+    rate: Option<Limiter>,
     /// No lease ends and no handler is to be cut off before this.
     watch_due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
@@ -90,6 +94,8 @@ impl Runner {
             let name = given.unwrap_or_else(|| Arc::from(format!("queue {}", index + 1)));
             Feed::new(source, name, now, seed.wrapping_add(index as u64))
         });
+        #[cfg(feature = "rate-limit")]
+        let rate = pool.rate.and_then(|rate| Limiter::new(rate, now));
         let (notebook, notes) = mpsc::unbounded_channel();
         Self {
             pool,
@@ -101,6 +107,8 @@ impl Runner {
             notes,
             notebook,
             stage: Stage::Working,
+            #[cfg(feature = "rate-limit")]
+            rate,
             freed: None,
             usual: Duration::ZERO,
             watch_due: None,

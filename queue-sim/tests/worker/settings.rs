@@ -1,0 +1,125 @@
+//! Settings that cannot be meant, a limit on the rate, and tasks that run elsewhere.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{worker::*, *};
+use tokio::time::{Instant, sleep};
+
+use crate::ground::{Ground, HOUR, SECOND};
+
+/// A change of a worker's settings.
+type Set = fn(Worker<u64>) -> Worker<u64>;
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
+    let ground = Ground::holding(1).await;
+    let bad: [(&str, Set); 7] = [
+        ("concurrency", |w| w.concurrency(0)),
+        ("lease", |w| w.lease(Duration::from_millis(1))),
+        ("lease", |w| w.lease(25 * HOUR)),
+        ("timeout", |w| w.timeout(Duration::ZERO)),
+        ("poll", |w| w.poll(Duration::ZERO)),
+        ("rate", |w| w.rate(Rate::new(0, SECOND))),
+        // Longer than heartbeats may hold it.
+        ("max_hold", |w| w.timeout(60 * SECOND).max_hold(45 * SECOND)),
+    ];
+    for (word, set) in bad {
+        let refused = set(ground.worker()).run(|_: u64, _| async {}).await;
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    for max in [0, 129] {
+        let handler = |_: Vec<(u64, Context)>| async {};
+        let refused = ground.worker().run_batches_until(max, sleep(HOUR), handler);
+        assert_eq!(refused.await.unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    let none = Workers::by_weight().run().await;
+    assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(ground.spy.watched().calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_is_started_than_the_rate_allows_and_nothing_is_hoarded() {
+    let ground = Ground::holding(60).await;
+    let starts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&starts);
+    let begin = Instant::now();
+    let report = ground
+        .worker()
+        .concurrency(16)
+        .rate(Rate::new(10, SECOND).with_burst(4))
+        .run_until(ground.empty(), move |_: u64, _| {
+            log.lock().unwrap().push(Instant::now());
+            async {}
+        })
+        .await
+        .unwrap();
+    let starts = starts.lock().unwrap();
+    assert_eq!((starts.len(), report.counts.acked), (60, 60));
+    for (n, start) in starts.iter().enumerate() {
+        for (m, later) in starts.iter().enumerate().skip(n) {
+            let allowed = 4.0 + (*later - *start).as_secs_f64() * 10.0;
+            assert!((m - n + 1) as f64 <= allowed + 0.05, "{n} to {m}");
+        }
+    }
+    let took = begin.elapsed();
+    assert!(took < 6 * SECOND, "{took:?}: as much as it allows");
+    assert!(ground.spy.watched().largest <= 4);
+}
+
+/// Runs tasks on tokio, and counts them.
+#[derive(Debug, Default, Clone)]
+struct Counting(Arc<AtomicU64>);
+
+impl Spawn for Counting {
+    fn spawn(&self, task: Task) -> Running {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        TokioSpawn::default().spawn(task)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_handler_runs_where_the_worker_is_told() {
+    let ground = Ground::holding(25).await;
+    let counting = Counting::default();
+    ground
+        .worker()
+        .concurrency(3)
+        .spawn(counting.clone())
+        .run_until(ground.empty(), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!(counting.0.load(Ordering::Relaxed), 25);
+}
+
+/// Stops every task before it has begun.
+#[derive(Debug)]
+struct Stopping;
+
+impl Spawn for Stopping {
+    fn spawn(&self, task: Task) -> Running {
+        drop(task);
+        Running::new(|| {})
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_stopped_from_outside_is_a_failed_attempt() {
+    let ground = Ground::holding(1).await;
+    let report = ground
+        .worker()
+        .spawn(Stopping)
+        .retry(Backoff::fixed(SECOND))
+        .run_until(ground.empty(), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!((report.counts.retried, report.counts.died), (4, 1));
+    assert!(report.counts.balance(), "{report:?}");
+}
