@@ -37,10 +37,11 @@ use crate::{Error, Result, Token, limits};
 /// - outlives its claim (a long pause, a slow service): the next claimant begins while it is still
 ///   at work.
 ///
-/// Against both helps a sink that remembers the key together with the effect, in one transaction,
-/// and refuses it the second time; with such a sink an effect happens exactly once (O5). Against
-/// the second alone, a sink that remembers the greatest [token](Claimed::token) and refuses
-/// smaller ones.
+/// Against both helps a sink that remembers the key (or the [token](Claimed::token) that it came
+/// with) together with the effect, in one transaction, and refuses the key the second time: there,
+/// an effect happens exactly once (O5). A sink that only refuses tokens smaller than the greatest
+/// it has seen does less: who is late cannot overwrite who came after, but both may have had
+/// their effect.
 ///
 /// # How long
 ///
