@@ -1,7 +1,6 @@
 //! Which tasks are to be polled.
 
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Wake, Waker},
 };
@@ -15,14 +14,17 @@ pub(super) struct Ready(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    tasks: BTreeSet<TaskId>,
+    /// Sorted. There are never many.
+    tasks: Vec<TaskId>,
     outer: Option<Waker>,
 }
 
 impl Ready {
     pub(super) fn add(&self, task: TaskId) {
         let mut state = self.lock();
-        state.tasks.insert(task);
+        if let Err(at) = state.tasks.binary_search(&task) {
+            state.tasks.insert(at, task);
+        }
         let outer = state.outer.take();
         drop(state);
         if let Some(outer) = outer {
@@ -31,14 +33,17 @@ impl Ready {
     }
 
     pub(super) fn remove(&self, task: TaskId) {
-        self.lock().tasks.remove(&task);
+        let mut state = self.lock();
+        if let Ok(at) = state.tasks.binary_search(&task) {
+            state.tasks.remove(at);
+        }
     }
 
     /// The ready tasks in the order of their numbers; if there is none, this is woken at the next.
     pub(super) fn list(&self, outer: &Waker, list: &mut Vec<TaskId>) {
         let mut state = self.lock();
         list.clear();
-        list.extend(&state.tasks);
+        list.extend_from_slice(&state.tasks);
         if list.is_empty() {
             state.outer = Some(outer.clone());
         }

@@ -20,7 +20,8 @@ pub struct Decisions(Arc<Mutex<State>>);
 
 struct State {
     source: Source,
-    taken: Plan,
+    /// In the order of being taken: what is sorted once costs less than what is kept sorted.
+    taken: Vec<(Site, u32)>,
     /// Where each lane is, by its number.
     places: Vec<Place>,
 }
@@ -53,7 +54,7 @@ impl Decisions {
     fn of(source: Source) -> Self {
         Self(Arc::new(Mutex::new(State {
             source,
-            taken: Plan::default(),
+            taken: Vec::new(),
             places: Vec::new(),
         })))
     }
@@ -126,14 +127,14 @@ impl Decisions {
             }
         };
         if value > 0 {
-            state.taken.set(site, value);
+            state.taken.push((site, value));
         }
         value
     }
 
     /// What was decided so far: decides the same again.
     pub fn taken(&self) -> Plan {
-        self.lock().taken.clone()
+        self.lock().taken.iter().copied().collect()
     }
 
     /// The decisions of the plan that nobody asked for: the plan is of another program, or of

@@ -33,6 +33,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Plan(BTreeMap<Site, u32>);
 
+impl FromIterator<(Site, u32)> for Plan {
+    /// These decisions; of two at one site, the last.
+    fn from_iter<I: IntoIterator<Item = (Site, u32)>>(decisions: I) -> Self {
+        let decided = decisions.into_iter().filter(|(_, value)| *value > 0);
+        Self(decided.collect())
+    }
+}
+
 impl Plan {
     /// What is decided at this site.
     pub fn get(&self, site: Site) -> u32 {

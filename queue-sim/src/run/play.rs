@@ -22,8 +22,8 @@ pub struct Scenario {
     pub steps: u32,
     /// What may go wrong; drawn for each run if it is not given.
     pub mode: Option<Mode>,
-    /// Which faults strike, and how often; drawn for each run if not given. What the ground does
-    /// not have does not strike.
+    /// Which faults strike, and how often; drawn for each run if not given. What the ground or the
+    /// mode does not have does not strike.
     pub faults: Option<Faults>,
 }
 
@@ -105,7 +105,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
     let possible = ground.faults().iter().copied();
     let possible: Vec<Fault> = possible.filter(|fault| mode.allows(*fault)).collect();
     let faults = match &scenario.faults {
-        Some(fixed) => fixed.clone(),
+        Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
         None => Faults::drawn(&decisions, &possible),
     };
     let journal = Journal::new(EPOCH, ground.has_truth());

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use queue_core::{Delivery, Error, MessageId, Outcome, Receipt, Timestamp};
 use tokio::time;
 
-use super::{Pool, Workload};
+use super::{Pool, Workload, goals};
 use crate::{
     plan::{Chance, Lane, What},
     run::Mode,
@@ -62,7 +62,7 @@ impl Actor {
     pub(super) fn repeats(&self, error: &Error) -> bool {
         let again = error.outcome() == Outcome::Unknown && self.flip(60);
         if again {
-            self.reached("a call of unknown outcome made again");
+            self.reached(goals::MADE_AGAIN);
         }
         again
     }
@@ -86,7 +86,8 @@ impl Actor {
             3 => ttl,
             4 => ttl + millisecond,
             5 => ttl * 2,
-            _ => ttl / 2,
+            // Among short ones, so that one that is missed shows.
+            _ => self.workload.longest_delay(),
         }
     }
 

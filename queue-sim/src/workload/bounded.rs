@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use queue_core::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow};
 
-use super::actor::Actor;
+use super::{actor::Actor, goals};
 
 fn offer(actor: &Actor) -> Offer {
     let offer = Offer::new(actor.message());
@@ -17,15 +17,15 @@ fn note(actor: &Actor, offered: Offered) {
         Offered::Accepted { id, evicted } => {
             actor.pool.add_id(id);
             if evicted.is_some() {
-                actor.reached("an eviction");
+                actor.reached(goals::EVICTION);
             }
         }
         Offered::Replaced { id, .. } => {
             actor.pool.add_id(id);
-            actor.reached("a replacement");
+            actor.reached(goals::REPLACEMENT);
         }
-        Offered::Duplicate(_) => actor.reached("a duplicate"),
-        Offered::Full => actor.reached("a full queue"),
+        Offered::Duplicate(_) => actor.reached(goals::DUPLICATE),
+        Offered::Full => actor.reached(goals::FULL),
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
     let offered = queue.offer_or_wait(offer(actor), actor.timeout()).await;
     if let Ok(offered) = offered {
         if offered != Offered::Full && actor.now() > began {
-            actor.reached("a wait for room that was worth it");
+            actor.reached(goals::WORTHWHILE_WAIT_FOR_ROOM);
         }
         note(actor, offered);
     }
@@ -71,7 +71,7 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
                 .await
                 .is_ok_and(|ids| !ids.is_empty())
             {
-                actor.reached("a resize that dropped messages");
+                actor.reached(goals::RESIZE_THAT_DROPS);
             }
         }
         _ => {

@@ -1,6 +1,6 @@
 use queue_core::{Cancelled, DelayQueue, Due, Rescheduled, Scheduled, Timestamp};
 
-use super::{actor::Actor, reliable::accepted};
+use super::{actor::Actor, goals, reliable::accepted};
 
 pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     let one = |_| Scheduled::new(actor.message(), due(actor));
@@ -41,10 +41,10 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn DelayQueue) {
             let ids = actor.ids();
             if let Ok(answers) = queue.cancel(&ids).await {
                 if answers.contains(&Cancelled::Cancelled) {
-                    actor.reached("a cancellation");
+                    actor.reached(goals::CANCELLATION);
                 }
                 if answers.contains(&Cancelled::TooLate) {
-                    actor.reached("a cancellation that was too late");
+                    actor.reached(goals::LATE_CANCELLATION);
                 }
             }
         }
@@ -52,7 +52,7 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn DelayQueue) {
             let id = actor.ids()[0];
             let moved = queue.reschedule(id, due(actor)).await;
             if moved.is_ok_and(|moved| moved == Rescheduled::Moved) {
-                actor.reached("a rescheduling");
+                actor.reached(goals::RESCHEDULING);
             }
         }
         _ => {

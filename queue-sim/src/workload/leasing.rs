@@ -7,7 +7,7 @@ use queue_core::{
 };
 use tokio::time;
 
-use super::{actor::Actor, verbs::Verb};
+use super::{actor::Actor, goals, verbs::Verb};
 
 /// A purge as large as one can be.
 static MOST: LazyLock<NonZeroUsize> =
@@ -56,7 +56,7 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let began = actor.now();
     if let Ok(deliveries) = queue.receive(max.get(), ttl, timeout).await {
         if !deliveries.is_empty() && actor.now() > began {
-            actor.reached("a wait that was worth it");
+            actor.reached(goals::WORTHWHILE_WAIT);
         }
         actor.take(&deliveries);
     }
@@ -110,7 +110,7 @@ fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
     for (settlement, settled) in batch.iter().zip(settled) {
         actor.held.retain(|held| *held != settlement.receipt);
         if *settled == Settled::LeaseLost {
-            actor.reached("a settlement whose lease was lost");
+            actor.reached(goals::LEASE_LOST);
         }
     }
 }
@@ -207,7 +207,7 @@ async fn dead_letters(actor: &Actor, queue: &dyn Leasing) {
         actor.pool.add_id(letter.id);
     }
     if let Some(cursor) = first.next {
-        actor.reached("a second page of dead letters");
+        actor.reached(goals::SECOND_PAGE);
         let _ = queue.dead_letters(Page::after(cursor, limit)).await;
     }
 }

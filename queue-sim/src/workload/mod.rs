@@ -13,6 +13,7 @@ mod bounded;
 mod client;
 mod delay;
 mod drain;
+mod goals;
 mod interrupt;
 mod leasing;
 mod messages;
@@ -29,8 +30,8 @@ use queue_core::{
     BoundedConfig, DelayConfig, PriorityConfig, QueueKind, ReliableConfig, RotatingConfig,
 };
 
-pub use self::verbs::Verb;
 pub(crate) use self::{drain::drain, player::Player, pool::Pool};
+pub use self::{goals::goals, verbs::Verb};
 use crate::{
     call::Config,
     plan::{Chance, Decisions, Lane, Site, What},
@@ -134,7 +135,10 @@ impl Workload {
 
     /// The longest delay that a lane asks for.
     pub fn longest_delay(&self) -> Duration {
-        self.ttl * 2
+        match self.mode {
+            Mode::Faults => self.ttl * 2,
+            Mode::Waiting => LONG,
+        }
     }
 
     /// How long the queue may take to be empty once the faults are over (L7), or a ring to turn
@@ -151,6 +155,10 @@ impl Workload {
         once * attempts + SLACK
     }
 }
+
+/// A delay that is long beside all others, so that whoever sleeps through something that came
+/// sooner is late by more than the contract allows.
+const LONG: Duration = Duration::from_secs(1);
 
 /// What the contract allows a waiter to be late.
 const SLACK: Duration = Duration::from_millis(20);

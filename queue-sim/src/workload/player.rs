@@ -1,13 +1,13 @@
-use std::{pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use queue_core::QueueName;
+use queue_core::{QueueName, Task};
 use tokio::time;
 
 use super::{
     Pool, Workload,
     actor::Actor,
-    bounded, client, delay,
-    interrupt::{Cut, UpTo},
+    bounded, client, delay, goals,
+    interrupt::{Cut, UpTo, When},
     leasing, priority, reliable, rotating,
     verbs::{Leaning, Verb},
 };
@@ -86,11 +86,7 @@ impl Player {
     }
 
     /// [`live`](Self::live), boxed: a life holds the next one.
-    fn live_again(
-        self,
-        from: u32,
-        leaning: Leaning,
-    ) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+    fn live_again(self, from: u32, leaning: Leaning) -> Task {
         Box::pin(self.live(from, leaning))
     }
 
@@ -100,11 +96,19 @@ impl Player {
             step(actor, queue, leaning).await;
             return false;
         };
-        let site = self.stage.decisions.site(self.lane, What::Interrupt);
-        let at = 1 + self.stage.decisions.choose(site, AWAITS);
+        let choose = |options| {
+            let site = self.stage.decisions.site(self.lane, What::Interrupt);
+            self.stage.decisions.choose(site, options)
+        };
+        let at = 1 + choose(AWAITS);
+        let when = match choose(3) {
+            0 => When::AtOnce,
+            1 => When::Woken,
+            _ => When::After(self.pause()),
+        };
         let holds = !actor.held.is_empty();
         let mut step = pin!(step(actor, queue, leaning));
-        if UpTo::new(step.as_mut(), at).await == Cut::Not {
+        if UpTo::new(step.as_mut(), at, when).await == Cut::Not {
             return false;
         }
         let journal = &self.stage.journal;
@@ -121,7 +125,7 @@ impl Player {
             }
             Fault::Crashed => {
                 if holds {
-                    journal.reached("a crash with leases");
+                    journal.reached(goals::CRASH_WITH_LEASES);
                 }
                 journal.note(Event::Crashed(self.lane));
                 true
@@ -147,10 +151,10 @@ impl Player {
         Some(INTERRUPTS[struck.checked_sub(1)?])
     }
 
-    /// How long the lane stands still.
-    fn pause(&self) -> std::time::Duration {
+    /// How long it takes until the lane is interrupted, or goes on.
+    fn pause(&self) -> Duration {
         let ttl = self.workload.ttl;
-        let millisecond = std::time::Duration::from_millis(1);
+        let millisecond = Duration::from_millis(1);
         let site = self.stage.decisions.site(self.lane, What::Delay);
         let pauses = [ttl, ttl - millisecond, ttl + millisecond, ttl * 3];
         pauses[self.stage.decisions.choose(site, 4) as usize]

@@ -1,6 +1,6 @@
 use queue_core::{Pushed, ReliableQueue};
 
-use super::actor::Actor;
+use super::{actor::Actor, goals};
 
 pub(super) async fn put(actor: &Actor, queue: &dyn ReliableQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
@@ -18,7 +18,7 @@ pub(super) fn accepted(actor: &Actor, pushed: &[Pushed]) {
     for pushed in pushed {
         match pushed {
             Pushed::Accepted(id) => actor.pool.add_id(*id),
-            Pushed::Duplicate(_) => actor.reached("a duplicate"),
+            Pushed::Duplicate(_) => actor.reached(goals::DUPLICATE),
         }
     }
 }

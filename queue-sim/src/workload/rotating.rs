@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use queue_core::{Inserted, Message, Page, RotatingQueue, RotatingQueueExt};
 
-use super::{actor::Actor, verbs::Verb};
+use super::{actor::Actor, goals, verbs::Verb};
 use crate::call::Config;
 
 pub(super) async fn act(actor: &Actor, queue: &dyn RotatingQueue, verb: Verb) {
@@ -47,7 +47,7 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
                 for inserted in inserted {
                     match inserted {
                         Inserted::Added(id) => actor.pool.add_id(id),
-                        Inserted::Present(_) => actor.reached("an item that was there"),
+                        Inserted::Present(_) => actor.reached(goals::PRESENT),
                     }
                 }
                 return;
@@ -61,7 +61,7 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
 async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     let removed = queue.remove(&actor.ids()).await;
     if removed.is_ok_and(|count| count > 0) {
-        actor.reached("a removal");
+        actor.reached(goals::REMOVAL);
     }
 }
 
@@ -75,7 +75,7 @@ async fn read(actor: &Actor, queue: &dyn RotatingQueue) {
         return;
     };
     if let Some(cursor) = first.next {
-        actor.reached("a second page of the ring");
+        actor.reached(goals::SECOND_PAGE_OF_RING);
         let _ = queue.list(Page::after(cursor, limit)).await;
     }
 }

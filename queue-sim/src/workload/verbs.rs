@@ -1,7 +1,10 @@
 use queue_core::QueueKind;
 
 use super::Workload;
-use crate::plan::{Decisions, Lane, Site, What};
+use crate::{
+    plan::{Decisions, Lane, Site, What},
+    run::Mode,
+};
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $weights:expr,)*) => {
@@ -80,10 +83,15 @@ impl Leaning {
         let site = Site::new(lane, 0, What::Parameter);
         let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
         let weight = |verb: &Verb| {
-            if is_possible(*verb, workload) {
-                verb.weights()[role]
-            } else {
-                0
+            let verb = *verb;
+            if !verb.is_of(workload.kind) || (verb.is_of_operators() && !workload.operators) {
+                return 0;
+            }
+            let weight = verb.weights()[role];
+            match verb {
+                // Where a lost hint shows, there is to be much waiting.
+                Verb::Receive | Verb::Wait if workload.mode == Mode::Waiting => weight * 4,
+                _ => weight,
             }
         };
         Self(Verb::ALL.iter().map(weight).collect())
@@ -96,16 +104,18 @@ impl Leaning {
     }
 }
 
-fn is_possible(verb: Verb, workload: &Workload) -> bool {
-    let kind = workload.kind;
-    match verb {
-        Verb::Idle | Verb::Sleep | Verb::Put | Verb::Take | Verb::Receive => true,
-        Verb::Particular => !matches!(kind, QueueKind::Reliable | QueueKind::Priority),
-        Verb::Read => true,
-        Verb::Wait => kind == QueueKind::Bounded,
-        Verb::Purge | Verb::Pause | Verb::Discard => {
-            workload.operators && kind != QueueKind::Rotating
+impl Verb {
+    /// Whether this kind of queue can be asked that.
+    pub const fn is_of(self, kind: QueueKind) -> bool {
+        match self {
+            Self::Idle | Self::Sleep | Self::Put | Self::Take | Self::Receive | Self::Read => true,
+            Self::Particular => !matches!(kind, QueueKind::Reliable | QueueKind::Priority),
+            Self::Wait => matches!(kind, QueueKind::Bounded),
+            _ => !matches!(kind, QueueKind::Rotating),
         }
-        _ => kind != QueueKind::Rotating,
+    }
+
+    const fn is_of_operators(self) -> bool {
+        matches!(self, Self::Purge | Self::Pause | Self::Discard)
     }
 }

@@ -61,6 +61,13 @@ faults! {
     RolledBack = "rolled back",
 }
 
+impl Fault {
+    /// Whether it befalls a lane itself, and not what the lane sends.
+    pub const fn is_of_lanes(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -78,14 +85,17 @@ impl Faults {
     }
 
     /// The mix of one run: each of these faults strikes in some runs and not in others, at a
-    /// chance of the run's own. Mixes differ more from each other than draws from one mix would
-    /// (swarm testing: Groce and others, 2012).
+    /// chance of the run's own; in some runs nothing goes wrong, in some nearly everything. Mixes
+    /// differ more from each other than draws from one mix would (swarm testing: Groce and others,
+    /// 2012).
     pub fn drawn(decisions: &Decisions, possible: &[Fault]) -> Self {
         let mut mix = Vec::new();
+        let site = Site::new(Lane::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
+        let density = [0, 10, 25, 50][decisions.choose(site, 4) as usize];
         for fault in possible {
             let nth = *fault as u32;
             let site = Site::new(Lane::WORLD, 1, What::Parameter).nth(nth);
-            let chance = match decisions.draw(site, 4, 50) {
+            let chance = match decisions.draw(site, 4, density) {
                 0 => continue,
                 1 => 3,
                 2 => 15,
@@ -101,6 +111,13 @@ impl Faults {
     pub fn with(mut self, fault: Fault, chance: Chance) -> Self {
         self.0.retain(|(other, _)| *other != fault);
         self.0.push((fault, chance));
+        self
+    }
+
+    /// The same without those that this refuses.
+    #[must_use]
+    pub fn only(mut self, allowed: impl Fn(Fault) -> bool) -> Self {
+        self.0.retain(|(fault, _)| allowed(*fault));
         self
     }
 

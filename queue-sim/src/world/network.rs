@@ -71,6 +71,12 @@ impl Network {
         &self.0.stage
     }
 
+    /// Whether nothing goes wrong with what it carries: never, or not any more.
+    pub(super) fn is_calm(&self) -> bool {
+        let faults = &self.stage().faults;
+        faults.iter().all(|fault| fault.is_of_lanes()) || self.lock().healed
+    }
+
     /// How long a client waits for a reply.
     pub fn patience(&self) -> Duration {
         self.0.patience
@@ -135,7 +141,17 @@ impl Network {
         {
             return;
         }
-        let until = Instant::now() + self.delay(lane);
+        let stage = self.stage();
+        let millisecond = Duration::from_millis(1);
+        let pauses = [
+            stage.ttl,
+            millisecond,
+            stage.ttl + millisecond,
+            stage.ttl * 4,
+        ];
+        let site = stage.decisions.site(lane, What::Delay);
+        let pause = pauses[stage.decisions.choose(site, 4) as usize];
+        let until = Instant::now() + pause;
         let mut state = self.lock();
         let line = state.lines.entry(lane).or_default();
         line.held = line.held.max(Some(until));

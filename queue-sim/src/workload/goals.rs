@@ -1,0 +1,61 @@
+use queue_core::QueueKind;
+
+use super::Verb;
+
+macro_rules! goals {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        $($(#[$doc])* pub(super) const $name: &str = $text;)*
+    };
+}
+
+goals! {
+    CRASH_WITH_LEASES = "a crash with leases",
+    MADE_AGAIN = "a call of unknown outcome made again",
+    WORTHWHILE_WAIT = "a wait that was worth it",
+    LEASE_LOST = "a settlement whose lease was lost",
+    SECOND_PAGE = "a second page of dead letters",
+    DUPLICATE = "a duplicate",
+    CANCELLATION = "a cancellation",
+    LATE_CANCELLATION = "a cancellation that was too late",
+    RESCHEDULING = "a rescheduling",
+    EVICTION = "an eviction",
+    REPLACEMENT = "a replacement",
+    FULL = "a full queue",
+    WORTHWHILE_WAIT_FOR_ROOM = "a wait for room that was worth it",
+    RESIZE_THAT_DROPS = "a resize that dropped messages",
+    PRESENT = "an item that was there",
+    REMOVAL = "a removal",
+    SECOND_PAGE_OF_RING = "a second page of the ring",
+}
+
+/// What lanes must reach now and then on this kind of queue, in runs with faults: every verb, and
+/// what can come of it. The names are those of [`Played::goals`](crate::run::Played::goals).
+pub fn goals(kind: QueueKind) -> Vec<&'static str> {
+    let verbs = Verb::ALL.iter().copied();
+    let verbs = verbs.filter(|verb| *verb != Verb::Idle && verb.is_of(kind));
+    let mut goals: Vec<&str> = verbs.map(Verb::as_str).collect();
+    goals.extend([MADE_AGAIN]);
+    if kind == QueueKind::Rotating {
+        goals.extend([PRESENT, REMOVAL, SECOND_PAGE_OF_RING]);
+        return goals;
+    }
+    goals.extend([
+        CRASH_WITH_LEASES,
+        WORTHWHILE_WAIT,
+        LEASE_LOST,
+        SECOND_PAGE,
+        DUPLICATE,
+    ]);
+    match kind {
+        QueueKind::Delay => goals.extend([CANCELLATION, LATE_CANCELLATION, RESCHEDULING]),
+        QueueKind::Bounded => goals.extend([
+            EVICTION,
+            REPLACEMENT,
+            FULL,
+            WORTHWHILE_WAIT_FOR_ROOM,
+            RESIZE_THAT_DROPS,
+        ]),
+        _ => {}
+    }
+    goals
+}
