@@ -7,8 +7,9 @@ use queue_sim::{
     engine::End,
     history::Event,
     plan::Decisions,
-    run::{Played, Scenario, play},
-    world::MemoryGround,
+    run::{Mode, Played, Scenario, play},
+    workload,
+    world::{Fault, Ground, MemoryGround},
 };
 
 fn seeded(kind: QueueKind, seed: u64) -> Played {
@@ -35,18 +36,95 @@ fn the_same_seed_plays_the_same_run_and_so_does_its_plan() {
     }
 }
 
+/// The names of the calls that this kind of queue has.
+fn calls(kind: QueueKind) -> Vec<&'static str> {
+    let (mut own, leases) = match kind {
+        QueueKind::Reliable => (vec!["Push"], true),
+        QueueKind::Delay => (vec!["Schedule", "Cancel", "Reschedule", "NextDue"], true),
+        QueueKind::Priority => (vec!["Enqueue"], true),
+        QueueKind::Bounded => {
+            let own = ["Offer", "WaitForRoom", "Recent", "Capacity", "Resize"];
+            (own.to_vec(), true)
+        }
+        QueueKind::Rotating => {
+            let own = ["Insert", "Rotate", "WaitForTurn", "List", "Remove", "Len"];
+            (own.to_vec(), false)
+        }
+    };
+    if leases {
+        own.extend([
+            "Lease",
+            "Settle",
+            "Turn",
+            "Extend",
+            "WaitForArrival",
+            "Depth",
+            "Counters",
+        ]);
+        own.extend([
+            "DeadLetters",
+            "Revive",
+            "Discard",
+            "Pause",
+            "Resume",
+            "Purge",
+        ]);
+    }
+    own
+}
+
 #[test]
-fn no_run_hangs_or_fails_to_drain() {
+fn every_run_ends_drained_and_all_together_meet_every_call_fault_and_goal() {
     for kind in QueueKind::ALL {
+        let mut met = BTreeSet::new();
+        let mut modes = BTreeSet::new();
         for seed in 0..2_000 {
             let played = seeded(kind, seed);
             assert_eq!(played.end, End::Finished, "{kind} {seed}");
+            modes.insert(played.mode);
+            met.extend(played.goals.iter().map(|goal| (*goal).to_owned()));
             for (_, event) in &played.history.events {
                 assert!(
                     !matches!(event, Event::Broken(..)),
                     "{kind} {seed}: {event:?}"
                 );
+                if let Event::Fault(fault, _) = event {
+                    met.insert((*fault).to_owned());
+                }
             }
+            for record in &played.history.records {
+                let call = format!("{:?}", record.call);
+                met.insert(call.split(['(', ' ']).next().unwrap().to_owned());
+            }
+        }
+        assert_eq!(modes, BTreeSet::from([Mode::Faults, Mode::Waiting]));
+        let faults = MemoryGround::new()
+            .faults()
+            .iter()
+            .map(|fault| fault.as_str());
+        let due = calls(kind)
+            .into_iter()
+            .chain(workload::goals(kind))
+            .chain(faults);
+        let missed: Vec<&str> = due.filter(|due| !met.contains(*due)).collect();
+        assert!(missed.is_empty(), "{kind}: {missed:?}");
+    }
+}
+
+#[test]
+fn nothing_strikes_that_the_mode_does_not_have() {
+    for seed in 0..100 {
+        let mut scenario = Scenario::new(QueueKind::Reliable);
+        scenario.mode = Some(Mode::Waiting);
+        let played = play(&scenario, &mut MemoryGround::new(), Decisions::seeded(seed));
+        for (_, event) in &played.history.events {
+            let expected = match event {
+                Event::Fault(fault, _) => [Fault::Delayed, Fault::Cancelled, Fault::Spurious]
+                    .iter()
+                    .any(|allowed| allowed.as_str() == *fault),
+                event => *event == Event::Healed,
+            };
+            assert!(expected, "{seed}: {event:?}");
         }
     }
 }
