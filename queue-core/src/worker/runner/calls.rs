@@ -302,12 +302,18 @@ impl Runner {
             self.events
                 .emit(&feed.name, &Event::Recovered { verb, after });
         }
+        // Without a handler there is nothing to extend, and nothing that would show it works again.
+        if error.is_none() && verb == Verb::Turn && self.feeds[index].jobs == 0 {
+            self.forget_beats(index, now);
+        }
     }
 }
 
 fn wish(feed: &Feed, ripe: bool, prompt: bool, alarm: &mut Alarm) -> Wish {
     if let Some(call) = &feed.call {
-        return if call.slots > 0 || feed.look <= alarm.now {
+        // Nobody waits for what only asks whether the backend is back.
+        let hungry = feed.look <= alarm.now && !feed.call_outage.is_failing();
+        return if call.slots > 0 || hungry {
             Wish::Later
         } else {
             Wish::Nothing
