@@ -31,8 +31,7 @@ macro_rules! open {
             T: Serialize + DeserializeOwned + 'static,
         {
             let name = QueueName::new(name)?;
-            let queue = self.backend.$backend(&name, config).await?;
-            Ok(Typed::new(queue).named(name.as_str()))
+            Ok(Typed::new(self.backend.$backend(&name, config).await?))
         }
     };
 }

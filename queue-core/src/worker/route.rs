@@ -22,10 +22,9 @@ pub struct Route<T> {
 impl<T: Send + 'static> Route<T> {
     /// Serves this queue.
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
-        let consumer = queue.into();
         Self {
-            terms: Terms::of(&consumer),
-            consumer,
+            consumer: queue.into(),
+            terms: Terms::default(),
         }
     }
 

@@ -28,11 +28,10 @@ pub struct Worker<T> {
 impl<T: Send + 'static> Worker<T> {
     /// A worker on this queue, with one slot.
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
-        let consumer = queue.into();
         Self {
-            terms: Terms::of(&consumer),
-            consumer,
+            consumer: queue.into(),
             pool: Pool::default(),
+            terms: Terms::default(),
             health: Health::new(),
         }
     }

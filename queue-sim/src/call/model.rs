@@ -80,6 +80,36 @@ impl Model {
         }
     }
 
+    /// Whether a lease or a rotation would hand something out.
+    pub fn is_ready(&self, now: Timestamp) -> bool {
+        match self {
+            Self::Reliable(model) => model.would_lease(now),
+            Self::Delay(model) => model.would_lease(now),
+            Self::Priority(model) => model.would_lease(now),
+            Self::Bounded(model) => model.would_lease(now),
+            Self::Rotating(model) => model.due(now) > 0,
+        }
+    }
+
+    /// Whether an offer would be accepted without another message's going.
+    pub fn has_room(&self, now: Timestamp) -> bool {
+        match self {
+            Self::Bounded(model) => model.would_have_room(now),
+            _ => true,
+        }
+    }
+
+    /// How many different dedup keys have ever left a mark.
+    pub fn marks_ever(&self) -> u64 {
+        match self {
+            Self::Reliable(model) => model.marks_ever(),
+            Self::Delay(model) => model.marks_ever(),
+            Self::Priority(model) => model.marks_ever(),
+            Self::Bounded(model) => model.marks_ever(),
+            Self::Rotating(_) => 0,
+        }
+    }
+
     /// The next time after `now` at which something changes by itself.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         match self {

@@ -104,6 +104,12 @@ impl History {
         self.records.len()
     }
 
+    /// Whether the backend lost a part of it.
+    pub fn has_roll_back(&self) -> bool {
+        let mut events = self.events.iter();
+        events.any(|(_, event)| matches!(event, Event::RolledBack { .. }))
+    }
+
     /// Whether nothing was called.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()

@@ -166,6 +166,20 @@ impl LeasingModel {
         later.min().map(Timestamp::from_millis)
     }
 
+    /// Whether a lease would hand out a message.
+    pub(crate) fn would_lease(&self, now: Timestamp) -> bool {
+        let mut after = self.clone();
+        after.begin(now);
+        !after.paused && after.is_ready(now)
+    }
+
+    /// Whether there would be room for a message.
+    pub(crate) fn would_have_room(&self, now: Timestamp) -> bool {
+        let mut after = self.clone();
+        after.begin(now);
+        after.has_room()
+    }
+
     /// Whether a message is ready.
     pub(super) fn is_ready(&self, now: Timestamp) -> bool {
         !self.ready(now.as_millis()).is_empty()
@@ -230,7 +244,7 @@ impl LeasingModel {
                 Order::Due => entry.due().unwrap_or(now),
                 _ => entry.ready_since,
             };
-            oldest = oldest.max(Some(Duration::from_millis(now - since)));
+            oldest = oldest.max(Some(Duration::from_millis(now.saturating_sub(since))));
         }
         oldest
     }

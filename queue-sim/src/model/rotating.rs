@@ -104,7 +104,7 @@ impl RotatingModel {
             });
         }
         let soonest = self.ring.iter().map(|item| item.due).min();
-        let wait = |due: u64| Duration::from_millis(due - now);
+        let wait = |due: u64| Duration::from_millis(due.saturating_sub(now));
         Ok(Rotated {
             items: visited.iter().map(Item::message).collect(),
             next: soonest.filter(|_| visited.is_empty()).map(wait),
@@ -148,7 +148,7 @@ impl RotatingModel {
     }
 
     /// How many items are due.
-    pub(super) fn due(&self, now: Timestamp) -> usize {
+    pub(crate) fn due(&self, now: Timestamp) -> usize {
         let dues = self.ring.iter().map(|item| item.due);
         dues.filter(|due| *due <= now.as_millis()).count()
     }

@@ -11,7 +11,6 @@ mod calls;
 mod feed;
 mod jobs;
 mod phases;
-mod waits;
 mod watch;
 
 use std::{

@@ -1,0 +1,80 @@
+//! What a history comes to when a part of it was rolled back (R1).
+
+use std::borrow::Cow;
+
+use crate::{
+    call::Answer,
+    history::{Event, History, Moment, Outcome, Record},
+};
+
+/// The calls that took effect, or may have, in one of the histories that a run had: with each
+/// roll-back one of them ends, and what survives of it begins the next.
+#[derive(Debug)]
+pub(super) struct Branch<'a> {
+    pub(super) calls: Vec<Done<'a>>,
+    /// Whether it goes on to the end of the run.
+    pub(super) is_last: bool,
+}
+
+/// A call that took effect, or may have.
+#[derive(Debug)]
+pub(super) struct Done<'a> {
+    pub(super) record: &'a Record,
+    /// When, if that is known.
+    pub(super) executed: Cow<'a, [Moment]>,
+    /// What came back from it. Not known if an execution outside the branch may have answered.
+    pub(super) answer: Option<&'a Answer>,
+}
+
+/// The histories that a run had, the last one last.
+pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
+    let undone = history.events.iter().filter_map(|(at, event)| match event {
+        Event::RolledBack { to } => Some((*to, at.order)),
+        _ => None,
+    });
+    let undone: Vec<(u64, u64)> = undone.collect();
+    let mut branches = Vec::with_capacity(undone.len() + 1);
+    for (nth, (_, end)) in undone.iter().enumerate() {
+        branches.push(branch(history, &undone[..nth], *end));
+    }
+    branches.push(branch(history, &undone, u64::MAX));
+    branches
+}
+
+/// What was executed up to `end`, but for what was undone.
+fn branch<'a>(history: &'a History, undone: &[(u64, u64)], end: u64) -> Branch<'a> {
+    let survives = |moment: &Moment| {
+        moment.order <= end
+            && !undone
+                .iter()
+                .any(|(to, at)| (*to + 1..=*at).contains(&moment.order))
+    };
+    let is_last = end == u64::MAX;
+    let whole = is_last && undone.is_empty();
+    let calls = history.records.iter().filter_map(|record| {
+        let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
+        if matches!(outcome, Some(Outcome::NotApplied(..))) {
+            return None;
+        }
+        if whole || record.executed.is_empty() {
+            let may_have = !history.has_truth || !record.executed.is_empty();
+            let is_wait = record.call.is_wait() && is_last;
+            return (may_have || is_wait).then(|| Done {
+                record,
+                executed: Cow::Borrowed(&record.executed),
+                answer: record.answer(),
+            });
+        }
+        let kept: Vec<Moment> = record.executed.iter().copied().filter(survives).collect();
+        let all = kept.len() == record.executed.len();
+        (!kept.is_empty()).then(|| Done {
+            record,
+            executed: Cow::Owned(kept),
+            answer: record.answer().filter(|_| all),
+        })
+    });
+    Branch {
+        calls: calls.collect(),
+        is_last,
+    }
+}

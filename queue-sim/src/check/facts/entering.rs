@@ -1,0 +1,255 @@
+//! What each call did to which messages.
+
+use std::time::Duration;
+
+use queue_core::{Delivery, Inserted, MessageId, Offered, Pushed, Receipt, Settled, Settlement};
+
+use super::{Facts, Happened, Pushing, Put, What, millis};
+use crate::{
+    call::{Answer, Call},
+    check::{branch::Done, span::Span},
+};
+
+impl<'a> Facts<'a> {
+    pub(super) fn enter(&mut self, done: &Done<'a>, answer: Option<&'a Answer>, span: Span) {
+        match &done.record.call {
+            Call::Push(messages) => {
+                let pushed = match answer {
+                    Some(Answer::Pushed(pushed)) => &pushed[..],
+                    _ => &[],
+                };
+                for (at, push) in messages.iter().enumerate() {
+                    self.push(entry(span, at), Pushing::of_push(push), put(pushed.get(at)));
+                }
+            }
+            Call::Schedule(messages) => {
+                let pushed = match answer {
+                    Some(Answer::Pushed(pushed)) => &pushed[..],
+                    _ => &[],
+                };
+                for (at, message) in messages.iter().enumerate() {
+                    let due = Some(message.due);
+                    let push = Pushing::of_push(&message.push);
+                    let push = Pushing { due, ..push };
+                    self.push(entry(span, at), push, put(pushed.get(at)));
+                }
+            }
+            Call::Enqueue(messages) => {
+                let pushed = match answer {
+                    Some(Answer::Pushed(pushed)) => &pushed[..],
+                    _ => &[],
+                };
+                for (at, message) in messages.iter().enumerate() {
+                    let push = Pushing::of_push(&message.push);
+                    let priority = message.priority;
+                    let push = Pushing { priority, ..push };
+                    self.push(entry(span, at), push, put(pushed.get(at)));
+                }
+            }
+            Call::Offer(messages, _) => {
+                let offered = match answer {
+                    Some(Answer::Offered(offered)) => &offered[..],
+                    _ => &[],
+                };
+                for (at, message) in messages.iter().enumerate() {
+                    let push = Pushing::of_push(&message.push);
+                    let key = message.distinct.as_ref();
+                    self.offer(entry(span, at), Pushing { key, ..push }, offered.get(at));
+                }
+            }
+            Call::Insert(items) => {
+                let inserted = match answer {
+                    Some(Answer::Inserted(inserted)) => &inserted[..],
+                    _ => &[],
+                };
+                for (at, item) in items.iter().enumerate() {
+                    let put = inserted.get(at).map(|inserted| match inserted {
+                        Inserted::Added(id) => Put::Accepted(*id),
+                        Inserted::Present(id) => Put::Present(*id),
+                    });
+                    let key = item.key.as_ref();
+                    let push = Pushing::of(&item.body, &item.headers);
+                    let push = Pushing { key, ..push };
+                    self.push(entry(span, at), push, put);
+                }
+            }
+            Call::Lease(_, ttl) => {
+                let leased = match answer {
+                    Some(Answer::Leased(leased)) => Some(&leased.deliveries[..]),
+                    _ => None,
+                };
+                self.lease(span, 0, leased, *ttl);
+            }
+            Call::Turn(batch, _, ttl) => {
+                let (settled, leased) = match answer {
+                    Some(Answer::Turned(settled, leased)) => {
+                        (&settled[..], Some(&leased.deliveries[..]))
+                    }
+                    _ => (&[][..], None),
+                };
+                self.settle(span, batch, settled);
+                self.lease(span, batch.len(), leased, *ttl);
+            }
+            Call::Settle(batch) => {
+                let settled = match answer {
+                    Some(Answer::Settled(settled)) => &settled[..],
+                    _ => &[],
+                };
+                self.settle(span, batch, settled);
+            }
+            Call::Extend(receipts, ttl) => {
+                let extended = match answer {
+                    Some(Answer::Extended(extended)) => &extended[..],
+                    _ => &[],
+                };
+                for (at, Receipt { id, token }) in receipts.iter().enumerate() {
+                    let what = What::Extended(*token, millis(*ttl), extended.get(at).copied());
+                    self.add(*id, entry(span, at), what);
+                }
+            }
+            Call::Cancel(ids) => {
+                let cancelled = match answer {
+                    Some(Answer::Cancelled(cancelled)) => &cancelled[..],
+                    _ => &[],
+                };
+                for (at, id) in ids.iter().enumerate() {
+                    let what = What::Cancelled(cancelled.get(at).copied());
+                    self.add(*id, entry(span, at), what);
+                }
+            }
+            Call::Reschedule(id, due) => {
+                let moved = match answer {
+                    Some(Answer::Rescheduled(moved)) => Some(*moved),
+                    _ => None,
+                };
+                self.add(*id, span, What::Rescheduled(*due, moved));
+            }
+            Call::Resize(_) => {
+                if let Some(Answer::Ids(dropped)) = answer {
+                    for (at, id) in dropped.iter().enumerate() {
+                        self.add(*id, entry(span, at), What::Dropped);
+                    }
+                }
+            }
+            Call::Recent(_) => {
+                if let Some(Answer::Messages(messages)) = answer {
+                    for (at, message) in messages.iter().enumerate() {
+                        self.add(message.id, entry(span, at), What::Seen(message));
+                    }
+                }
+            }
+            Call::List(_) => {
+                if let Some(Answer::Items(page)) = answer {
+                    for (at, item) in page.entries.iter().enumerate() {
+                        self.add(item.id, entry(span, at), What::Seen(item));
+                    }
+                }
+            }
+            Call::Rotate(_) => {
+                let items = match answer {
+                    Some(Answer::Rotated(rotated)) => Some(&rotated.items[..]),
+                    _ => None,
+                };
+                for (at, item) in items.unwrap_or_default().iter().enumerate() {
+                    self.add(item.id, entry(span, at), What::Visited(item));
+                }
+                self.ghost(span, items.is_some());
+            }
+            Call::Remove(ids) => {
+                for (at, id) in ids.iter().enumerate() {
+                    self.add(*id, entry(span, at), What::Removed(answer.is_some()));
+                }
+            }
+            Call::DeadLetters(_) => {
+                if let Some(Answer::DeadLetters(page)) = answer {
+                    for (at, letter) in page.entries.iter().enumerate() {
+                        self.add(letter.id, entry(span, at), What::Letter(letter));
+                    }
+                }
+            }
+            Call::Revive(ids) => {
+                let revived = match answer {
+                    Some(Answer::Revived(revived)) => &revived[..],
+                    _ => &[],
+                };
+                for (at, id) in ids.iter().enumerate() {
+                    let what = What::Revived(revived.get(at).copied());
+                    self.add(*id, entry(span, at), what);
+                }
+            }
+            Call::Discard(ids) => {
+                for (at, id) in ids.iter().enumerate() {
+                    self.add(*id, entry(span, at), What::Discarded(answer.is_some()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, id: MessageId, span: Span, what: What<'a>) {
+        self.happened.push(Happened { id, span, what });
+    }
+
+    fn push(&mut self, span: Span, push: Pushing<'a>, put: Option<Put>) {
+        if let Some(Put::Accepted(id)) = put {
+            self.add(id, span, What::Accepted(self.pushes.len()));
+        }
+        self.pushes.push(Pushing { span, put, ..push });
+    }
+
+    fn offer(&mut self, span: Span, push: Pushing<'a>, offered: Option<&Offered>) {
+        let put = offered.map(|offered| match *offered {
+            Offered::Accepted { id, evicted } => {
+                if let Some(evicted) = evicted {
+                    self.add(evicted, span, What::Evicted);
+                }
+                Put::Accepted(id)
+            }
+            Offered::Replaced { id, replaced } => {
+                self.add(replaced, span, What::Replaced);
+                Put::Accepted(id)
+            }
+            Offered::Duplicate(first) => Put::Present(first),
+            Offered::Full => Put::Full,
+        });
+        self.push(span, push, put);
+    }
+
+    fn settle(&mut self, span: Span, batch: &'a [Settlement], settled: &'a [Settled]) {
+        for (at, settlement) in batch.iter().enumerate() {
+            let Receipt { id, token } = settlement.receipt;
+            let settled = settled.get(at).copied();
+            let what = What::Settled(token, &settlement.disposition, settled);
+            self.add(id, entry(span, at), what);
+        }
+    }
+
+    fn lease(&mut self, span: Span, first: usize, leased: Option<&'a [Delivery]>, ttl: Duration) {
+        for (at, delivery) in leased.unwrap_or_default().iter().enumerate() {
+            let what = What::Delivered(delivery, millis(ttl));
+            self.add(delivery.receipt.id, entry(span, first + at), what);
+        }
+        self.ghost(span, leased.is_some());
+    }
+
+    fn ghost(&mut self, span: Span, answered: bool) {
+        if !answered {
+            let entry = u32::MAX;
+            self.ghosts.push(Span { entry, ..span });
+        }
+    }
+}
+
+fn entry(span: Span, at: usize) -> Span {
+    Span {
+        entry: at as u32,
+        ..span
+    }
+}
+
+fn put(pushed: Option<&Pushed>) -> Option<Put> {
+    pushed.map(|pushed| match *pushed {
+        Pushed::Accepted(id) => Put::Accepted(id),
+        Pushed::Duplicate(id) => Put::Present(id),
+    })
+}

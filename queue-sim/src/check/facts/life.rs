@@ -1,0 +1,96 @@
+//! What happened to one message.
+
+use queue_core::{Delivery, Extended, MessageId, Revived, Settled};
+
+use super::{Happened, What};
+use crate::check::span::Span;
+
+/// Everything that happened to one message, in order.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::check) struct Life<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
+
+impl<'f, 'a> Life<'f, 'a> {
+    pub(in crate::check) fn id(&self) -> MessageId {
+        self.0.first().map_or(MessageId::new(0), |first| first.id)
+    }
+
+    pub(in crate::check) fn push(&self) -> Option<usize> {
+        self.0.iter().find_map(|happened| match happened.what {
+            What::Accepted(at) => Some(at),
+            _ => None,
+        })
+    }
+
+    pub(in crate::check) fn iter(&self) -> std::slice::Iter<'f, Happened<'a>> {
+        self.0.iter()
+    }
+
+    /// The deliveries, in order, with the lease's time.
+    pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
+        self.0.iter().filter_map(|happened| match happened.what {
+            What::Delivered(delivery, ttl) => Some(Lease {
+                span: happened.span,
+                delivery,
+                ttl,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Whether it may have been revived between the two.
+    pub(in crate::check) fn may_be_revived(&self, from: &Span, to: &Span) -> bool {
+        self.0.iter().any(|happened| {
+            matches!(happened.what, What::Revived(None | Some(Revived::Revived)))
+                && happened.span.may_be_between(from, to)
+        })
+    }
+
+    /// Whether this lease may have been settled before that.
+    pub(in crate::check) fn may_be_settled(&self, lease: &Lease<'_>, until: &Span) -> bool {
+        self.0.iter().any(|happened| match happened.what {
+            What::Settled(token, _, answer) => {
+                token == lease.delivery.receipt.token
+                    && answer != Some(Settled::LeaseLost)
+                    && happened.span.may_precede(until)
+            }
+            _ => false,
+        })
+    }
+
+    /// The earliest and the latest time at which this lease may have its deadline, with all that
+    /// may have extended it before that.
+    pub(in crate::check) fn deadline(&self, lease: &Lease<'_>, until: &Span) -> (u64, u64) {
+        let mut earliest = lease.span.earliest.saturating_add(lease.ttl);
+        let mut latest = lease.span.latest.saturating_add(lease.ttl);
+        for happened in self.0 {
+            if let What::Extended(token, ttl, answer) = happened.what
+                && token == lease.delivery.receipt.token
+                && answer != Some(Extended::LeaseLost)
+                && happened.span.may_precede(until)
+            {
+                earliest = earliest.min(happened.span.earliest.saturating_add(ttl));
+                latest = latest.max(happened.span.latest.saturating_add(ttl));
+            }
+        }
+        (earliest, latest)
+    }
+
+    /// Whether this lease is surely live then.
+    pub(in crate::check) fn is_live(&self, lease: &Lease<'_>, then: &Span) -> bool {
+        !self.may_be_settled(lease, then) && then.clock < self.deadline(lease, then).0
+    }
+
+    /// Whether the message is surely under a live lease then.
+    pub(in crate::check) fn is_leased(&self, then: &Span) -> bool {
+        self.leases()
+            .any(|lease| lease.span.before(then) && self.is_live(&lease, then))
+    }
+}
+
+/// A delivery with the time of its lease in ms.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::check) struct Lease<'a> {
+    pub(in crate::check) span: Span,
+    pub(in crate::check) delivery: &'a Delivery,
+    pub(in crate::check) ttl: u64,
+}

@@ -1,0 +1,216 @@
+//! What the calls of a history did, message by message, as far as their callers were told.
+
+mod clock;
+mod entering;
+mod life;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queue_core::{
+    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Message,
+    MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token,
+};
+
+use self::clock::Clock;
+pub(in crate::check) use self::life::{Lease, Life};
+use super::{
+    Case,
+    branch::{Branch, Done},
+    span::Span,
+};
+use crate::call::Config;
+
+/// What the rules are looked at with.
+#[derive(Debug)]
+pub(in crate::check) struct Facts<'a> {
+    pub(in crate::check) case: &'a Case<'a>,
+    pub(in crate::check) branch: &'a Branch<'a>,
+    /// When each call of the branch took effect.
+    pub(in crate::check) spans: Vec<Span>,
+    /// Everything that was pushed, in the order of the calls.
+    pub(in crate::check) pushes: Vec<Pushing<'a>>,
+    /// Everything that happened to messages, by id, then in order.
+    happened: Vec<Happened<'a>>,
+    /// Leases and rotations whose answers nobody saw: they may have taken anything.
+    pub(in crate::check) ghosts: Vec<Span>,
+}
+
+/// A message that was pushed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::check) struct Pushing<'a> {
+    pub(in crate::check) span: Span,
+    pub(in crate::check) body: &'a Bytes,
+    pub(in crate::check) headers: &'a Headers,
+    pub(in crate::check) dedup: Option<&'a Dedup>,
+    pub(in crate::check) priority: i16,
+    pub(in crate::check) due: Option<Due>,
+    /// The distinct key, or the key of an item of a ring.
+    pub(in crate::check) key: Option<&'a Bytes>,
+    /// What came of it, if that is known.
+    pub(in crate::check) put: Option<Put>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::check) enum Put {
+    Accepted(MessageId),
+    /// It was there already: a duplicate, or an item with its key.
+    Present(MessageId),
+    Full,
+}
+
+/// Something that happened to a message.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::check) struct Happened<'a> {
+    pub(in crate::check) id: MessageId,
+    pub(in crate::check) span: Span,
+    pub(in crate::check) what: What<'a>,
+}
+
+/// An answer that nobody saw is `None`.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::check) enum What<'a> {
+    /// Pushed, with this place among the pushes.
+    Accepted(usize),
+    Delivered(&'a Delivery, u64),
+    Settled(Token, &'a Disposition, Option<Settled>),
+    Extended(Token, u64, Option<Extended>),
+    Cancelled(Option<Cancelled>),
+    Rescheduled(Due, Option<Rescheduled>),
+    Evicted,
+    Dropped,
+    Replaced,
+    Letter(&'a DeadLetter),
+    Revived(Option<Revived>),
+    /// Whether the answer came.
+    Discarded(bool),
+    /// Seen without being taken.
+    Seen(&'a Message),
+    Visited(&'a Message),
+    /// Whether the answer came.
+    Removed(bool),
+}
+
+impl<'a> Facts<'a> {
+    pub(in crate::check) fn of(case: &'a Case<'a>, branch: &'a Branch<'a>) -> Self {
+        let clock = Clock::of(branch);
+        let spans = branch.calls.iter().map(|done| clock.span(done));
+        let mut facts = Self {
+            case,
+            branch,
+            spans: spans.collect(),
+            pushes: Vec::with_capacity(branch.calls.len()),
+            happened: Vec::with_capacity(2 * branch.calls.len()),
+            ghosts: Vec::new(),
+        };
+        for (at, done) in branch.calls.iter().enumerate() {
+            facts.enter(done, done.answer, facts.spans[at]);
+            for _ in 1..done.executed.len() {
+                let again = true;
+                facts.enter(
+                    done,
+                    None,
+                    Span {
+                        again,
+                        ..facts.spans[at]
+                    },
+                );
+            }
+        }
+        let place = |happened: &Happened<'_>| {
+            let Happened { id, span, .. } = happened;
+            (*id, span.first, span.call, span.entry)
+        };
+        facts.happened.sort_by_key(place);
+        facts
+    }
+
+    pub(in crate::check) fn kind(&self) -> QueueKind {
+        self.case.config.kind()
+    }
+
+    pub(in crate::check) fn max_attempts(&self) -> u32 {
+        match self.case.config {
+            Config::Reliable(config) => config.leasing.max_attempts,
+            Config::Delay(config) => config.leasing.max_attempts,
+            Config::Priority(config) => config.leasing.max_attempts,
+            Config::Bounded(config) => config.leasing.max_attempts,
+            Config::Rotating(_) => u32::MAX,
+        }
+    }
+
+    /// What happened to each message, in order.
+    pub(in crate::check) fn lives(&self) -> impl Iterator<Item = Life<'_, 'a>> {
+        let lives = self.happened.chunk_by(|one, other| one.id == other.id);
+        lives.map(Life)
+    }
+
+    /// What happened to this message.
+    pub(in crate::check) fn life(&self, id: MessageId) -> Life<'_, 'a> {
+        let start = self.happened.partition_point(|happened| happened.id < id);
+        let rest = &self.happened[start..];
+        Life(&rest[..rest.partition_point(|happened| happened.id == id)])
+    }
+
+    /// The push that this message came by, if its answer was seen.
+    pub(in crate::check) fn push_of(&self, id: MessageId) -> Option<&Pushing<'a>> {
+        self.life(id).push().map(|at| &self.pushes[at])
+    }
+
+    /// The calls with what is known of them.
+    pub(in crate::check) fn calls(&self) -> impl Iterator<Item = (&Done<'a>, Span)> {
+        self.branch.calls.iter().zip(self.spans.iter().copied())
+    }
+
+    /// How many leases that nobody saw may have been before this.
+    pub(in crate::check) fn ghosts_before(&self, span: &Span) -> u32 {
+        let ghosts = self.ghosts.iter();
+        ghosts.filter(|ghost| ghost.may_precede(span)).count() as u32
+    }
+}
+
+impl<'a> Pushing<'a> {
+    const fn of(body: &'a Bytes, headers: &'a Headers) -> Self {
+        Self {
+            span: Span::NEVER,
+            body,
+            headers,
+            dedup: None,
+            priority: 0,
+            due: None,
+            key: None,
+            put: None,
+        }
+    }
+
+    fn of_push(push: &'a Push) -> Self {
+        Self {
+            dedup: push.dedup.as_ref(),
+            ..Self::of(&push.body, &push.headers)
+        }
+    }
+
+    /// The earliest and the latest time at which it is due, in ms.
+    pub(in crate::check) fn due(&self) -> (u64, u64) {
+        due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)
+    }
+}
+
+/// The earliest and the latest that a due time given then may be, in ms.
+pub(in crate::check) fn due(due: Due, span: &Span) -> (u64, u64) {
+    match due {
+        Due::After(delay) => (
+            span.earliest.saturating_add(millis(delay)),
+            span.latest.saturating_add(millis(delay)),
+        ),
+        Due::At(time) => (
+            time.as_millis().max(span.earliest),
+            time.as_millis().max(span.latest),
+        ),
+    }
+}
+
+/// Whole milliseconds, rounded up.
+pub(in crate::check) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,52 @@
+//! Whether there is an order of the calls in which the reference model answers as the backend did.
+
+mod explain;
+mod order;
+mod replay;
+mod search;
+
+use self::{
+    order::Steps,
+    search::{Search, Searched},
+};
+use super::{Budget, Facts, Violation, rules::Found};
+
+/// Looks for an order; answers whether it is known if there is one.
+///
+/// The order in which the backend told that it executed the calls is tried first, and is nearly
+/// always one. Only if it is not, all others are.
+pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -> bool {
+    let steps = Steps::of(facts.branch);
+    let Some(deviation) = replay::deviation(facts.case.config, facts.branch, &steps) else {
+        return true;
+    };
+    let search = Search::of(facts.case.config, facts.branch, &steps);
+    let mut searched = search.run(budget.0);
+    if searched == Searched::Spent {
+        searched = search.run(budget.0.saturating_mul(10));
+    }
+    match searched {
+        Searched::Found => return true,
+        Searched::Spent => return false,
+        Searched::Impossible => {}
+    }
+    let (rule, message) = explain::explain(facts, &deviation);
+    let call = facts.branch.calls[deviation.call].record.id;
+    found.push(Found {
+        at: facts.spans[deviation.call].first,
+        violation: Violation {
+            rule,
+            message,
+            calls: vec![call],
+        },
+    });
+    found.push(Found {
+        at: u64::MAX,
+        violation: Violation {
+            rule: "linearisable",
+            message: "in no order of its calls does the model answer as the backend did".to_owned(),
+            calls: vec![call],
+        },
+    });
+    true
+}

@@ -1,0 +1,58 @@
+//! The calls in the order in which they were executed.
+
+use super::order::Steps;
+use crate::{
+    call::{Answer, Config, Model},
+    check::{branch::Branch, compare::agree},
+    model,
+};
+
+/// The first call whose answer is not the model's.
+#[derive(Debug)]
+pub(super) struct Deviation {
+    /// Which call of the branch.
+    pub(super) call: usize,
+    /// What the model answers.
+    pub(super) expected: model::Answer<Answer>,
+}
+
+/// Applies the calls to the model as they were executed. A call that was executed more than once
+/// must have been answered by one of these executions.
+pub(super) fn deviation(config: &Config, branch: &Branch<'_>, steps: &Steps) -> Option<Deviation> {
+    let mut model = Model::new(config);
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for step in &steps.0 {
+        let done = &branch.calls[step.call];
+        let expected = model.apply(step.at, &done.record.call);
+        let Some(answer) = done.answer else {
+            continue;
+        };
+        let agrees = agree(&done.record.call, answer, &expected, &model);
+        if done.executed.len() == 1 {
+            if !agrees {
+                let call = step.call;
+                return Some(Deviation { call, expected });
+            }
+            continue;
+        }
+        let agreed = match open.iter_mut().find(|(call, _)| *call == step.call) {
+            Some((_, agreed)) => {
+                *agreed |= agrees;
+                *agreed
+            }
+            None => {
+                open.push((step.call, agrees));
+                agrees
+            }
+        };
+        let is_last = done
+            .executed
+            .last()
+            .is_some_and(|last| last.order == step.order);
+        if is_last && !agreed {
+            let call = step.call;
+            return Some(Deviation { call, expected });
+        }
+    }
+    None
+}

@@ -1,0 +1,187 @@
+//! All orders of the calls: the search of Wing and Gong (1993), which remembers where it was
+//! (Lowe 2017).
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use queue_core::Timestamp;
+
+use super::order::Steps;
+use crate::{
+    call::{Answer, Call, Config, Model},
+    check::{branch::Branch, compare::agree},
+};
+
+/// What is to be put in order.
+#[derive(Debug)]
+pub(super) struct Search<'a> {
+    config: &'a Config,
+    items: Vec<Item<'a>>,
+    /// Whether time must not step back from one to the next.
+    in_time: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Searched {
+    /// There is an order.
+    Found,
+    /// There is none.
+    Impossible,
+    /// The budget was spent before that was known.
+    Spent,
+}
+
+/// A call to be placed.
+#[derive(Debug)]
+struct Item<'a> {
+    call: &'a Call,
+    /// `None` if nobody saw it.
+    answer: Option<&'a Answer>,
+    /// Between which places of the run's order it took effect.
+    from: u64,
+    to: u64,
+    /// At which of these times of the backend.
+    times: Vec<Timestamp>,
+    /// Whether it took effect at all. Of a call that was executed more than once, the executions
+    /// beside the one that answered may be parts of a verb that is not atomic.
+    must: bool,
+}
+
+/// A place in the search: what is done, and what is left to try there.
+struct Node {
+    done: Vec<bool>,
+    model: Model,
+    time: Timestamp,
+    /// The latest beginning of what is done.
+    latest_from: u64,
+    next: usize,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn of(config: &'a Config, branch: &Branch<'a>, steps: &Steps) -> Self {
+        let mut items: Vec<Item<'a>> = Vec::new();
+        let mut met = vec![false; branch.calls.len()];
+        for step in &steps.0 {
+            let done = &branch.calls[step.call];
+            let first = !std::mem::replace(&mut met[step.call], true);
+            let answer = done.answer.filter(|_| first);
+            let (from, to) = match (answer, &done.record.ended) {
+                (Some(_), Some(ended)) => (done.record.began.order, ended.at.order),
+                _ => (step.order, step.order),
+            };
+            let times = match answer {
+                Some(_) => done.executed.iter().map(|moment| moment.at).collect(),
+                None => vec![step.at],
+            };
+            items.push(Item {
+                call: &done.record.call,
+                answer,
+                from,
+                to,
+                times,
+                must: answer.is_some() || done.executed.len() == 1,
+            });
+        }
+        let in_time = steps.are_in_time();
+        Self {
+            config,
+            items,
+            in_time,
+        }
+    }
+
+    /// Looks for an order in so many steps.
+    pub(super) fn run(&self, budget: u64) -> Searched {
+        let mut left = budget;
+        let mut seen = HashSet::new();
+        let mut path = vec![Node {
+            done: vec![false; self.items.len()],
+            model: Model::new(self.config),
+            time: Timestamp::default(),
+            latest_from: 0,
+            next: 0,
+        }];
+        while let Some(node) = path.last_mut() {
+            let candidate = node.next;
+            if candidate == 0 && self.is_complete(&node.done) {
+                return Searched::Found;
+            }
+            if candidate == self.items.len() {
+                path.pop();
+                continue;
+            }
+            node.next += 1;
+            if !self.may_be_next(node, candidate) {
+                continue;
+            }
+            let node = &path[path.len() - 1];
+            let mut children = Vec::new();
+            for time in &self.items[candidate].times {
+                if left == 0 {
+                    return Searched::Spent;
+                }
+                left -= 1;
+                if let Some(child) = self.step(node, candidate, *time)
+                    && seen.insert(digest(&child))
+                {
+                    children.push(child);
+                }
+            }
+            path.append(&mut children);
+        }
+        Searched::Impossible
+    }
+
+    fn is_complete(&self, done: &[bool]) -> bool {
+        let items = self.items.iter().zip(done);
+        items.fold(true, |all, (item, done)| all && (*done || !item.must))
+    }
+
+    /// Whether nothing that must come ended before it began, and it did not end before something
+    /// that is done began.
+    fn may_be_next(&self, node: &Node, candidate: usize) -> bool {
+        let item = &self.items[candidate];
+        if node.done[candidate] || item.to < node.latest_from {
+            return false;
+        }
+        let others = self.items.iter().zip(&node.done);
+        let mut undone = others.filter(|(other, done)| !**done && other.must);
+        undone.all(|(other, _)| other.to >= item.from)
+    }
+
+    fn step(&self, node: &Node, candidate: usize, time: Timestamp) -> Option<Node> {
+        if self.in_time && time < node.time {
+            return None;
+        }
+        let item = &self.items[candidate];
+        let mut model = node.model.clone();
+        let expected = model.apply(time, item.call);
+        if let Some(answer) = item.answer
+            && !agree(item.call, answer, &expected, &model)
+        {
+            return None;
+        }
+        let mut done = node.done.clone();
+        done[candidate] = true;
+        Some(Node {
+            done,
+            model,
+            time,
+            latest_from: node.latest_from.max(item.from),
+            next: 0,
+        })
+    }
+}
+
+/// Where the search is, in 128 bits: that two places share one is less likely than that the memory
+/// which compares them fails.
+fn digest(node: &Node) -> (u64, u64) {
+    let mut hasher = DefaultHasher::new();
+    (&node.done, &node.model, node.time, node.latest_from).hash(&mut hasher);
+    let first = hasher.finish();
+    first.hash(&mut hasher);
+    (first, hasher.finish())
+}

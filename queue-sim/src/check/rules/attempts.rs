@@ -1,0 +1,123 @@
+//! L6: attempts are charged and refunded, and end.
+
+use queue_core::{DeathReason, Disposition, Settled};
+
+use super::Found;
+use crate::check::facts::{Facts, Lease, Life, What};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let max = facts.max_attempts();
+    for life in facts.lives() {
+        let mut last: Option<Lease<'_>> = None;
+        for lease in life.leases() {
+            let attempt = lease.delivery.attempt;
+            let (least, most) = match last {
+                None => (1, facts.ghosts_before(&lease.span) + 1),
+                Some(last) => follows(facts, life, &last, &lease),
+            };
+            let revived = last.is_none_or(|last| last.span.before(&lease.span))
+                && life.iter().any(|happened| {
+                    matches!(happened.what, What::Revived(_))
+                        && happened.span.may_precede(&lease.span)
+                });
+            if attempt > max || attempt == 0 || !revived && !(least..=most).contains(&attempt) {
+                let message = format!(
+                    "message {} is delivered as attempt {attempt}, where {least} to {} can be",
+                    life.id(),
+                    most.min(max)
+                );
+                let before = last.map_or(lease.span, |last| last.span);
+                found.push(Found::at("L6", &[&before, &lease.span], message));
+            }
+            last = Some(lease);
+        }
+        answers(life, max, found);
+        letters(life, max, found);
+    }
+}
+
+/// Which attempt this lease can be, after the last one.
+fn follows(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    last: &Lease<'_>,
+    lease: &Lease<'_>,
+) -> (u32, u32) {
+    let attempt = last.delivery.attempt;
+    if !last.span.before(&lease.span) {
+        return (1, u32::MAX);
+    }
+    let between = facts.ghosts.iter();
+    let ghosts = between.filter(|ghost| ghost.may_be_between(&last.span, &lease.span));
+    let ghosts = ghosts.count() as u32;
+    // Not settled, it has expired.
+    let (mut least, mut most) = (attempt + 1, attempt + 1);
+    for happened in life.iter() {
+        let What::Settled(token, disposition, settled) = happened.what else {
+            continue;
+        };
+        if token != last.delivery.receipt.token || !happened.span.may_precede(&lease.span) {
+            continue;
+        }
+        let refunds = matches!(
+            disposition,
+            Disposition::Defer { .. } | Disposition::Release
+        );
+        match settled {
+            Some(Settled::Done) if refunds => {
+                return (attempt, attempt + ghosts);
+            }
+            None if refunds => least = attempt,
+            _ => {}
+        }
+    }
+    most += ghosts;
+    (least, most)
+}
+
+/// A retry on the last attempt answers `Dead`, so does a burial, and nothing else.
+fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
+    for happened in life.iter() {
+        let What::Settled(token, disposition, Some(settled)) = happened.what else {
+            continue;
+        };
+        let lease = life
+            .leases()
+            .find(|lease| lease.delivery.receipt.token == token);
+        let (Some(lease), false) = (lease, settled == Settled::LeaseLost) else {
+            continue;
+        };
+        let dies = match disposition {
+            Disposition::Bury { .. } => true,
+            Disposition::Retry { .. } => lease.delivery.attempt >= max,
+            _ => false,
+        };
+        if dies != (settled == Settled::Dead) {
+            let message = format!(
+                "{disposition:?} of message {} on attempt {} of {max} answers {settled:?}",
+                life.id(),
+                lease.delivery.attempt
+            );
+            found.push(Found::at("L6", &[&lease.span, &happened.span], message));
+        }
+    }
+}
+
+/// Who dies of his attempts has spent them.
+fn letters(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
+    for happened in life.iter() {
+        let What::Letter(letter) = happened.what else {
+            continue;
+        };
+        let spent = matches!(letter.reason, DeathReason::Expired | DeathReason::Retried);
+        if spent && letter.attempts != max || letter.attempts > max {
+            let message = format!(
+                "message {} died after {} attempts of {max}: {}",
+                life.id(),
+                letter.attempts,
+                letter.reason
+            );
+            found.push(Found::at("L6", &[&happened.span], message));
+        }
+    }
+}

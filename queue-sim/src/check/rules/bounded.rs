@@ -1,0 +1,324 @@
+//! B1, B2, B3, B5, B6: a fixed length, and what makes room.
+
+use queue_core::{Cancelled, Offered, Overflow, Settled};
+
+use super::Found;
+use crate::{
+    call::{Answer, Call, Config},
+    check::{
+        facts::{Facts, Happened, Life, Put, What},
+        span::Span,
+    },
+    history::{CallId, Event},
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let Config::Bounded(config) = facts.case.config else {
+        return;
+    };
+    let sizes = Sizes::of(facts, config.capacity as u64);
+    lengths(facts, &sizes, found);
+    answers(facts, &sizes, found);
+    for life in facts.lives() {
+        for happened in life.iter() {
+            let rule = match happened.what {
+                What::Evicted => "B2",
+                What::Dropped => "B5",
+                _ => continue,
+            };
+            evicted(life, happened, rule, found);
+            evicted_in_turn(facts, life, happened, rule, found);
+        }
+    }
+}
+
+/// How long the queue was allowed to be, and when.
+struct Sizes {
+    first: u64,
+    /// When, to what, and how many messages may have been leased then.
+    resizes: Vec<(Span, u64, u64)>,
+}
+
+impl Sizes {
+    fn of(facts: &Facts<'_>, first: u64) -> Self {
+        let resizes = facts
+            .calls()
+            .filter_map(|(done, span)| match done.record.call {
+                Call::Resize(capacity) => {
+                    Some((span, capacity.get() as u64, most_leased(facts, &span)))
+                }
+                _ => None,
+            });
+        let resizes = resizes.collect();
+        Self { first, resizes }
+    }
+
+    /// The capacities that may be in force then, each with the most that the queue may hold.
+    fn at(&self, then: &Span) -> impl Iterator<Item = (u64, u64)> {
+        let overridden = |span: Option<&Span>| {
+            self.resizes
+                .iter()
+                .any(|(later, ..)| later.before(then) && span.is_none_or(|span| span.before(later)))
+        };
+        let first = (!overridden(None)).then_some((self.first, self.first));
+        let resized = self
+            .resizes
+            .iter()
+            .filter(move |(span, ..)| span.may_precede(then) && !overridden(Some(span)));
+        let resized: Vec<(u64, u64)> = resized
+            .map(|(_, capacity, leased)| (*capacity, (*leased).max(*capacity)))
+            .collect();
+        first.into_iter().chain(resized)
+    }
+}
+
+/// How many messages may be leased then, at the most.
+fn most_leased(facts: &Facts<'_>, then: &Span) -> u64 {
+    if facts.ghosts_before(then) > 0 {
+        return u64::MAX;
+    }
+    let lives = facts.lives().filter(|life| {
+        life.leases().any(|lease| {
+            let settled = life.iter().any(|happened| {
+                matches!(happened.what, What::Settled(token, _, Some(Settled::Done | Settled::Dead))
+                    if token == lease.delivery.receipt.token)
+                    && happened.span.before(then)
+            });
+            lease.span.may_precede(then) && !settled
+        })
+    });
+    lives.count() as u64
+}
+
+/// B1, after every execution and as the queue itself says.
+fn lengths(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
+    let mut too_long = |span: &Span, length: u64| {
+        let most = sizes.at(span).map(|(_, most)| most).max();
+        if most.is_some_and(|most| length > most) {
+            let message = format!("{length} messages, at most {most:?} fit");
+            let mut broken = Found::at("B1", &[span], message);
+            broken.violation.calls.retain(|call| *call != CallId(0));
+            found.push(broken);
+        }
+    };
+    for (done, span) in facts.calls() {
+        match done.answer {
+            Some(Answer::Depth(depth)) => too_long(&span, depth.occupied()),
+            Some(Answer::Counters(counters)) => too_long(&span, counters.depth.occupied()),
+            _ => {}
+        }
+    }
+    if facts.case.history.has_roll_back() {
+        return;
+    }
+    for (moment, event) in &facts.case.history.events {
+        if let Event::Length(_, length) = event {
+            let span = Span {
+                first: moment.order,
+                last: moment.order,
+                ..Span::NEVER
+            };
+            too_long(&span, *length);
+        }
+    }
+}
+
+fn answers(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
+    for (done, span) in facts.calls() {
+        match (&done.record.call, done.answer) {
+            (Call::Offer(_, overflow), Some(Answer::Offered(offered))) => {
+                for (at, offered) in offered.iter().enumerate() {
+                    let span = Span {
+                        entry: at as u32,
+                        ..span
+                    };
+                    offered_in_vain(facts, sizes, &span, *overflow, offered, found);
+                }
+            }
+            (_, Some(Answer::Capacity(capacity))) => {
+                let capacity = capacity.get() as u64;
+                if !sizes.at(&span).any(|(size, _)| size == capacity) {
+                    let message = format!("a capacity of {capacity}, which nobody set");
+                    found.push(Found::at("B5", &[&span], message));
+                }
+            }
+            (Call::Recent(n), Some(Answer::Messages(messages))) => {
+                if messages.len() > *n {
+                    let message = format!("{} messages, {n} were asked for", messages.len());
+                    found.push(Found::at("B6", &[&span], message));
+                }
+                recent(facts, &span, messages, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is refused or makes another one go has found no room.
+fn offered_in_vain(
+    facts: &Facts<'_>,
+    sizes: &Sizes,
+    span: &Span,
+    overflow: Overflow,
+    offered: &Offered,
+    found: &mut Vec<Found>,
+) {
+    let (rule, what) = match offered {
+        Offered::Full => ("B3", "is refused"),
+        Offered::Accepted {
+            evicted: Some(_), ..
+        } if overflow == Overflow::Reject => {
+            let message = "an offer that rejects evicts a message".to_owned();
+            found.push(Found::at("B3", &[span], message));
+            return;
+        }
+        Offered::Accepted {
+            evicted: Some(_), ..
+        } => ("B2", "evicts another"),
+        _ => return,
+    };
+    let least = sizes.at(span).map(|(capacity, _)| capacity).min();
+    let held = most_held(facts, span);
+    if least.is_some_and(|least| held < least) {
+        let message = format!("a message {what} where {held} are held, and {least:?} fit");
+        found.push(Found::at(rule, &[span], message));
+    }
+}
+
+/// How many messages may be held then, at the most.
+fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
+    let pushes = facts.pushes.iter();
+    let unseen = pushes.filter(|push| push.put.is_none() && push.span.may_precede(then));
+    let lives = facts.lives().filter(|life| {
+        let there = life.iter().any(|happened| {
+            matches!(happened.what, What::Accepted(_) | What::Revived(_))
+                && happened.span.may_precede(then)
+        });
+        let left = life.iter().any(|happened| {
+            let leaves = match happened.what {
+                What::Settled(_, disposition, Some(settled)) => {
+                    settled == Settled::Dead
+                        || settled == Settled::Done && *disposition == queue_core::Disposition::Ack
+                }
+                What::Evicted | What::Dropped | What::Replaced => true,
+                What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
+                _ => false,
+            };
+            leaves && happened.span.before(then) && !life.may_be_revived(&happened.span, then)
+        });
+        there && !left
+    });
+    lives.count() as u64 + unseen.count() as u64
+}
+
+/// What is evicted or dropped was not leased, and is gone.
+fn evicted(
+    life: Life<'_, '_>,
+    happened: &Happened<'_>,
+    rule: &'static str,
+    found: &mut Vec<Found>,
+) {
+    if life.is_leased(&happened.span) {
+        let message = format!("message {} makes room under a live lease", life.id());
+        found.push(Found::at(rule, &[&happened.span], message));
+    }
+    for later in life.iter() {
+        let there = matches!(
+            later.what,
+            What::Delivered(..) | What::Seen(_) | What::Evicted | What::Dropped | What::Letter(_)
+        );
+        if there && happened.span.before(&later.span) {
+            let message = format!("message {} made room, and is still there", life.id());
+            found.push(Found::at(rule, &[&happened.span, &later.span], message));
+        }
+    }
+}
+
+/// No message that was ready all the time is ahead of one that makes room.
+fn evicted_in_turn(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    happened: &Happened<'_>,
+    rule: &'static str,
+    found: &mut Vec<Found>,
+) {
+    let (Some(push), None) = (life.push(), life.leases().next()) else {
+        return;
+    };
+    let push = &facts.pushes[push];
+    if facts.ghosts_before(&happened.span) > 0 {
+        return;
+    }
+    for other in facts.lives() {
+        let Some(ahead) = other.push().map(|at| &facts.pushes[at]) else {
+            continue;
+        };
+        let Some(first) = other.leases().next() else {
+            continue;
+        };
+        if ahead.span.before(&push.span)
+            && first.delivery.attempt == 1
+            && happened.span.before(&first.span)
+        {
+            let message = format!(
+                "message {} makes room, and message {} is ahead of it",
+                life.id(),
+                other.id()
+            );
+            let spans = [&ahead.span, &happened.span, &first.span];
+            found.push(Found::at(rule, &spans, message));
+        }
+    }
+}
+
+/// B6: newest first, each once, and none that is leased or gone.
+fn recent(
+    facts: &Facts<'_>,
+    span: &Span,
+    messages: &[queue_core::Message],
+    found: &mut Vec<Found>,
+) {
+    for (at, message) in messages.iter().enumerate() {
+        let life = facts.life(message.id);
+        let twice = messages[..at].iter().any(|other| other.id == message.id);
+        if twice || life.is_leased(span) || is_gone(life, span) {
+            let message = format!("message {} is not ready, or shown twice", message.id);
+            found.push(Found::at("B6", &[span], message));
+        }
+    }
+    if facts.ghosts_before(span) > 0 {
+        return;
+    }
+    let fresh = |id| {
+        let leased = facts
+            .life(id)
+            .leases()
+            .any(|lease| lease.span.may_precede(span));
+        facts.push_of(id).filter(|_| !leased)
+    };
+    for pair in messages.windows(2) {
+        if let (Some(newer), Some(older)) = (fresh(pair[0].id), fresh(pair[1].id))
+            && newer.span.before(&older.span)
+            && newer.put != Some(Put::Full)
+        {
+            let message = format!(
+                "message {} is shown before message {}, which is newer",
+                pair[0].id, pair[1].id
+            );
+            found.push(Found::at("B6", &[span], message));
+        }
+    }
+}
+
+fn is_gone(life: Life<'_, '_>, then: &Span) -> bool {
+    life.iter().any(|happened| {
+        let leaves = match happened.what {
+            What::Settled(_, disposition, Some(Settled::Done)) => {
+                *disposition == queue_core::Disposition::Ack
+            }
+            What::Replaced => true,
+            _ => false,
+        };
+        leaves && happened.span.before(then)
+    })
+}

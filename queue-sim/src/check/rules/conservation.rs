@@ -1,0 +1,251 @@
+//! L5: nothing lost, nothing made up.
+
+use bytes::Bytes;
+use queue_core::{
+    Cancelled, Counters, Disposition, Headers, MessageId, QueueKind, Revived, Settled,
+};
+
+use super::Found;
+use crate::{
+    call::{Answer, Call},
+    check::{
+        facts::{Facts, Happened, Put, What},
+        span::Span,
+    },
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for life in facts.lives() {
+        accepted_once(facts, life.iter(), found);
+        for happened in life.iter() {
+            let (body, headers) = match happened.what {
+                What::Delivered(delivery, _) => (&delivery.body, &delivery.headers),
+                What::Letter(letter) => (&letter.body, &letter.headers),
+                What::Seen(message) => (&message.body, &message.headers),
+                _ => continue,
+            };
+            was_pushed(facts, life.id(), &happened.span, body, headers, found);
+        }
+    }
+    counted(facts, found);
+}
+
+/// An id is given once.
+fn accepted_once<'f, 'a: 'f>(
+    facts: &Facts<'_>,
+    life: impl Iterator<Item = &'f Happened<'a>>,
+    found: &mut Vec<Found>,
+) {
+    let mut first: Option<(&Span, usize)> = None;
+    for happened in life {
+        let What::Accepted(push) = happened.what else {
+            continue;
+        };
+        if let Some((span, other)) = first {
+            let same = facts.pushes[push].body == facts.pushes[other].body;
+            let rule = match facts.kind() {
+                QueueKind::Delay if same => "D3",
+                _ => "L5",
+            };
+            let message = format!("two messages are accepted as {}", happened.id);
+            found.push(Found::at(rule, &[span, &happened.span], message));
+        }
+        first = Some((&happened.span, push));
+    }
+}
+
+/// What is handed out or shown was pushed, and not later than that.
+fn was_pushed(
+    facts: &Facts<'_>,
+    id: MessageId,
+    span: &Span,
+    body: &Bytes,
+    headers: &Headers,
+    found: &mut Vec<Found>,
+) {
+    if let Some(push) = facts.push_of(id) {
+        if span.before(&push.span) {
+            let message = format!("message {id} is there before it was pushed");
+            found.push(Found::at("L5", &[span, &push.span], message));
+        } else if push.body != body || push.headers != headers {
+            let message = format!(
+                "message {id} was pushed as {:?} with {:?}, and is {body:?} with {headers:?}",
+                push.body, push.headers
+            );
+            found.push(Found::at("L5", &[&push.span, span], message));
+        }
+        return;
+    }
+    let pushed = facts.pushes.iter().any(|push| {
+        push.put.is_none()
+            && push.span.may_precede(span)
+            && push.body == body
+            && push.headers == headers
+    });
+    if !pushed {
+        let message = format!("message {id} is there with the body {body:?}, and nobody pushed it");
+        found.push(Found::at("L5", &[span], message));
+    }
+}
+
+/// What a call adds to the counters of the queue, at the least and at the most.
+struct Tally {
+    span: Span,
+    what: Count,
+    least: u64,
+    most: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Count {
+    Accepted,
+    Acked,
+    Retried,
+    Deferred,
+    Released,
+    Revived,
+    Evicted,
+    Replaced,
+    Cancelled,
+    Discarded,
+    Purged,
+}
+
+impl Count {
+    const ALL: [Self; 11] = [
+        Self::Accepted,
+        Self::Acked,
+        Self::Retried,
+        Self::Deferred,
+        Self::Released,
+        Self::Revived,
+        Self::Evicted,
+        Self::Replaced,
+        Self::Cancelled,
+        Self::Discarded,
+        Self::Purged,
+    ];
+
+    const fn of(self, counters: &Counters) -> u64 {
+        match self {
+            Self::Accepted => counters.accepted,
+            Self::Acked => counters.acked,
+            Self::Retried => counters.retried,
+            Self::Deferred => counters.deferred,
+            Self::Released => counters.released,
+            Self::Revived => counters.revived,
+            Self::Evicted => counters.evicted,
+            Self::Replaced => counters.replaced,
+            Self::Cancelled => counters.cancelled,
+            Self::Discarded => counters.discarded,
+            Self::Purged => counters.purged,
+        }
+    }
+}
+
+/// The counters balance, and are what the answers add up to.
+fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let reads = facts.calls().filter_map(|(done, span)| match done.answer {
+        Some(Answer::Counters(counters)) => Some((span, &**counters)),
+        _ => None,
+    });
+    let mut tallies = None;
+    for (span, counters) in reads {
+        if !counters.balance() {
+            let message = format!("the books of {counters:?} do not balance");
+            found.push(Found::at("L5", &[&span], message));
+        }
+        let mut least = [0_u64; Count::ALL.len()];
+        let mut most = [0_u64; Count::ALL.len()];
+        for tally in tallies.get_or_insert_with(|| tally(facts)).iter() {
+            let at = tally.what as usize;
+            if tally.span.before(&span) {
+                least[at] += tally.least;
+            }
+            if tally.span.may_precede(&span) {
+                most[at] = most[at].saturating_add(tally.most);
+            }
+        }
+        for what in Count::ALL {
+            let (counted, least, most) =
+                (what.of(counters), least[what as usize], most[what as usize]);
+            if !(least..=most).contains(&counted) {
+                let message = format!(
+                    "{what:?}: the queue counts {counted}, its answers add up to {least} at the \
+                     least and {most} at the most"
+                );
+                found.push(Found::at("L5", &[&span], message));
+            }
+        }
+    }
+}
+
+fn tally(facts: &Facts<'_>) -> Vec<Tally> {
+    let mut tallies = Vec::new();
+    let mut add = |span: Span, what, least, most| {
+        tallies.push(Tally {
+            span,
+            what,
+            least,
+            most,
+        });
+    };
+    for push in &facts.pushes {
+        match push.put {
+            Some(Put::Accepted(_)) => add(push.span, Count::Accepted, 1, 1),
+            Some(_) => {}
+            None => add(push.span, Count::Accepted, 0, 1),
+        }
+    }
+    for happened in facts.lives().flat_map(|life| life.iter()) {
+        let span = happened.span;
+        match happened.what {
+            What::Settled(_, disposition, settled) => {
+                let what = match disposition {
+                    Disposition::Ack => Count::Acked,
+                    Disposition::Retry { .. } => Count::Retried,
+                    Disposition::Defer { .. } => Count::Deferred,
+                    Disposition::Release => Count::Released,
+                    Disposition::Bury { .. } => continue,
+                };
+                match settled {
+                    Some(Settled::Done) => add(span, what, 1, 1),
+                    Some(_) => {}
+                    None => add(span, what, 0, 1),
+                }
+            }
+            What::Cancelled(None) => add(span, Count::Cancelled, 0, 1),
+            What::Cancelled(Some(Cancelled::Cancelled)) => add(span, Count::Cancelled, 1, 1),
+            What::Evicted | What::Dropped => add(span, Count::Evicted, 1, 1),
+            What::Replaced => add(span, Count::Replaced, 1, 1),
+            What::Revived(None) => add(span, Count::Revived, 0, 1),
+            What::Revived(Some(Revived::Revived)) => add(span, Count::Revived, 1, 1),
+            _ => {}
+        }
+    }
+    for (done, span) in facts.calls() {
+        let mut unseen = done.executed.len().max(1) as u64;
+        if let Some(Answer::Count(count)) = done.answer {
+            match done.record.call {
+                Call::Discard(_) => add(span, Count::Discarded, *count, *count),
+                Call::Purge(_) => add(span, Count::Purged, *count, *count),
+                _ => {}
+            }
+        }
+        unseen -= u64::from(done.answer.is_some());
+        if unseen == 0 {
+            continue;
+        }
+        match &done.record.call {
+            Call::Discard(ids) => add(span, Count::Discarded, 0, unseen * ids.len() as u64),
+            Call::Purge(max) => add(span, Count::Purged, 0, unseen * max.get() as u64),
+            Call::Resize(_) => add(span, Count::Evicted, 0, u64::from(u32::MAX)),
+            Call::Offer(messages, _) => {
+                add(span, Count::Evicted, 0, unseen * messages.len() as u64);
+                add(span, Count::Replaced, 0, unseen * messages.len() as u64);
+            }
+            _ => {}
+        }
+    }
+    tallies
+}

@@ -1,0 +1,101 @@
+//! L13: dead letters are kept up to a cap, each as it died, until they are revived or discarded.
+
+use queue_core::{DeathReason, Disposition, Revived, Settled, limits::MAX_REASON};
+
+use super::Found;
+use crate::{
+    call::{Answer, Config},
+    check::{
+        facts::{Facts, Life, What},
+        span::Span,
+    },
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let cap = match facts.case.config {
+        Config::Reliable(config) => config.leasing.dead_letter_cap,
+        Config::Delay(config) => config.leasing.dead_letter_cap,
+        Config::Priority(config) => config.leasing.dead_letter_cap,
+        Config::Bounded(config) => config.leasing.dead_letter_cap,
+        Config::Rotating(_) => return,
+    };
+    for (done, span) in facts.calls() {
+        let dead = match done.answer {
+            Some(Answer::DeadLetters(page)) => page.entries.len() as u64,
+            Some(Answer::Depth(depth)) => depth.dead,
+            Some(Answer::Counters(counters)) => counters.depth.dead,
+            _ => continue,
+        };
+        if dead > cap {
+            let message = format!("{dead} dead letters, at most {cap} are kept");
+            found.push(Found::at("L13", &[&span], message));
+        }
+    }
+    for life in facts.lives() {
+        for happened in life.iter() {
+            match happened.what {
+                What::Letter(letter) => {
+                    if let DeathReason::Buried(reason) = &letter.reason {
+                        buried(facts, life, &happened.span, reason, found);
+                    }
+                    gone(life, &happened.span, found);
+                }
+                What::Revived(Some(Revived::Revived)) => {
+                    never_died(facts, life, &happened.span, found);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A reason is that of a burial.
+fn buried(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
+    let said = life.iter().any(|happened| match happened.what {
+        What::Settled(_, Disposition::Bury { reason }, settled) => {
+            let cut = reason.len() > MAX_REASON && reason.starts_with(kept);
+            settled != Some(Settled::LeaseLost)
+                && happened.span.may_precede(span)
+                && (reason == kept || cut)
+        }
+        _ => false,
+    });
+    if !said {
+        let message = format!("message {} was never buried as {kept:?}", life.id());
+        found.push(Found::at("L13", &[span], message));
+    }
+    let _ = facts;
+}
+
+/// Acked, or discarded when it was dead, it is not among the dead again.
+fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+    for happened in life.iter().filter(|happened| happened.span.before(span)) {
+        let left = match happened.what {
+            What::Settled(_, Disposition::Ack, Some(Settled::Done)) => "acked",
+            What::Discarded(true) if was_dead(life, &happened.span) => "discarded",
+            _ => continue,
+        };
+        let message = format!("message {} was {left}, and is among the dead", life.id());
+        found.push(Found::at("L13", &[&happened.span, span], message));
+    }
+}
+
+/// Whether it was surely among the dead then: seen there, or told so, and not revived since.
+fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
+    life.iter().any(|happened| {
+        let died = matches!(
+            happened.what,
+            What::Letter(_) | What::Settled(_, _, Some(Settled::Dead))
+        );
+        died && happened.span.before(then) && !life.may_be_revived(&happened.span, then)
+    })
+}
+
+/// Only the dead are revived: whoever died was leased before.
+fn never_died(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+    let leased = life.leases().any(|lease| lease.span.may_precede(span));
+    if !leased && facts.ghosts_before(span) == 0 {
+        let message = format!("message {} is revived, and was never leased", life.id());
+        found.push(Found::at("L13", &[span], message));
+    }
+}

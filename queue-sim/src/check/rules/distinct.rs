@@ -1,0 +1,76 @@
+//! B7: a key that is present is replaced.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::Found;
+use crate::check::facts::{Facts, Pushing, Put, What};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for life in facts.lives() {
+        for happened in life.iter() {
+            if !matches!(happened.what, What::Replaced) {
+                continue;
+            }
+            let later = life.iter().find(|later| {
+                matches!(
+                    later.what,
+                    What::Delivered(..) | What::Seen(_) | What::Evicted | What::Letter(_)
+                ) && happened.span.before(&later.span)
+            });
+            if let Some(later) = later {
+                let message = format!("message {} was replaced, and is still there", life.id());
+                found.push(Found::at("B7", &[&happened.span, &later.span], message));
+            }
+            if life.is_leased(&happened.span) {
+                let message = format!("message {} is replaced under a live lease", life.id());
+                found.push(Found::at("B7", &[&happened.span], message));
+            }
+            let by = facts.pushes.iter().find(|push| {
+                push.span.call == happened.span.call && push.span.entry == happened.span.entry
+            });
+            if let (Some(by), Some(old)) = (by, facts.push_of(life.id()))
+                && (by.key.is_none() || by.key != old.key)
+            {
+                let message = format!(
+                    "message {} with the key {:?} is replaced by one with {:?}",
+                    life.id(),
+                    old.key,
+                    by.key
+                );
+                found.push(Found::at("B7", &[&old.span, &by.span], message));
+            }
+        }
+    }
+    side_by_side(facts, found);
+}
+
+/// Two messages with one key are never undelivered together.
+fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let mut keys: BTreeMap<&Bytes, Vec<&Pushing<'_>>> = BTreeMap::new();
+    for push in &facts.pushes {
+        if let (Some(key), Some(Put::Accepted(_))) = (push.key, push.put) {
+            keys.entry(key).or_default().push(push);
+        }
+    }
+    for pushes in keys.values() {
+        for first in pushes {
+            let Some(Put::Accepted(id)) = first.put else {
+                continue;
+            };
+            // Delivered for the first time after the second came, it was undelivered all along.
+            let mut leases = facts.life(id).leases();
+            let Some(taken) = leases.next().filter(|lease| lease.delivery.attempt == 1) else {
+                continue;
+            };
+            for second in pushes {
+                if first.span.before(&second.span) && second.span.before(&taken.span) {
+                    let message = format!("message {id} is not replaced by one with its key");
+                    let spans = [&first.span, &second.span, &taken.span];
+                    found.push(Found::at("B7", &spans, message));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! L4, L10: only the live lease's receipt is taken, and it is; tokens grow.
+
+use queue_core::{Extended, Settled, Token};
+
+use super::Found;
+use crate::check::{
+    facts::{Facts, Lease, Life, What},
+    span::Span,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for life in facts.lives() {
+        for happened in life.iter() {
+            let (token, taken, extends) = match happened.what {
+                What::Settled(token, _, Some(settled)) => {
+                    (token, settled != Settled::LeaseLost, false)
+                }
+                What::Extended(token, _, Some(extended)) => {
+                    (token, extended == Extended::Extended, true)
+                }
+                _ => continue,
+            };
+            if taken {
+                taken_wrongly(facts, life, token, &happened.span, found);
+            } else {
+                refused_wrongly(life, token, &happened.span, extends, found);
+            }
+        }
+    }
+    tokens(facts, found);
+}
+
+fn lease_of<'a>(life: Life<'_, 'a>, token: Token) -> Option<Lease<'a>> {
+    life.leases()
+        .find(|lease| lease.delivery.receipt.token == token)
+}
+
+fn taken_wrongly(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    token: Token,
+    span: &Span,
+    found: &mut Vec<Found>,
+) {
+    let id = life.id();
+    let Some(lease) = lease_of(life, token) else {
+        // A receipt may be made up, and still be that of a lease that nobody saw.
+        if facts.ghosts_before(span) == 0 {
+            let rule = if facts.case.history.has_roll_back() {
+                "R1"
+            } else {
+                "L4"
+            };
+            let message = format!("{id} is settled with {token}, and was never leased with it");
+            found.push(Found::at(rule, &[span], message));
+        }
+        return;
+    };
+    if span.before(&lease.span) {
+        let message = format!("{id} is settled with {token} before it is leased with it");
+        found.push(Found::at("L4", &[span, &lease.span], message));
+    }
+    let newer = life
+        .leases()
+        .find(|other| lease.span.before(&other.span) && other.span.before(span));
+    if let Some(newer) = newer {
+        let message = format!(
+            "the receipt of message {id} with the token {token} is taken, and {} holds it",
+            newer.delivery.receipt.token
+        );
+        found.push(Found::at("L4", &[&newer.span, span], message));
+    }
+    let settled = life.iter().find(|happened| {
+        matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
+            if other == token)
+            && happened.span.before(span)
+    });
+    if let Some(settled) = settled {
+        let message =
+            format!("the lease of {id} with the token {token} is settled, and taken again");
+        found.push(Found::at("L4", &[&settled.span, span], message));
+    }
+    let deadline = life.deadline(&lease, span).1;
+    if span.earliest >= deadline {
+        let message = format!(
+            "the receipt of message {id} with the token {token} is taken at {}, expired at \
+             {deadline}",
+            span.earliest
+        );
+        found.push(Found::at("L4", &[&lease.span, span], message));
+    }
+}
+
+fn refused_wrongly(
+    life: Life<'_, '_>,
+    token: Token,
+    span: &Span,
+    extends: bool,
+    found: &mut Vec<Found>,
+) {
+    let Some(lease) = lease_of(life, token) else {
+        return;
+    };
+    let others = life.leases();
+    let mut others = others.filter(|other| other.delivery.receipt.token != token);
+    let taken_over =
+        others.any(|other| other.span.may_precede(span) && !other.span.before(&lease.span));
+    if !lease.span.before(span) || taken_over || !life.is_live(&lease, span) {
+        return;
+    }
+    let (deadline, _) = life.deadline(&lease, span);
+    let own = lease.span.earliest.saturating_add(lease.ttl);
+    let rule = if extends || deadline != own {
+        "L10"
+    } else {
+        "L4"
+    };
+    let message = format!(
+        "the live lease of message {} with the token {token} is called lost at {}, before its \
+         deadline {deadline}",
+        life.id(),
+        span.latest
+    );
+    found.push(Found::at(rule, &[&lease.span, span], message));
+}
+
+/// Tokens grow with each delivery of a message, are never below the lease's time, and no two
+/// deliveries share one.
+fn tokens(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let mut all: Vec<(Token, Span)> = Vec::new();
+    for life in facts.lives() {
+        let mut last: Option<Lease<'_>> = None;
+        for lease in life.leases() {
+            let token = lease.delivery.receipt.token;
+            if let Some(last) = last.filter(|last| last.span.before(&lease.span))
+                && token <= last.delivery.receipt.token
+            {
+                let message = format!(
+                    "message {} is delivered with the token {token} after {}",
+                    life.id(),
+                    last.delivery.receipt.token
+                );
+                found.push(Found::at("L4", &[&last.span, &lease.span], message));
+            }
+            if facts.case.history.has_truth
+                && token.get() < lease.span.earliest.saturating_mul(Token::PER_MILLI)
+            {
+                let message = format!(
+                    "message {} is delivered at {} with the older token {token}",
+                    life.id(),
+                    lease.span.earliest
+                );
+                found.push(Found::at("R1", &[&lease.span], message));
+            }
+            all.push((token, lease.span));
+            last = Some(lease);
+        }
+    }
+    all.sort_unstable_by_key(|(token, _)| *token);
+    for pair in all.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            let message = format!("two deliveries have the token {}", pair[0].0);
+            found.push(Found::at("L4", &[&pair[0].1, &pair[1].1], message));
+        }
+    }
+}

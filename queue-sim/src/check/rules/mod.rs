@@ -1,0 +1,74 @@
+//! The rules of the contract, one by one, over what the callers of a history were told.
+//!
+//! None of them alarms without being sure: an order is concluded only from calls that do not
+//! overlap, an expiry only if the backend's clock had surely come so far, and what nobody saw
+//! answered may have done anything.
+
+mod attempts;
+mod bounded;
+mod conservation;
+mod dead_letters;
+mod dedup;
+mod delay;
+mod distinct;
+mod fencing;
+mod leases;
+mod order;
+pub(super) mod outcomes;
+mod progress;
+mod rotating;
+mod waiting;
+
+use queue_core::QueueKind;
+
+use super::{Facts, Violation, span::Span};
+
+/// A violation, and where in the order of the run it can be seen.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) at: u64,
+    pub(super) violation: Violation,
+}
+
+impl Found {
+    /// These calls show that a rule is broken.
+    fn at(rule: &'static str, spans: &[&Span], message: String) -> Self {
+        let mut calls: Vec<_> = spans.iter().map(|span| span.call).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        Self {
+            at: spans.iter().map(|span| span.first).max().unwrap_or(0),
+            violation: Violation {
+                rule,
+                message,
+                calls,
+            },
+        }
+    }
+}
+
+/// Looks at every rule that the kind of queue has.
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    if facts.kind() == QueueKind::Rotating {
+        rotating::check(facts, found);
+        waiting::check(facts, found);
+        return;
+    }
+    leases::check(facts, found);
+    fencing::check(facts, found);
+    attempts::check(facts, found);
+    conservation::check(facts, found);
+    dedup::check(facts, found);
+    dead_letters::check(facts, found);
+    order::check(facts, found);
+    match facts.kind() {
+        QueueKind::Delay => delay::check(facts, found),
+        QueueKind::Bounded => {
+            bounded::check(facts, found);
+            distinct::check(facts, found);
+        }
+        QueueKind::Reliable | QueueKind::Priority | QueueKind::Rotating => {}
+    }
+    progress::check(facts, found);
+    waiting::check(facts, found);
+}

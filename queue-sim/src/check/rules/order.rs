@@ -1,0 +1,160 @@
+//! F1, F2, D2, P1, P2, P4, L11: who is delivered before whom.
+
+use queue_core::{Disposition, Due, QueueKind, Settled};
+
+use super::Found;
+use crate::{
+    call::Config,
+    check::{
+        facts::{Facts, Life, What, millis},
+        span::Span,
+    },
+};
+
+/// A message that is ready all the time between two moments, and where it stands in its line.
+#[derive(Debug, Clone, Copy)]
+struct Ready {
+    id: u64,
+    /// Of a delay queue: of its due time. Otherwise since when it is ready.
+    since: Span,
+    until: Span,
+    rank: Rank,
+    /// Back from a release; otherwise it was never leased before.
+    returned: bool,
+}
+
+/// Where it stands, at the least and at the most; the smaller goes first.
+#[derive(Debug, Clone, Copy)]
+struct Rank {
+    least: i64,
+    most: i64,
+}
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let mut ready = Vec::new();
+    for life in facts.lives() {
+        ready.extend(fresh(facts, life));
+        if facts.kind() != QueueKind::Delay && ageing(facts).is_none() {
+            returned(facts, life, &mut ready);
+        }
+    }
+    for first in &ready {
+        for second in &ready {
+            // Ready when the second was delivered, and delivered after it.
+            if first.since.before(&second.until)
+                && second.until.before(&first.until)
+                && let Some(rule) = goes_before(facts, first, second)
+            {
+                let message = format!(
+                    "message {} is delivered at {} before message {}, which was ready and goes \
+                         first",
+                    second.id, second.until.latest, first.id
+                );
+                let spans = [&first.since, &second.since, &second.until, &first.until];
+                found.push(Found::at(rule, &spans, message));
+            }
+        }
+    }
+}
+
+fn ageing(facts: &Facts<'_>) -> Option<i64> {
+    match facts.case.config {
+        Config::Priority(config) => config.ageing.map(|step| millis(step) as i64),
+        _ => None,
+    }
+}
+
+/// Its first delivery, if that is surely the first and its place is known.
+fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
+    let push = &facts.pushes[life.push()?];
+    // Without the backend's own times, a time of its clock cannot be told from one of ours.
+    if matches!(push.due, Some(Due::At(_))) && !facts.case.history.has_truth {
+        return None;
+    }
+    let mut firsts = life.leases().filter(|lease| lease.delivery.attempt == 1);
+    let first = firsts.next()?;
+    let disturbed = life
+        .iter()
+        .any(|happened| matches!(happened.what, What::Revived(_) | What::Rescheduled(..)));
+    let refunded = life.leases().next()?.delivery.receipt != first.delivery.receipt;
+    if disturbed || refunded {
+        return None;
+    }
+    let priority = i64::from(push.priority);
+    let rank = match (facts.kind(), ageing(facts)) {
+        (QueueKind::Delay, _) => Rank {
+            least: push.due().0 as i64,
+            most: push.due().1.min(i64::MAX as u64) as i64,
+        },
+        (_, Some(step)) => Rank {
+            least: push.span.earliest as i64 - priority * step,
+            most: push.span.latest.min(i64::MAX as u64 / 2) as i64 - priority * step,
+        },
+        _ => Rank {
+            least: -priority,
+            most: -priority,
+        },
+    };
+    Some(Ready {
+        id: life.id().get(),
+        since: push.span,
+        until: first.span,
+        rank,
+        returned: false,
+    })
+}
+
+/// Its deliveries after a release, if nobody else may have had it between.
+fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
+    let Some(push) = life.push() else {
+        return;
+    };
+    let priority = i64::from(facts.pushes[push].priority);
+    for happened in life.iter() {
+        let What::Settled(_, Disposition::Release, Some(Settled::Done)) = happened.what else {
+            continue;
+        };
+        let mut later = life
+            .leases()
+            .filter(|lease| !lease.span.before(&happened.span));
+        let Some(next) = later.next() else {
+            continue;
+        };
+        let ghosts = facts.ghosts.iter();
+        let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
+        if happened.span.before(&next.span) && ghosts.next().is_none() {
+            ready.push(Ready {
+                id: life.id().get(),
+                since: happened.span,
+                until: next.span,
+                rank: Rank {
+                    least: -priority,
+                    most: -priority,
+                },
+                returned: true,
+            });
+        }
+    }
+}
+
+/// By which rule the first surely goes before the second, both being ready.
+fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
+    let sooner = first.rank.most < second.rank.least;
+    let level = first.rank.most == second.rank.least && first.rank.least == second.rank.most;
+    let by_id = level && first.id < second.id;
+    match facts.kind() {
+        QueueKind::Delay => (sooner || by_id).then_some("D2"),
+        QueueKind::Priority if ageing(facts).is_some() => (sooner || by_id).then_some("P4"),
+        _ if sooner => Some(if first.returned { "P3" } else { "P1" }),
+        _ if !level => None,
+        _ => match (first.returned, second.returned) {
+            (true, true) => (first.id < second.id).then_some("L11"),
+            (true, false) => Some("L11"),
+            (false, true) => None,
+            (false, false) if !first.since.before(&second.since) => None,
+            _ if facts.kind() == QueueKind::Priority => Some("P2"),
+            _ if first.since.call == second.since.call => Some("F2"),
+            _ => Some("F1"),
+        },
+    }
+}

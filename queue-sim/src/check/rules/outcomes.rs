@@ -1,0 +1,65 @@
+//! L8: what callers are told of calls that fail is true.
+
+use queue_core::{ErrorKind, Timestamp};
+
+use super::Found;
+use crate::{
+    call::Model,
+    check::{Case, Violation},
+    history::{Outcome, Record},
+};
+
+pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
+    for record in &case.history.records {
+        let Some(ended) = &record.ended else {
+            continue;
+        };
+        match &ended.outcome {
+            Outcome::NotApplied(kind, message) => {
+                if let Some(executed) = record.executed.first() {
+                    let message = format!(
+                        "{:?} is said not to have been applied ({message}), and was",
+                        record.call
+                    );
+                    found.push(broken("outcome", executed.order, record, message));
+                }
+                if *kind == ErrorKind::Invalid && is_valid(case, record) {
+                    let message = format!("{:?} is called invalid: {message}", record.call);
+                    found.push(broken("limits", ended.at.order, record, message));
+                }
+            }
+            Outcome::Ok(_) if case.history.has_truth && !record.call.is_wait() => {
+                if record.executed.is_empty() {
+                    let message = format!("{:?} is answered, and was never executed", record.call);
+                    found.push(broken("outcome", ended.at.order, record, message));
+                } else if !record
+                    .executed
+                    .iter()
+                    .any(|executed| (record.began.order..=ended.at.order).contains(&executed.order))
+                {
+                    let message =
+                        format!("{:?} is answered, and was not executed then", record.call);
+                    found.push(broken("outcome", ended.at.order, record, message));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a call is valid does not depend on what is in the queue.
+fn is_valid(case: &Case<'_>, record: &Record) -> bool {
+    let now = Timestamp::from_millis(record.began.at.as_millis());
+    Model::new(case.config).apply(now, &record.call).is_ok()
+}
+
+fn broken(rule: &'static str, at: u64, record: &Record, message: String) -> Found {
+    Found {
+        at,
+        violation: Violation {
+            rule,
+            message,
+            calls: vec![record.id],
+        },
+    }
+}

@@ -1,0 +1,223 @@
+//! T1 to T4: members come and go, and each has its turn.
+
+use queue_core::{Message, MessageId};
+
+use super::Found;
+use crate::{
+    call::{Answer, Call, Config},
+    check::{
+        facts::{Facts, Life, Put, What, millis},
+        span::Span,
+    },
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let Config::Rotating(config) = facts.case.config else {
+        return;
+    };
+    let pace = config.pace.map_or(0, millis);
+    for (done, span) in facts.calls() {
+        match (&done.record.call, done.answer) {
+            (Call::Rotate(max), Some(Answer::Rotated(rotated))) => {
+                once_each(&rotated.items, "T1", &span, found);
+                if rotated.items.len() > max.get() {
+                    let message = format!("{} items, {max} were asked for", rotated.items.len());
+                    found.push(Found::at("T1", &[&span], message));
+                }
+            }
+            (Call::List(_), Some(Answer::Items(page))) => {
+                once_each(&page.entries, "T2", &span, found);
+            }
+            (Call::Len, Some(Answer::Count(count))) => length(facts, &span, *count, found),
+            _ => {}
+        }
+    }
+    for life in facts.lives() {
+        membership(facts, life, found);
+        visits(facts, life, pace, found);
+    }
+    present(facts, found);
+}
+
+fn once_each(items: &[Message], rule: &'static str, span: &Span, found: &mut Vec<Found>) {
+    for (at, item) in items.iter().enumerate() {
+        if items[..at].iter().any(|other| other.id == item.id) {
+            let message = format!("item {} is there twice", item.id);
+            found.push(Found::at(rule, &[span], message));
+        }
+    }
+}
+
+/// What is seen was inserted as it is, and is never seen after its removal.
+fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
+    let id = life.id();
+    let mut pushes = life.iter().filter_map(|happened| match happened.what {
+        What::Accepted(at) => Some(&facts.pushes[at]),
+        _ => None,
+    });
+    let push = pushes.next();
+    if let (Some(first), Some(second)) = (push, pushes.next()) {
+        let message = format!("two items are inserted as {id}");
+        found.push(Found::at("T2", &[&first.span, &second.span], message));
+    }
+    for happened in life.iter() {
+        let (What::Visited(item) | What::Seen(item)) = happened.what else {
+            continue;
+        };
+        let span = &happened.span;
+        let known = match push {
+            Some(push) => {
+                !span.before(&push.span) && push.body == &item.body && push.headers == &item.headers
+            }
+            None => facts.pushes.iter().any(|push| {
+                push.put.is_none() && push.span.may_precede(span) && push.body == &item.body
+            }),
+        };
+        if !known {
+            let message = format!(
+                "item {id} is there as {:?}, and was not inserted so",
+                item.body
+            );
+            found.push(Found::at("T2", &[span], message));
+        }
+        let removed = life.iter().find(|removed| {
+            matches!(removed.what, What::Removed(true)) && removed.span.before(span)
+        });
+        if let (Some(removed), Some(_)) = (removed, push.filter(|push| sure(push.span, life, span)))
+        {
+            let message = format!("item {id} was removed, and is seen again");
+            found.push(Found::at("T2", &[&removed.span, span], message));
+        }
+    }
+}
+
+/// Whether a removal before this came surely after the insertion.
+fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
+    life.iter().any(|removed| {
+        matches!(removed.what, What::Removed(true))
+            && removed.span.before(span)
+            && pushed.before(&removed.span)
+    })
+}
+
+/// Between two visits of an item every other item that was there all the time has one, and a third
+/// comes not before its pace.
+fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Found>) {
+    let mut last: Option<Span> = None;
+    for happened in life.iter() {
+        if !matches!(happened.what, What::Visited(_)) {
+            continue;
+        }
+        let span = happened.span;
+        if let Some(last) = last.filter(|last| last.before(&span)) {
+            if span.latest < last.earliest.saturating_add(pace) {
+                let message = format!(
+                    "item {} is visited at {} and {}, with a pace of {pace}",
+                    life.id(),
+                    last.latest,
+                    span.latest
+                );
+                found.push(Found::at("T4", &[&last, &span], message));
+            }
+            let steps_back = span.clock > span.latest;
+            let mut ghosts = facts.ghosts.iter();
+            let unseen = ghosts.any(|ghost| ghost.may_be_between(&last, &span));
+            if !unseen && !steps_back {
+                full_turn(facts, life.id(), &last, &span, found);
+            }
+        }
+        last = Some(span);
+    }
+}
+
+fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &mut Vec<Found>) {
+    for other in facts.lives().filter(|other| other.id() != id) {
+        let visits = other
+            .iter()
+            .filter(|happened| matches!(happened.what, What::Visited(_)));
+        let (mut least, mut most) = (0, 0);
+        for visit in visits {
+            least += u32::from(from.before(&visit.span) && visit.span.before(to));
+            most += u32::from(visit.span.may_be_between(from, to));
+        }
+        let inserted = other
+            .push()
+            .is_some_and(|at| facts.pushes[at].span.before(from));
+        let removed = other.iter().any(|happened| {
+            matches!(happened.what, What::Removed(_)) && happened.span.may_precede(to)
+        });
+        if least > 1 || most == 0 && inserted && !removed {
+            let message = format!(
+                "between two visits of item {id} item {} is visited {least} times",
+                other.id()
+            );
+            found.push(Found::at("T3", &[from, to], message));
+        }
+    }
+}
+
+/// How many are in the ring.
+fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
+    let (mut least, mut most) = (0, 0);
+    for push in &facts.pushes {
+        let Some(Put::Accepted(id)) = push.put else {
+            most += u64::from(push.put.is_none() && push.span.may_precede(span));
+            continue;
+        };
+        let life = facts.life(id);
+        let mut removals = life
+            .iter()
+            .filter(|happened| matches!(happened.what, What::Removed(_)));
+        let may_be_removed = removals
+            .clone()
+            .any(|removed| removed.span.may_precede(span));
+        let is_removed = removals.any(|removed| {
+            matches!(removed.what, What::Removed(true))
+                && push.span.before(&removed.span)
+                && removed.span.before(span)
+        });
+        least += u64::from(push.span.before(span) && !may_be_removed);
+        most += u64::from(push.span.may_precede(span) && !is_removed);
+    }
+    if count < least || count > most {
+        let message = format!("{count} items, where {least} to {most} can be");
+        found.push(Found::at("T2", &[span], message));
+    }
+}
+
+/// What an insert finds present has its key, and is there.
+fn present(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for push in &facts.pushes {
+        match (push.put, push.key) {
+            (Some(Put::Present(id)), key) => {
+                let Some(first) = facts.push_of(id) else {
+                    continue;
+                };
+                let removed = sure(first.span, facts.life(id), &push.span);
+                if key.is_none() || first.key != key || removed {
+                    let message = format!("item {id} is called present, and is not, or not so");
+                    found.push(Found::at("T2", &[&first.span, &push.span], message));
+                }
+            }
+            (Some(Put::Accepted(id)), Some(key)) => {
+                let twin = facts.pushes.iter().find(|first| {
+                    let Some(Put::Accepted(id)) = first.put else {
+                        return false;
+                    };
+                    let life = facts.life(id);
+                    let mut removals = life
+                        .iter()
+                        .filter(|happened| matches!(happened.what, What::Removed(_)));
+                    first.key == Some(key)
+                        && first.span.before(&push.span)
+                        && !removals.any(|removed| removed.span.may_precede(&push.span))
+                });
+                if let Some(twin) = twin {
+                    let message = format!("item {id} is added, and one with its key is there");
+                    found.push(Found::at("T2", &[&twin.span, &push.span], message));
+                }
+            }
+            _ => {}
+        }
+    }
+}

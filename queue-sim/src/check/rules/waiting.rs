@@ -1,0 +1,260 @@
+//! D5, B4 and waiting: who waits is told in time.
+//!
+//! Looked at only in runs in which nothing else wakes a waiter, and nothing goes wrong. What there
+//! is to be told is what the reference model has after each execution.
+
+use queue_core::{QueueKind, Timestamp};
+
+use super::Found;
+use crate::{
+    call::{Call, Model},
+    check::facts::{Facts, millis},
+    engine::End,
+    history::{CallId, Event, Record},
+    world::Fault,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let history = facts.case.history;
+    let Some(slack) = facts.case.slack.filter(|_| history.has_truth) else {
+        return;
+    };
+    let slack = millis(slack) + lateness(facts);
+    let end = end(facts);
+    let waits: Vec<Wait<'_>> = history
+        .records
+        .iter()
+        .filter_map(|record| Wait::of(record, end))
+        .collect();
+    if waits.iter().any(|wait| wait.until > wait.from + slack) {
+        for still in stills(facts, end, slack) {
+            still.check(facts, &waits, slack, found);
+        }
+    }
+}
+
+/// How late a hint may be by the fault of the network, which delays what it carries by about the
+/// time of a lease.
+fn lateness(facts: &Facts<'_>) -> u64 {
+    let history = facts.case.history;
+    let mut faults = history.events.iter();
+    let delayed = Fault::Delayed.as_str();
+    if !faults.any(|(_, event)| matches!(event, Event::Fault(fault, _) if *fault == delayed)) {
+        return 0;
+    }
+    let leases = history.records.iter().map(|record| match record.call {
+        Call::Lease(_, ttl) | Call::Turn(_, _, ttl) => millis(ttl),
+        _ => 0,
+    });
+    2 * leases.max().unwrap_or(0) + 2
+}
+
+/// When the run was over: a run that hangs never is.
+fn end(facts: &Facts<'_>) -> u64 {
+    if matches!(facts.case.end, End::Hung(_)) {
+        return u64::MAX;
+    }
+    let records = facts.case.history.records.iter();
+    let ends = records.map(|record| record.ended.as_ref().map_or(record.began, |ended| ended.at));
+    ends.map(|moment| moment.at.as_millis()).max().unwrap_or(0)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    Arrival,
+    Room,
+}
+
+#[derive(Debug)]
+struct Wait<'a> {
+    record: &'a Record,
+    occasion: Occasion,
+    from: u64,
+    until: u64,
+}
+
+impl<'a> Wait<'a> {
+    fn of(record: &'a Record, end: u64) -> Option<Self> {
+        let occasion = match record.call {
+            Call::WaitForArrival(_) | Call::WaitForTurn(_) => Occasion::Arrival,
+            Call::WaitForRoom(_) => Occasion::Room,
+            _ => return None,
+        };
+        let ended = record.ended.as_ref();
+        Some(Self {
+            record,
+            occasion,
+            from: record.began.at.as_millis(),
+            until: ended.map_or(end, |ended| ended.at.at.as_millis()),
+        })
+    }
+}
+
+/// A time in which nothing is executed.
+#[derive(Debug)]
+struct Still {
+    /// The execution before it.
+    cause: CallId,
+    order: u64,
+    from: u64,
+    until: u64,
+    /// From when on there is something to lease, and whether only time brings it.
+    ready: Option<(u64, bool)>,
+    room: bool,
+}
+
+fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
+    let mut executions: Vec<(u64, Timestamp, usize)> = Vec::new();
+    for (at, done) in facts.branch.calls.iter().enumerate() {
+        executions.extend(
+            done.executed
+                .iter()
+                .map(|moment| (moment.order, moment.at, at)),
+        );
+    }
+    executions.sort_unstable();
+    let mut model = Model::new(facts.case.config);
+    let mut stills = Vec::new();
+    for (nth, (order, at, call)) in executions.iter().enumerate() {
+        let record = facts.branch.calls[*call].record;
+        // What it answers is not looked at here.
+        let _ = model.apply(*at, &record.call);
+        let until = executions
+            .get(nth + 1)
+            .map_or(end, |(_, at, _)| at.as_millis());
+        if until <= at.as_millis().saturating_add(slack) {
+            continue;
+        }
+        stills.push(Still {
+            cause: record.id,
+            order: *order,
+            from: at.as_millis(),
+            until,
+            ready: ready_from(&model, *at, until, hints(&record.call)),
+            room: model.has_room(*at),
+        });
+    }
+    stills
+}
+
+/// Whether the verb puts something in, or back, and so tells who waits.
+const fn hints(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Push(_)
+            | Call::Schedule(_)
+            | Call::Reschedule(..)
+            | Call::Enqueue(_)
+            | Call::Offer(..)
+            | Call::Insert(_)
+            | Call::Settle(_)
+            | Call::Revive(_)
+    )
+}
+
+fn ready_from(model: &Model, at: Timestamp, until: u64, hints: bool) -> Option<(u64, bool)> {
+    if model.is_ready(at) {
+        return Some((at.as_millis(), false));
+    }
+    if !hints {
+        return None;
+    }
+    let mut time = at;
+    loop {
+        time = model.next_boundary(time)?;
+        if time.as_millis() >= until {
+            return None;
+        }
+        if model.is_ready(time) {
+            return Some((time.as_millis(), true));
+        }
+    }
+}
+
+impl Still {
+    fn check(&self, facts: &Facts<'_>, waits: &[Wait<'_>], slack: u64, found: &mut Vec<Found>) {
+        for wait in waits {
+            let (ready, by_time) = match wait.occasion {
+                Occasion::Arrival => match self.ready {
+                    Some(ready) => ready,
+                    None => continue,
+                },
+                Occasion::Room if self.room => (self.from, false),
+                Occasion::Room => continue,
+            };
+            // Who began to wait after it was announced knew how long to wait.
+            if by_time && wait.record.began.order > self.order {
+                continue;
+            }
+            let Some(since) = self.untold(facts, wait, waits, ready.max(wait.from), by_time) else {
+                continue;
+            };
+            if since.saturating_add(slack) >= self.until.min(wait.until) {
+                continue;
+            }
+            let rule = match (wait.occasion, facts.kind()) {
+                (Occasion::Room, _) => "B4",
+                (_, QueueKind::Delay) => "D5",
+                _ => "waiting",
+            };
+            let message = format!(
+                "there is something to do since {since}, and who waits is not told within {slack} \
+                 ms"
+            );
+            let mut broken = Found::at(rule, &[], message);
+            broken.at = self.order.max(wait.record.began.order);
+            broken.violation.calls = vec![self.cause, wait.record.id];
+            found.push(broken);
+        }
+    }
+
+    /// Since when nobody is on the way who was told, if that is so.
+    fn untold(
+        &self,
+        facts: &Facts<'_>,
+        wait: &Wait<'_>,
+        waits: &[Wait<'_>],
+        since: u64,
+        by_time: bool,
+    ) -> Option<u64> {
+        let mut since = since;
+        for other in waits {
+            let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
+            let Some(told) = other.record.ended.as_ref().filter(|_| !same) else {
+                continue;
+            };
+            if by_time && told.at.order > self.order {
+                return None;
+            }
+            if told.at.at.as_millis() > self.until {
+                continue;
+            }
+            since = since.max(acted(facts, other, told.at.order)?);
+        }
+        Some(since)
+    }
+}
+
+/// When one who waited acted on what it was told: its next call that takes was executed, or given
+/// up.
+fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
+    let records = facts.case.history.records.iter();
+    let mut later = records.filter(|record| {
+        let takes = match wait.occasion {
+            Occasion::Arrival => {
+                matches!(
+                    record.call,
+                    Call::Lease(..) | Call::Turn(..) | Call::Rotate(_)
+                )
+            }
+            Occasion::Room => matches!(record.call, Call::Offer(..)),
+        };
+        takes && record.lane == wait.record.lane && record.began.order > told
+    });
+    let next = later.next()?;
+    let executed = next.executed.first();
+    let moment = executed
+        .copied()
+        .or(next.ended.as_ref().map(|ended| ended.at))?;
+    Some(moment.at.as_millis())
+}
