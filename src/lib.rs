@@ -186,6 +186,116 @@
 //! # }
 //! ```
 //!
+//! # Workers
+//!
+//! A [`Worker`] runs a handler for each message of a queue, and settles it by what the handler
+//! returns. The handler's error type has to be named somewhere; [`Failure`] takes any error by
+//! `?`, and says more where an error alone does not:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Backoff, Context, Failure, Worker};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! let queues = queue_kit::connect("memory:").await?;
+//! let orders = queues.delay::<String>("orders").await?;
+//! orders.push(&"41".to_owned(), Duration::from_secs(60)).await?;
+//! orders.push(&"forty-two".to_owned(), Duration::from_secs(60)).await?;
+//!
+//! let worker = Worker::new(orders)
+//!     .concurrency(8)
+//!     .lease(Duration::from_secs(30)) // heartbeats extend it
+//!     .timeout(Duration::from_secs(300))
+//!     .retry(Backoff::exponential(Duration::from_secs(1)))
+//!     .drain(Duration::from_secs(10));
+//! let health = worker.health();
+//! let shutdown = tokio::time::sleep(Duration::from_secs(3600));
+//! let report = worker
+//!     .run_until(shutdown, |order: String, cx: Context| async move {
+//!         if cx.attempt() > 2 {
+//!             return Err(Failure::bury("this will never be a number"));
+//!         }
+//!         let number: u64 = order.parse()?;
+//!         println!("order {number}, fenced by {}", cx.token());
+//!         Ok(())
+//!     })
+//!     .await?;
+//!
+//! assert_eq!((report.counts.acked, report.counts.retried, report.counts.died), (1, 2, 1));
+//! assert!(health.troubles().is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A long handler races its work against [`Context::stopped`], which ends when the lease is lost or
+//! the time to finish is over; cut off or told to stop at shutdown, a message is released and no
+//! attempt is spent:
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use queue_kit::{Context, Worker};
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let queues = queue_kit::connect("memory:").await?;
+//! # let films = queues.reliable::<String>("films").await?;
+//! # films.push(&"a long one".to_owned()).await?;
+//! # let shutdown = tokio::time::sleep(Duration::from_secs(60));
+//! let report = Worker::new(films.clone())
+//!     .run_until(shutdown, |_film: String, cx: Context| async move {
+//!         for _minute in 0..90 {
+//!             tokio::select! {
+//!                 biased;
+//!                 stop = cx.stopped() => return Err(format!("told to stop: {stop:?}")),
+//!                 () = tokio::time::sleep(Duration::from_secs(60)) => {}
+//!             }
+//!         }
+//!         Ok(())
+//!     })
+//!     .await?;
+//! assert_eq!(report.counts.released, 1);
+//! let again = films.receive(Duration::from_secs(30), Duration::ZERO).await?.expect("released");
+//! assert_eq!(again.attempt(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Several queues share one worker's slots, by weight or strictly in order, each with a type, a
+//! handler and terms of its own; and a handler may take many messages at once:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Context, Failure, Route, Workers};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! let queues = queue_kit::connect("memory:").await?;
+//! let alarms = queues.priority::<String>("alarms").await?;
+//! let samples = queues.reliable::<f64>("samples").await?;
+//! alarms.push(&"too hot".to_owned(), 10).await?;
+//! samples.push_all(&[20.5, 21.0, f64::MAX]).await?;
+//!
+//! let shutdown = tokio::time::sleep(Duration::from_secs(1));
+//! let report = Workers::by_weight()
+//!     .concurrency(16)
+//!     .add(Route::new(alarms).weight(3), |text: String, _| async move {
+//!         println!("{text}");
+//!     })
+//!     .add_batches(100, Route::new(samples), |batch: Vec<(f64, Context)>| async move {
+//!         // One round trip to a database; and a verdict for each.
+//!         let verdict = |(sample, _): &(f64, Context)| match *sample {
+//!             sample if sample < 1000.0 => Ok(()),
+//!             _ => Err(Failure::bury("the sensor is broken")),
+//!         };
+//!         batch.iter().map(verdict).collect::<Vec<_>>()
+//!     })
+//!     .run_until(shutdown)
+//!     .await?;
+//! assert_eq!((report.counts.acked, report.counts.died), (3, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Bytes beneath
 //!
 //! [`Typed::queue`] is the queue of bytes under a handle: batches, headers, dedup keys, and an
@@ -198,6 +308,8 @@
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
 //! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://` |
+//! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
+//! | `rate-limit` | no | a limit on how many messages a worker starts in a time |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;
@@ -214,6 +326,6 @@ pub use queue_redis::RedisBackend;
 
 pub use self::connect::connect;
 
-#[cfg(all(doctest, feature = "memory"))]
+#[cfg(all(doctest, feature = "memory", feature = "worker"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

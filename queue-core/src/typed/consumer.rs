@@ -21,7 +21,7 @@ macro_rules! upcast {
 
         impl<T> From<$typed<T>> for Consumer<T> {
             fn from(typed: $typed<T>) -> Self {
-                Self { queue: typed.queue, codec: typed.codec }
+                Self { queue: typed.queue, name: typed.name, codec: typed.codec }
             }
         }
     )*};

@@ -25,9 +25,10 @@ use crate::{
 
 /// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.
 ///
-/// Cloning copies two pointers. What the handle does not offer, [`queue`](Self::queue) does.
+/// Cloning copies pointers. What the handle does not offer, [`queue`](Self::queue) does.
 pub struct Typed<T, Q: ?Sized> {
     queue: Arc<Q>,
+    name: Option<Arc<str>>,
     codec: Arc<dyn Codec<T>>,
 }
 
@@ -56,6 +57,7 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
     pub fn with_codec(queue: Arc<Q>, codec: impl Codec<T>) -> Self {
         Self {
             queue,
+            name: None,
             codec: Arc::new(codec),
         }
     }
@@ -63,7 +65,23 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
     /// The same queue through another codec.
     #[must_use]
     pub fn codec(self, codec: impl Codec<T>) -> Self {
-        Self::with_codec(self.queue, codec)
+        Self {
+            codec: Arc::new(codec),
+            ..self
+        }
+    }
+
+    /// What the queue is called where it is spoken of: by the name it was opened under, unless
+    /// this says otherwise. It changes nothing else.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// What the queue is called, if that is known.
+    pub const fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
     }
 
     /// The queue of bytes beneath: batches, headers, dedup keys and an operator's calls.
@@ -111,6 +129,7 @@ impl<T, Q: ?Sized> Clone for Typed<T, Q> {
     fn clone(&self) -> Self {
         Self {
             queue: Arc::clone(&self.queue),
+            name: self.name.clone(),
             codec: Arc::clone(&self.codec),
         }
     }
@@ -120,6 +139,7 @@ impl<T, Q: fmt::Debug + ?Sized> fmt::Debug for Typed<T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Typed")
             .field("queue", &self.queue)
+            .field("name", &self.name)
             .field("codec", &self.codec)
             .finish()
     }

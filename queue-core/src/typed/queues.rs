@@ -31,7 +31,8 @@ macro_rules! open {
             T: Serialize + DeserializeOwned + 'static,
         {
             let name = QueueName::new(name)?;
-            Ok(Typed::new(self.backend.$backend(&name, config).await?))
+            let queue = self.backend.$backend(&name, config).await?;
+            Ok(Typed::new(queue).named(name.as_str()))
         }
     };
 }

@@ -55,6 +55,11 @@ impl Outage {
         self.until = None;
     }
 
+    /// Whether it fails.
+    pub(crate) const fn is_failing(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// When to try again, if it failed.
     pub(crate) const fn until(&self) -> Option<Instant> {
         self.until

@@ -22,9 +22,10 @@ pub struct Route<T> {
 impl<T: Send + 'static> Route<T> {
     /// Serves this queue.
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
+        let consumer = queue.into();
         Self {
-            consumer: queue.into(),
-            terms: Terms::default(),
+            terms: Terms::of(&consumer),
+            consumer,
         }
     }
 

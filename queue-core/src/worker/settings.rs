@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Backoff, Sharing};
-use crate::{Error, Result, Spawn, TokioSpawn, limits};
+use crate::{Consumer, Error, Result, Spawn, TokioSpawn, limits};
 
 /// The shortest lease of a worker: three heartbeats must find time in it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -104,6 +104,14 @@ impl Default for Terms {
 }
 
 impl Terms {
+    /// The defaults for this queue.
+    pub(crate) fn of<T: 'static>(queue: &Consumer<T>) -> Self {
+        Self {
+            name: queue.name().cloned(),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         limits::lease_millis(self.lease)?;
         if self.lease < SHORTEST_LEASE {

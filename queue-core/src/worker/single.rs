@@ -28,10 +28,11 @@ pub struct Worker<T> {
 impl<T: Send + 'static> Worker<T> {
     /// A worker on this queue, with one slot.
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
+        let consumer = queue.into();
         Self {
-            consumer: queue.into(),
+            terms: Terms::of(&consumer),
+            consumer,
             pool: Pool::default(),
-            terms: Terms::default(),
             health: Health::new(),
         }
     }

@@ -152,6 +152,32 @@ const RULES: &[(&str, &str)] = &[
          ring's; nothing due answers the time until next; a lost reply costs that item one cycle.",
     ),
     (
+        "O1",
+        "One live claim. At any instant a key has at most one live claim (now < end), and none \
+         while it is done; who comes meanwhile is told Busy and the time left.",
+    ),
+    (
+        "O2",
+        "Done is done. A live claim is finished (its key is done for as long as asked, from then \
+         on), extended (it ends at now + ttl, also when that is sooner) or released (its key is \
+         free at once); otherwise it ends by itself and its key is free.",
+    ),
+    (
+        "O3",
+        "Owner-checked. Finishing, extending or releasing with a token that is not the key's live \
+         claim changes nothing and answers ClaimLost.",
+    ),
+    (
+        "O4",
+        "Bounded. Claims and marks end, at the latest after 24 h and 7 days; what has ended does \
+         not count, and each claim clears away 128 of each.",
+    ),
+    (
+        "O5",
+        "What it is worth. An effect run under a claim runs at most once at a time while it does \
+         not outlive that claim, and not again while its key is done.",
+    ),
+    (
         "linearisable",
         "Every call takes effect at one instant between its beginning and its end, and answers \
          what the contract says at that instant.",

@@ -190,8 +190,8 @@ async fn each_kind_that_leases_is_served_by_its_own_type() {
             one();
             async {}
         })
-        .add(Route::new(delay), move |text: String, _| {
-            assert_eq!(text, "later");
+        .add(Route::new(delay), move |text: String, cx| {
+            assert_eq!((text.as_str(), cx.queue()), ("later", "delay"));
             two();
             async {}
         })

@@ -77,3 +77,24 @@ async fn without_hints_there_is_the_timer() {
     assert_eq!(ground.counters().await.acked, 50);
     assert!(report.counts.errors > 3, "{report:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn heartbeats_that_failed_trouble_nobody_once_no_handler_needs_them() {
+    let ground = Ground::holding(1).await;
+    ground.spy.watched().trouble = Some(Trouble::NoExtend);
+    let worker = ground.worker().lease(6 * SECOND);
+    let health = worker.health();
+    let story = async {
+        sleep(4 * SECOND).await;
+        assert!(!health.is_healthy());
+        ground.empty().await;
+        sleep(SECOND).await;
+        assert!(health.is_healthy(), "{:?}", health.troubles());
+    };
+    let report = worker
+        .run_until(story, |_: u64, _| sleep(5 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
+    assert!(report.counts.errors > 0);
+}

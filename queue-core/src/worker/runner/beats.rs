@@ -63,14 +63,29 @@ impl Runner {
             if !may_try || !(asked || due) {
                 continue;
             }
-            let (ttl, entries) = if asked {
-                self.asked_for(index)
-            } else {
+            // What is due goes first: a handler that asks again and again keeps nobody waiting.
+            let (mut ttl, mut entries) = if due {
                 self.due(index, alarm)
+            } else {
+                (Duration::ZERO, Vec::new())
             };
+            if entries.is_empty() && asked {
+                (ttl, entries) = self.asked_for(index);
+            }
             sent |= self.send_beat(index, ttl, entries, alarm.now);
         }
         sent
+    }
+
+    /// Heartbeats that failed are of no account any more, since no handler is left to need them.
+    pub(super) fn forget_beats(&mut self, index: usize, now: Instant) {
+        let feed = &mut self.feeds[index];
+        if let Some(since) = feed.beat_outage.succeeded() {
+            let verb = Verb::Extend;
+            let after = now.saturating_duration_since(since);
+            self.events
+                .emit(&feed.name, &Event::Recovered { verb, after });
+        }
     }
 
     /// The handlers' wishes of one length.

@@ -11,6 +11,7 @@ mod calls;
 mod feed;
 mod jobs;
 mod phases;
+mod waits;
 mod watch;
 
 use std::{
