@@ -111,23 +111,25 @@ fn every_member_states_the_same_rust_and_licence() {
 fn links_between_the_documents_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
-    for entry in std::fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "md") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let targets = text
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split([')', '#']).next());
-        for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
-            checked += 1;
-            assert!(
-                root.join(target).exists(),
-                "{} links to {target}",
-                path.display()
-            );
+    for folder in [root.to_owned(), root.join("docs")] {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "md") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let targets = text
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split([')', '#']).next());
+            for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+                checked += 1;
+                assert!(
+                    folder.join(target).exists(),
+                    "{} links to {target}",
+                    path.display()
+                );
+            }
         }
     }
     assert!(checked > 5, "only {checked} links were found");

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, OnceStore, PriorityConfig, PriorityQueue,
-    QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
+    PriorityConfig, PriorityQueue, QueueName, ReliableConfig, ReliableQueue, Result,
+    RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -21,9 +22,13 @@ use crate::{
 /// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch), naming both values. Handles to one name
 /// are handles to one queue.
 ///
+/// The bodies given here are for what the backend does not have: implement the opens of what it
+/// has, and `queues`. One that wraps another has to pass all of them on.
+///
 /// # Errors
 ///
-/// Every open answers `Invalid` for a configuration beyond the limits, and `ConfigMismatch`.
+/// Every open answers `Invalid` for a configuration beyond the limits, `ConfigMismatch`, and
+/// `Configuration` for what the backend does not have.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
     /// Opens a reliable queue.
@@ -31,21 +36,30 @@ pub trait Backend: Debug + Send + Sync + 'static {
         &self,
         name: &QueueName,
         config: &ReliableConfig,
-    ) -> Result<Arc<dyn ReliableQueue>>;
+    ) -> Result<Arc<dyn ReliableQueue>> {
+        let _ = config;
+        Err(QueueKind::Reliable.missing(name))
+    }
 
     /// Opens a delay queue.
     async fn open_delay(
         &self,
         name: &QueueName,
         config: &DelayConfig,
-    ) -> Result<Arc<dyn DelayQueue>>;
+    ) -> Result<Arc<dyn DelayQueue>> {
+        let _ = config;
+        Err(QueueKind::Delay.missing(name))
+    }
 
     /// Opens a priority queue.
     async fn open_priority(
         &self,
         name: &QueueName,
         config: &PriorityConfig,
-    ) -> Result<Arc<dyn PriorityQueue>>;
+    ) -> Result<Arc<dyn PriorityQueue>> {
+        let _ = config;
+        Err(QueueKind::Priority.missing(name))
+    }
 
     /// Opens a bounded queue. Once its capacity has been changed by
     /// [`resize`](BoundedQueue::resize), the stored one wins and is not compared.
@@ -53,7 +67,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
         &self,
         name: &QueueName,
         config: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>>;
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let _ = config;
+        Err(QueueKind::Bounded.missing(name))
+    }
 
     /// Opens a bounded queue and gives it this capacity, as [`resize`](BoundedQueue::resize) does
     /// if the stored one differs: for those whose length comes from a configuration service.
@@ -61,18 +78,26 @@ pub trait Backend: Debug + Send + Sync + 'static {
         &self,
         name: &QueueName,
         config: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>>;
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let _ = config;
+        Err(QueueKind::Bounded.missing(name))
+    }
 
     /// Opens a rotating queue.
     async fn open_rotating(
         &self,
         name: &QueueName,
         config: &RotatingConfig,
-    ) -> Result<Arc<dyn RotatingQueue>>;
+    ) -> Result<Arc<dyn RotatingQueue>> {
+        let _ = config;
+        Err(QueueKind::Rotating.missing(name))
+    }
 
     /// Opens a store of once keys. It has no configuration; every later open of the name is the
     /// same store. A store is no queue: it may have the name of one, and is not listed among them.
-    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>>;
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        Err(missing("stores of once keys", name))
+    }
 
     /// What exists: up to `limit` queues whose names come after `after`, by name.
     ///
@@ -84,6 +109,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
         after: Option<&QueueName>,
         limit: NonZeroUsize,
     ) -> Result<Vec<QueueInfo>>;
+}
+
+fn missing(what: &str, name: &QueueName) -> Error {
+    let message = format!("this backend has no {what}");
+    Error::new(ErrorKind::Configuration, message).with_queue(name)
 }
 
 /// A queue that exists.
@@ -130,6 +160,10 @@ impl QueueKind {
             Self::Bounded => "bounded",
             Self::Rotating => "rotating",
         }
+    }
+
+    fn missing(self, name: &QueueName) -> Error {
+        missing(&format!("{self} queues"), name)
     }
 }
 

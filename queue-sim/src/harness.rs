@@ -91,6 +91,12 @@ pub enum Capability {
     VirtualTime,
 }
 
+impl From<QueueKind> for Capability {
+    fn from(kind: QueueKind) -> Self {
+        Self::Kind(kind)
+    }
+}
+
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

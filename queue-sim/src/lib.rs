@@ -1,8 +1,9 @@
 //! Proof for queue-kit.
 //!
 //! [`mod@conformance`] is one suite of cases, each named by its rule of `CONTRACT.md`, that any
-//! backend can be put through: implement [`Harness`], and [`conformance!`] makes a `#[test]` of
-//! each case.
+//! backend can be put through: [`conformance!`] makes a `#[test]` of each case. A backend in this
+//! process plays it on [`InVirtualTime`] and [`OnThreads`], another one on its own [`Harness`]. The
+//! page `docs/write-your-own-backend.md` in the repository builds a backend step by step.
 //!
 //! [`model`] has a naive reference model of each kind, and compares any backend with it, operation
 //! by operation.
@@ -13,6 +14,7 @@ pub mod conformance;
 pub mod engine;
 mod harness;
 pub mod history;
+mod in_process;
 pub mod model;
 pub mod plan;
 #[cfg(all(unix, feature = "redis"))]
@@ -22,4 +24,7 @@ pub mod run;
 pub mod workload;
 pub mod world;
 
-pub use self::harness::{Capabilities, Capability, Harness, Play};
+pub use self::{
+    harness::{Capabilities, Capability, Harness, Play},
+    in_process::{InVirtualTime, OnThreads},
+};

@@ -4,116 +4,51 @@
 #[path = "memory/wrapping.rs"]
 mod wrapping;
 
-use std::{sync::Arc, time::Duration};
-
-use async_trait::async_trait;
-use queue_core::Backend;
 use queue_memory::MemoryBackend;
-use queue_sim::{Capabilities, Capability, Harness, Play, conformance};
-use tokio::runtime::{Builder, Runtime};
+use queue_sim::{Capability, Harness, InVirtualTime, OnThreads, conformance};
 
 use self::wrapping::{Wrapped, Wrapping};
 
-/// One thread, and the virtual time of tokio.
-#[derive(Debug)]
-struct InVirtualTime {
-    backend: MemoryBackend,
-    wrapping: Wrapping,
-    runtime: Runtime,
-}
-
-impl InVirtualTime {
-    fn new(wrapping: Wrapping) -> Self {
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
-        let entered = runtime.enter();
-        let backend = MemoryBackend::new();
-        drop(entered);
-        Self {
-            backend,
-            wrapping,
-            runtime,
-        }
-    }
-}
-
-#[async_trait]
-impl Harness for InVirtualTime {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
-    }
-
-    fn run(&self, case: Play<'_>) {
-        self.runtime.block_on(case);
-    }
-
-    async fn connect(&self) -> Arc<dyn Backend> {
-        Arc::new(Wrapped::new(self.backend.clone(), self.wrapping))
-    }
-
-    async fn advance(&self, by: Duration) {
-        tokio::time::advance(by).await;
-    }
-}
-
-/// Four threads, and time as it passes.
-#[derive(Debug, Default)]
-struct OnThreads(MemoryBackend);
-
-#[async_trait]
-impl Harness for OnThreads {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
-            .without(Capability::ExactClock)
-            .without(Capability::VirtualTime)
-    }
-
-    fn run(&self, case: Play<'_>) {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(4)
-            .enable_time()
-            .build();
-        runtime.expect("a runtime").block_on(case);
-    }
-
-    async fn connect(&self) -> Arc<dyn Backend> {
-        Arc::new(self.0.clone())
-    }
-
-    async fn advance(&self, by: Duration) {
-        tokio::time::sleep(by).await;
-    }
+fn wrapped(wrapping: Wrapping) -> InVirtualTime {
+    InVirtualTime::new(|| Wrapped::new(MemoryBackend::new(), wrapping))
 }
 
 mod direct {
-    queue_sim::conformance!(super::InVirtualTime::new(super::Wrapping::None));
+    queue_sim::conformance!(super::wrapped(super::Wrapping::None));
 }
 
 mod through_arc {
-    queue_sim::conformance!(super::InVirtualTime::new(super::Wrapping::Arc));
+    queue_sim::conformance!(super::wrapped(super::Wrapping::Arc));
 }
 
 mod through_box {
-    queue_sim::conformance!(super::InVirtualTime::new(super::Wrapping::Box));
+    queue_sim::conformance!(super::wrapped(super::Wrapping::Box));
 }
 
 mod through_a_decorator {
-    queue_sim::conformance!(super::InVirtualTime::new(super::Wrapping::PassThrough));
+    queue_sim::conformance!(super::wrapped(super::Wrapping::PassThrough));
 }
 
 mod on_threads {
-    queue_sim::conformance!(super::OnThreads::default());
+    queue_sim::conformance!(queue_sim::OnThreads::new(queue_memory::MemoryBackend::new));
 }
 
 #[test]
 fn in_virtual_time_no_case_is_skipped() {
-    let harness = InVirtualTime::new(Wrapping::None);
+    let harness = wrapped(Wrapping::None);
     let plan = conformance::plan(&harness.capabilities());
     assert!(plan.skipped.is_empty(), "{:?}", plan.skipped);
     assert!(plan.played.len() > 500, "{} cases", plan.played.len());
+}
+
+#[test]
+fn on_threads_what_is_skipped_needs_an_exact_clock() {
+    let harness = OnThreads::new(MemoryBackend::new);
+    let plan = conformance::plan(&harness.capabilities());
+    for (case, missing) in &plan.skipped {
+        assert_eq!(*missing, Capability::ExactClock, "{}", case.name());
+    }
+    assert!(plan.played.len() > 250, "{} cases", plan.played.len());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::*;
-use queue_sim::{Capabilities, Capability, Harness, Play, conformance};
+use queue_sim::{Harness, InVirtualTime, OnThreads, conformance};
 use tokio::{sync::Notify, time::Instant};
 
 #[derive(Debug, Default, Clone)]
@@ -153,45 +153,8 @@ impl Item {
     }
 }
 
-fn rings_only<T>() -> Result<T> {
-    let message = "this backend has rotating queues only";
-    Err(Error::new(ErrorKind::Configuration, message))
-}
-
 #[async_trait]
 impl Backend for Rings {
-    async fn open_reliable(
-        &self,
-        _: &QueueName,
-        _: &ReliableConfig,
-    ) -> Result<Arc<dyn ReliableQueue>> {
-        rings_only()
-    }
-    async fn open_delay(&self, _: &QueueName, _: &DelayConfig) -> Result<Arc<dyn DelayQueue>> {
-        rings_only()
-    }
-    async fn open_priority(
-        &self,
-        _: &QueueName,
-        _: &PriorityConfig,
-    ) -> Result<Arc<dyn PriorityQueue>> {
-        rings_only()
-    }
-    async fn open_bounded(
-        &self,
-        _: &QueueName,
-        _: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>> {
-        rings_only()
-    }
-    async fn open_or_resize(
-        &self,
-        _: &QueueName,
-        _: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>> {
-        rings_only()
-    }
-
     async fn open_rotating(
         &self,
         name: &QueueName,
@@ -213,10 +176,6 @@ impl Backend for Rings {
         }))
     }
 
-    async fn open_once(&self, _: &QueueName) -> Result<Arc<dyn OnceStore>> {
-        rings_only()
-    }
-
     async fn queues(
         &self,
         after: Option<&QueueName>,
@@ -235,36 +194,25 @@ impl Backend for Rings {
     }
 }
 
-#[derive(Debug, Default)]
-struct RingsInVirtualTime(Rings);
-
-#[async_trait]
-impl Harness for RingsInVirtualTime {
-    fn capabilities(&self) -> Capabilities {
-        let rings = Capabilities::all().only([QueueKind::Rotating]);
-        rings.without(Capability::Once)
-    }
-
-    fn run(&self, case: Play<'_>) {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_time().start_paused(true).build();
-        runtime.expect("a runtime").block_on(case);
-    }
-
-    async fn connect(&self) -> Arc<dyn Backend> {
-        Arc::new(self.0.clone())
-    }
-
-    async fn advance(&self, by: Duration) {
-        tokio::time::advance(by).await;
-    }
+fn in_virtual_time() -> InVirtualTime {
+    InVirtualTime::new(Rings::default).only([QueueKind::Rotating])
 }
 
-conformance!(RingsInVirtualTime::default());
+fn on_threads() -> OnThreads {
+    OnThreads::new(Rings::default).only([QueueKind::Rotating])
+}
+
+mod virtually {
+    queue_sim::conformance!(super::in_virtual_time());
+}
+
+mod really {
+    queue_sim::conformance!(super::on_threads());
+}
 
 #[test]
 fn every_ring_case_is_played_and_every_other_is_counted() {
-    let plan = conformance::plan(&RingsInVirtualTime::default().capabilities());
+    let plan = conformance::plan(&in_virtual_time().capabilities());
     let about_rings = |case: &conformance::Case| case.kind() == Some(QueueKind::Rotating);
     assert!(plan.played.iter().any(about_rings));
     for (case, _) in &plan.skipped {

@@ -4,13 +4,18 @@
 //! written once and played on each. [`conformance!`](crate::conformance!) makes tests of them:
 //!
 //! ```ignore
-//! queue_sim::conformance!(MyHarness::new());
+//! mod in_virtual_time {
+//!     queue_sim::conformance!(queue_sim::InVirtualTime::new(MyBackend::new));
+//! }
+//! mod on_threads {
+//!     queue_sim::conformance!(queue_sim::OnThreads::new(MyBackend::new));
+//! }
 //! ```
 //!
-//! That gives tests such as `reliable::l4_a_stale_receipt_changes_nothing`. A case that needs a
+//! A backend that is not in this process has a [`Harness`] of its own in their place. That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A case that needs a
 //! [`Capability`] which the harness does not declare is skipped: it says so on
-//! standard error, past the test runner's capture, and [`plan`] lists it, so that a test can hold
-//! the count.
+//! standard error, past the test runner's capture (all that need one kind in one line), and
+//! [`plan`] lists it, so that a test can hold the count.
 //!
 //! What every case checks at its end, whatever it is about, is L5: the queue's own counters
 //! balance, and agree with what its answers added up to.
@@ -31,8 +36,12 @@ mod stage;
 mod subject;
 
 use std::{
+    collections::BTreeSet,
     io::Write,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use queue_core::QueueKind;
@@ -74,10 +83,7 @@ impl Case {
     /// If the backend breaks the rule, or the harness does not play the case to its end.
     pub fn run(&self, harness: &dyn Harness) {
         if let Some(missing) = self.missing(&harness.capabilities()) {
-            // Not `eprintln`, which the test runner captures: a skip has to be seen.
-            let line = format!("skipped {}: {harness:?} has no {missing}\n", self.name);
-            // A closed standard error is no reason to fail.
-            std::io::stderr().write_all(line.as_bytes()).ok();
+            self.say_skipped(harness, missing);
             return;
         }
         let ended = AtomicBool::new(false);
@@ -90,6 +96,26 @@ impl Case {
             "{harness:?} did not play {} to its end",
             self.name
         );
+    }
+
+    fn say_skipped(&self, harness: &dyn Harness, missing: Capability) {
+        // Hundreds of cases may be about what is not there: they are told in one line.
+        static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let line = match missing {
+            Capability::Kind(_) | Capability::Once => {
+                let rest = Capabilities::all().without(missing);
+                let those = cases().iter().filter(|case| case.missing(&rest).is_some());
+                let count = those.count();
+                format!("skipped {count} cases: {harness:?} lacks {missing}\n")
+            }
+            _ => format!("skipped {}: {harness:?} lacks {missing}\n", self.name),
+        };
+        let told = TOLD.lock().map(|mut told| told.insert(line.clone()));
+        if told.unwrap_or(true) {
+            // Not `eprintln`, which the test runner captures: a skip has to be seen. And a closed
+            // standard error is no reason to fail.
+            std::io::stderr().write_all(line.as_bytes()).ok();
+        }
     }
 }
 

@@ -1,0 +1,15 @@
+//! The backend that `docs/write-your-own-backend.md` builds, put through the suite as it says.
+//!
+//! The files under `src` and `tests` are the page's: [`page`] compares them with its code blocks,
+//! and can follow it in an empty folder.
+
+// The page's `use shelf::Shelf`, where the backend is a crate of its own.
+extern crate self as shelf;
+
+#[path = "tests/conformance.rs"]
+mod conformance;
+#[path = "src/lib.rs"]
+mod lib;
+mod page;
+
+pub use lib::Shelf;

@@ -1,0 +1,103 @@
+//! Handing messages out, and ending their leases.
+
+use queue_core::*;
+
+use super::state::{Line, State};
+
+impl State {
+    /// Leases what is ready, in order, for `ttl` milliseconds.
+    pub(crate) fn lease(&mut self, max: usize, ttl: u64, now: Timestamp) -> Leased {
+        if self.counters.paused {
+            return Leased::nothing(None);
+        }
+        let sizes = self.ready.values().map(|id| {
+            let stored = &self.messages[id];
+            stored.body.len() + stored.headers.size()
+        });
+        let count = limits::fitting(sizes, max);
+        if count == 0 {
+            let next = self.next_change();
+            return Leased::nothing(next.map(|time| time.since(now)));
+        }
+        Leased::of((0..count).map(|_| self.grant(ttl, now)).collect())
+    }
+
+    fn grant(&mut self, ttl: u64, now: Timestamp) -> Delivery {
+        let (_, id) = self.ready.pop_first().expect("was counted");
+        self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
+        let (token, deadline) = (Token::new(self.last_token), now.plus_millis(ttl));
+        self.leased.insert((deadline, id));
+        let stored = self.stored(id);
+        stored.attempts += 1;
+        stored.lease = Some((token, deadline));
+        Delivery {
+            receipt: Receipt::new(id, token),
+            attempt: stored.attempts,
+            time_left: deadline.since(now),
+            body: stored.body.clone(),
+            headers: stored.headers.clone(),
+        }
+    }
+}
+
+impl State {
+    /// The deadline of the live lease that this receipt shows (L4).
+    fn live(&self, receipt: Receipt, now: Timestamp) -> Option<Timestamp> {
+        let (token, deadline) = self.messages.get(&receipt.id)?.lease?;
+        (token == receipt.token && now < deadline).then_some(deadline)
+    }
+
+    pub(crate) fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> Settled {
+        let id = settlement.receipt.id;
+        let Some(deadline) = self.live(settlement.receipt, now) else {
+            return Settled::LeaseLost;
+        };
+        self.leased.remove(&(deadline, id));
+        let max_attempts = self.config.max_attempts;
+        let stored = self.stored(id);
+        stored.lease = None;
+        match &settlement.disposition {
+            Disposition::Ack => {
+                self.messages.remove(&id);
+                self.counters.acked += 1;
+            }
+            Disposition::Retry { .. } if stored.attempts >= max_attempts => {
+                self.die(id, DeathReason::Retried, now);
+                return Settled::Dead;
+            }
+            Disposition::Retry { delay } => {
+                self.delayed
+                    .insert((now.plus_millis(millis_ceil(*delay)), id));
+                self.counters.retried += 1;
+            }
+            Disposition::Defer { delay } => {
+                stored.attempts -= 1;
+                self.delayed
+                    .insert((now.plus_millis(millis_ceil(*delay)), id));
+                self.counters.deferred += 1;
+            }
+            Disposition::Release => {
+                stored.attempts -= 1;
+                self.ready.insert(Line::Returned(id), id);
+                self.counters.released += 1;
+            }
+            Disposition::Bury { reason } => {
+                let reason = limits::cut_reason(reason).to_owned();
+                self.die(id, DeathReason::Buried(reason), now);
+                return Settled::Dead;
+            }
+        }
+        Settled::Done
+    }
+
+    pub(crate) fn extend(&mut self, receipt: Receipt, ttl: u64, now: Timestamp) -> Extended {
+        let Some(old) = self.live(receipt, now) else {
+            return Extended::LeaseLost;
+        };
+        let new = now.plus_millis(ttl);
+        self.leased.remove(&(old, receipt.id));
+        self.leased.insert((new, receipt.id));
+        self.stored(receipt.id).lease = Some((receipt.token, new));
+        Extended::Extended
+    }
+}

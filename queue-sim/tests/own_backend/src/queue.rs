@@ -1,0 +1,168 @@
+//! A queue as the traits want it: checks, the lock, the clock, and those who wait.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::*;
+use tokio::{sync::Notify, time};
+
+use super::{clock::Clock, state::State};
+
+/// One queue, shared by all who opened it.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) config: ReliableConfig,
+    clock: Clock,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+impl Queue {
+    pub(crate) fn new(config: &ReliableConfig, clock: Clock) -> Self {
+        Self {
+            config: config.clone(),
+            clock,
+            state: Mutex::new(State::new(&config.leasing)),
+            changed: Notify::new(),
+        }
+    }
+}
+
+/// A handle to a queue, with this opener's own limit on bodies.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) max_body: usize,
+}
+
+impl Handle {
+    /// Does a call's work at one instant, then wakes those who wait, to look for themselves.
+    fn call<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
+        let answer = self.look(|state, now| {
+            state.begin(now);
+            work(state, now)
+        });
+        self.queue.changed.notify_waiters();
+        answer
+    }
+
+    fn look<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
+        let locked = self.queue.state.lock();
+        let mut state = locked.map_err(|_| {
+            let message = "an earlier call panicked half-way: the queue cannot be trusted";
+            Error::new(ErrorKind::Internal, message)
+        })?;
+        // Read under the lock, so that no call sees time go back.
+        let now = self.queue.clock.now();
+        Ok(work(&mut state, now))
+    }
+}
+
+#[async_trait]
+impl ReliableQueue for Handle {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        Push::check_all(messages.iter(), self.max_body)?;
+        self.call(|state, now| messages.iter().map(|push| state.push(push, now)).collect())
+    }
+}
+
+#[async_trait]
+impl Leasing for Handle {
+    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
+        limits::check_max(max.get())?;
+        let ttl = limits::lease_millis(ttl)?;
+        self.call(|state, now| state.lease(max.get(), ttl, now))
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        limits::check_batch(settlements.len())?;
+        Settlement::check_all(settlements)?;
+        self.call(|state, now| {
+            let each = settlements.iter();
+            each.map(|settlement| state.settle(settlement, now))
+                .collect()
+        })
+    }
+
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+        limits::check_batch(receipts.len())?;
+        let ttl = limits::lease_millis(ttl)?;
+        self.call(|state, now| {
+            let each = receipts.iter();
+            each.map(|receipt| state.extend(*receipt, ttl, now))
+                .collect()
+        })
+    }
+
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        let over = time::sleep(timeout);
+        tokio::pin!(over);
+        loop {
+            // Before looking: a change between the look and the sleep ends the sleep.
+            let changed = self.queue.changed.notified();
+            let next = self.look(|state, now| {
+                if state.counters.paused {
+                    return None;
+                }
+                let next = state.next_change().map(|time| time.since(now));
+                if state.ready.is_empty() {
+                    next
+                } else {
+                    Some(Duration::ZERO)
+                }
+            })?;
+            let next = next.unwrap_or(timeout);
+            if next.is_zero() {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = &mut over => return Ok(()),
+                () = time::sleep(next) => {}
+                () = changed => {}
+            }
+        }
+    }
+
+    async fn depth(&self) -> Result<Depth> {
+        self.call(|state, now| state.depth(now))
+    }
+
+    async fn counters(&self) -> Result<Counters> {
+        self.call(|state, now| state.counters(now))
+    }
+
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        page.check()?;
+        self.call(|state, _| state.dead_letters(page))
+    }
+
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+        limits::check_batch(ids.len())?;
+        self.call(|state, now| ids.iter().map(|id| state.revive(*id, now)).collect())
+    }
+
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
+        limits::check_batch(ids.len())?;
+        self.call(|state, _| state.discard(ids))
+    }
+
+    async fn pause(&self) -> Result<()> {
+        self.look(|state, _| state.counters.paused = true)
+    }
+
+    async fn resume(&self) -> Result<()> {
+        self.look(|state, _| state.counters.paused = false)?;
+        self.queue.changed.notify_waiters();
+        Ok(())
+    }
+
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        limits::check_page(max.get())?;
+        self.call(|state, _| state.purge(max.get()))
+    }
+}

@@ -1,0 +1,128 @@
+//! Where every message is, at one instant: no clock, no lock, nothing asynchronous.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queue_core::*;
+
+/// A message on its way; one that died is a `DeadLetter`.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) body: Bytes,
+    pub(crate) headers: Headers,
+    pub(crate) attempts: u32,
+    pub(crate) ready_since: Timestamp,
+    /// The live lease's token and deadline.
+    pub(crate) lease: Option<(Token, Timestamp)>,
+}
+
+/// What is ready comes in two lines (L11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Line {
+    /// Came back by release or expiry: first, by id.
+    Returned(MessageId),
+    /// The rest, in the order of joining: a number of ours that only grows.
+    Joined(u64),
+}
+
+/// A queue. Each id in `messages` is in exactly one of `ready`, `delayed` and `leased`.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) messages: BTreeMap<MessageId, Stored>,
+    pub(crate) ready: BTreeMap<Line, MessageId>,
+    /// By due time.
+    pub(crate) delayed: BTreeSet<(Timestamp, MessageId)>,
+    /// By deadline.
+    pub(crate) leased: BTreeSet<(Timestamp, MessageId)>,
+    /// In the order of dying: a number of ours that only grows.
+    pub(crate) dead: BTreeMap<u64, DeadLetter>,
+    /// Dedup keys: the first message's id, and when the mark ends.
+    pub(crate) marks: BTreeMap<Bytes, (MessageId, Timestamp)>,
+    pub(crate) config: LeasingConfig,
+    pub(crate) counters: Counters,
+    pub(crate) last_token: u64,
+    joined: u64,
+    deaths: u64,
+}
+
+impl State {
+    pub(crate) fn new(config: &LeasingConfig) -> Self {
+        Self {
+            config: config.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// What every call does first: ended marks go, expired leases end, what is due is promoted.
+    pub(crate) fn begin(&mut self, now: Timestamp) {
+        self.marks.retain(|_, (_, end)| now < *end);
+        for _ in 0..limits::MAX_BATCH {
+            let Some((_, id)) = pop_until(&mut self.leased, now) else {
+                break;
+            };
+            self.counters.expired += 1;
+            let stored = self.stored(id);
+            stored.lease = None;
+            if stored.attempts >= self.config.max_attempts {
+                self.die(id, DeathReason::Expired, now);
+            } else {
+                self.ready.insert(Line::Returned(id), id);
+            }
+        }
+        for _ in 0..limits::MAX_BATCH {
+            let Some((due, id)) = pop_until(&mut self.delayed, now) else {
+                break;
+            };
+            self.join(id, due);
+        }
+    }
+
+    /// Puts a message at the tail of the ready.
+    pub(crate) fn join(&mut self, id: MessageId, ready_since: Timestamp) {
+        self.joined += 1;
+        self.ready.insert(Line::Joined(self.joined), id);
+        self.stored(id).ready_since = ready_since;
+    }
+
+    /// Moves a message, which is in no other place any more, to the dead letters (L13).
+    pub(crate) fn die(&mut self, id: MessageId, reason: DeathReason, now: Timestamp) {
+        let stored = self.messages.remove(&id).expect("was in a place");
+        self.deaths += 1;
+        self.counters.died += 1;
+        let letter = DeadLetter {
+            id,
+            body: stored.body,
+            headers: stored.headers,
+            reason,
+            attempts: stored.attempts,
+            died_at: now,
+        };
+        self.dead.insert(self.deaths, letter);
+        while self.dead.len() as u64 > self.config.dead_letter_cap {
+            self.dead.pop_first();
+            self.counters.trimmed += 1;
+        }
+    }
+
+    /// A message that is in one of the three places.
+    pub(crate) fn stored(&mut self, id: MessageId) -> &mut Stored {
+        self.messages.get_mut(&id).expect("is in a place")
+    }
+
+    /// When something changes by itself: the earliest deadline or due time.
+    pub(crate) fn next_change(&self) -> Option<Timestamp> {
+        let firsts = [self.leased.first(), self.delayed.first()];
+        firsts.into_iter().flatten().map(|(time, _)| *time).min()
+    }
+}
+
+/// A line of messages by a time: the first one, taken out if its time has come.
+fn pop_until(
+    line: &mut BTreeSet<(Timestamp, MessageId)>,
+    now: Timestamp,
+) -> Option<(Timestamp, MessageId)> {
+    let (time, _) = line.first()?;
+    if *time > now {
+        return None;
+    }
+    line.pop_first()
+}
