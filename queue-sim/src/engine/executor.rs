@@ -150,15 +150,19 @@ impl Executor {
     }
 
     fn poll_ready(&self, cx: &Context<'_>, list: &mut Vec<TaskId>) -> Poll<End> {
+        if let Some(end) = self.end() {
+            return Poll::Ready(end);
+        }
         for _ in 0..SPINNING {
-            if let Some(end) = self.end() {
-                return Poll::Ready(end);
-            }
             self.0.ready.list(cx.waker(), list);
             let Some(id) = self.pick(list) else {
                 return Poll::Pending;
             };
-            self.poll(id);
+            if self.poll(id)
+                && let Some(end) = self.end()
+            {
+                return Poll::Ready(end);
+            }
         }
         Poll::Ready(End::Spinning)
     }
@@ -191,19 +195,20 @@ impl Executor {
         ready.first().copied()
     }
 
-    fn poll(&self, id: TaskId) {
+    /// Polls a task; answers whether the run is over.
+    fn poll(&self, id: TaskId) -> bool {
         self.0.ready.remove(id);
         let mut tasks = self.lock();
         let Tasks { slots, stalled, .. } = &mut *tasks;
         let Some(slot) = slots.get_mut(&id) else {
-            return;
+            return false;
         };
         if stalled.contains(&slot.lane) {
             slot.held = true;
-            return;
+            return false;
         }
         let Some(mut task) = slot.task.take() else {
-            return;
+            return false;
         };
         let (lane, awaited, waker) = (slot.lane, slot.awaited, slot.waker.clone());
         tasks.last = id;
@@ -216,7 +221,7 @@ impl Executor {
                 // It may have been aborted while it was polled; then it is dropped here.
                 if let Some(slot) = tasks.slots.get_mut(&id) {
                     slot.task = Some(task);
-                    return;
+                    return tasks.is_over();
                 }
             }
             Ok(Poll::Ready(())) => drop(tasks.remove(id)),
@@ -227,8 +232,10 @@ impl Executor {
                 }
             }
         }
+        let is_over = tasks.is_over();
         drop(tasks);
         drop(task);
+        is_over
     }
 
     pub(super) fn spawn_daemon(&self, lane: Lane, task: Task) -> TaskId {
@@ -278,6 +285,10 @@ impl Executor {
 }
 
 impl Tasks {
+    fn is_over(&self) -> bool {
+        self.awaited == 0 || self.panicked.is_some()
+    }
+
     fn remove(&mut self, id: TaskId) -> Option<Slot> {
         let slot = self.slots.remove(&id)?;
         self.awaited -= usize::from(slot.awaited);

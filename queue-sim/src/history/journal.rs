@@ -24,7 +24,8 @@ struct Inner {
 struct State {
     history: History,
     order: u64,
-    goals: BTreeSet<&'static str>,
+    /// Few, and asked for often.
+    goals: Vec<&'static str>,
 }
 
 impl Journal {
@@ -95,12 +96,15 @@ impl Journal {
 
     /// Something happened that runs must reach now and then, or they prove little.
     pub fn reached(&self, goal: &'static str) {
-        self.lock().goals.insert(goal);
+        let mut state = self.lock();
+        if !state.goals.contains(&goal) {
+            state.goals.push(goal);
+        }
     }
 
     /// What was reached.
     pub fn goals(&self) -> BTreeSet<&'static str> {
-        self.lock().goals.clone()
+        self.lock().goals.iter().copied().collect()
     }
 
     /// What a call asked.

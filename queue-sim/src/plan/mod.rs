@@ -18,8 +18,6 @@ pub use self::{
     text::PlanError,
 };
 
-use std::collections::BTreeMap;
-
 /// What was decided otherwise than in the simplest way.
 ///
 /// ```
@@ -31,34 +29,51 @@ use std::collections::BTreeMap;
 /// assert_eq!(plan.to_string(), "v1:1.0.verb=3,2.4.request=1");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Plan(BTreeMap<Site, u32>);
+pub struct Plan(
+    /// By site.
+    Vec<(Site, u32)>,
+);
 
 impl FromIterator<(Site, u32)> for Plan {
     /// These decisions; of two at one site, the last.
     fn from_iter<I: IntoIterator<Item = (Site, u32)>>(decisions: I) -> Self {
-        let decided = decisions.into_iter().filter(|(_, value)| *value > 0);
-        Self(decided.collect())
+        let mut plan: Vec<(Site, u32)> = decisions.into_iter().collect();
+        plan.sort_by_key(|(site, _)| *site);
+        plan.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1 = later.1;
+            }
+            same
+        });
+        plan.retain(|(_, value)| *value > 0);
+        Self(plan)
     }
 }
 
 impl Plan {
     /// What is decided at this site.
     pub fn get(&self, site: Site) -> u32 {
-        self.0.get(&site).copied().unwrap_or(0)
+        self.find(site).map_or(0, |at| self.0[at].1)
     }
 
     /// Decides at this site; 0 takes the decision out.
     pub fn set(&mut self, site: Site, value: u32) {
-        if value == 0 {
-            self.0.remove(&site);
-        } else {
-            self.0.insert(site, value);
+        match self.find(site) {
+            Ok(at) if value == 0 => drop(self.0.remove(at)),
+            Ok(at) => self.0[at].1 = value,
+            Err(_) if value == 0 => {}
+            Err(at) => self.0.insert(at, (site, value)),
         }
     }
 
     /// The decisions, by site.
     pub fn iter(&self) -> impl Iterator<Item = (Site, u32)> {
-        self.0.iter().map(|(site, value)| (*site, *value))
+        self.0.iter().copied()
+    }
+
+    fn find(&self, site: Site) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&site, |(site, _)| *site)
     }
 
     /// How many decisions are not the simplest.
