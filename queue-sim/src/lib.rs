@@ -21,6 +21,7 @@ pub mod plan;
 pub mod redis;
 pub mod report;
 pub mod run;
+pub mod sim;
 pub mod workload;
 pub mod world;
 

@@ -19,7 +19,9 @@ pub(super) struct Row {
     pub(super) text: String,
     /// Whose end this is.
     pub(super) ends: Option<CallId>,
-    order: u64,
+    /// Which call this is of.
+    pub(super) call: Option<CallId>,
+    pub(super) order: u64,
 }
 
 /// A moment of a call.
@@ -79,6 +81,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
                 lane: Some(record.lane),
                 text,
                 ends: parts.contains(&Part::Ended).then_some(record.id),
+                call: Some(record.id),
                 order: moment.order,
             });
         }
@@ -92,6 +95,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
             lane: Some(lease.lane),
             text: format!("  . lease {} expires", words.receipt(lease.receipt)),
             ends: None,
+            call: None,
             order: lease.since,
         };
         rows.insert(place.unwrap_or(rows.len()), row);
@@ -177,6 +181,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
         lane,
         text,
         ends: None,
+        call: None,
         order: moment.order,
     })
 }

@@ -75,13 +75,19 @@ impl fmt::Display for Fault {
 }
 
 /// How often each fault strikes, in percent of the occasions that it has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Faults(Vec<(Fault, Chance)>);
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Faults {
+    mix: Vec<(Fault, Chance)>,
+    spared: Vec<Lane>,
+}
 
 impl Faults {
     /// Nothing goes wrong.
     pub const fn none() -> Self {
-        Self(Vec::new())
+        Self {
+            mix: Vec::new(),
+            spared: Vec::new(),
+        }
     }
 
     /// The mix of one run: each of these faults strikes in some runs and not in others, at a
@@ -103,14 +109,17 @@ impl Faults {
             };
             mix.push((*fault, chance));
         }
-        Self(mix)
+        Self {
+            mix,
+            spared: Vec::new(),
+        }
     }
 
     /// The same with this fault at this chance.
     #[must_use]
     pub fn with(mut self, fault: Fault, chance: Chance) -> Self {
-        self.0.retain(|(other, _)| *other != fault);
-        self.0.push((fault, chance));
+        self.mix.retain(|(other, _)| *other != fault);
+        self.mix.push((fault, chance));
         self
     }
 
@@ -123,12 +132,24 @@ impl Faults {
 
     /// How often it strikes.
     pub fn chance(&self, fault: Fault) -> Chance {
-        let found = self.0.iter().find(|(other, _)| *other == fault);
+        let found = self.mix.iter().find(|(other, _)| *other == fault);
         found.map_or(0, |(_, chance)| *chance)
+    }
+
+    /// The same, but never on this lane.
+    #[must_use]
+    pub fn sparing(mut self, lane: Lane) -> Self {
+        self.spared.push(lane);
+        self
+    }
+
+    /// Whether nothing ever strikes this lane.
+    pub fn spares(&self, lane: Lane) -> bool {
+        self.spared.contains(&lane)
     }
 
     /// The faults that strike at all.
     pub fn iter(&self) -> impl Iterator<Item = Fault> {
-        self.0.iter().map(|(fault, _)| *fault)
+        self.mix.iter().map(|(fault, _)| *fault)
     }
 }

@@ -99,7 +99,7 @@ impl Network {
     /// Which of these faults strikes this lane now, if any.
     pub(super) fn strike(&self, lane: Lane, what: What, faults: &[Fault]) -> Option<Fault> {
         let stage = self.stage();
-        if self.lock().healed {
+        if self.lock().healed || stage.faults.spares(lane) {
             return None;
         }
         let mut weights = [0; 8];

@@ -1,0 +1,367 @@
+use std::{fmt, future::Future, marker::PhantomData, pin::Pin, sync::Arc, time::Duration};
+
+use queue_core::{
+    Bounded, BoundedConfig, Consumer, Context, Delay, DelayConfig, Priority, PriorityConfig,
+    Queues, Reliable, ReliableConfig, Result, Rotating, RotatingConfig, Worker,
+    worker::IntoVerdict,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Chaos, Run, check::Check};
+use crate::{call::Config, world::Ground};
+
+/// Whatever ends a lane early.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+/// What a lane does, once for each of its lives.
+pub(super) type Script = Arc<dyn Fn(Run) -> Life + Send + Sync>;
+
+type MakeGround = Arc<dyn Fn() -> Box<dyn Ground> + Send + Sync>;
+
+/// A simulation: queues, what works on them, what may go wrong, and what must hold all the same.
+///
+/// [`sim`](super::sim) begins one, and [`run`](Self::run) plays it.
+#[must_use = "nothing is simulated before `run`"]
+#[derive(Clone)]
+pub struct Sim {
+    pub(super) name: String,
+    pub(super) queues: Vec<(String, Config)>,
+    pub(super) lanes: Vec<LaneScript>,
+    pub(super) chaos: Chaos,
+    pub(super) checks: Vec<Arc<dyn Check>>,
+    pub(super) seeds: u64,
+    pub(super) lease: Duration,
+    pub(super) patience: Duration,
+    pub(super) ground: Option<MakeGround>,
+}
+
+/// One lane of a simulation.
+#[derive(Clone)]
+pub(super) struct LaneScript {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) script: Script,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Runs once, to its end, without faults; its errors fail the run.
+    Producer,
+    /// Runs once, to its end or until an error, under every fault but crashes.
+    FaultyProducer,
+    /// Runs until shutdown; crashes, and is started again.
+    Worker,
+}
+
+impl Sim {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            queues: Vec::new(),
+            lanes: Vec::new(),
+            chaos: Chaos::all(),
+            checks: Vec::new(),
+            seeds: 256,
+            lease: Duration::from_secs(30),
+            patience: Duration::from_secs(24 * 60 * 60),
+            ground: None,
+        }
+    }
+
+    /// A reliable queue of this name, and then what works on it.
+    pub fn reliable<T: Body>(self, name: &str, config: ReliableConfig) -> Scene<T, Reliable<T>> {
+        let opened = config.clone();
+        let open = opener(name, move |queues: Queues, name| {
+            let config = opened.clone();
+            async move { queues.reliable_with(&name, &config).await }
+        });
+        Scene::new(self, name, Config::Reliable(config), open)
+    }
+
+    /// A delay queue of this name, and then what works on it.
+    pub fn delay<T: Body>(self, name: &str, config: DelayConfig) -> Scene<T, Delay<T>> {
+        let opened = config.clone();
+        let open = opener(name, move |queues: Queues, name| {
+            let config = opened.clone();
+            async move { queues.delay_with(&name, &config).await }
+        });
+        Scene::new(self, name, Config::Delay(config), open)
+    }
+
+    /// A priority queue of this name, and then what works on it.
+    pub fn priority<T: Body>(self, name: &str, config: PriorityConfig) -> Scene<T, Priority<T>> {
+        let opened = config.clone();
+        let open = opener(name, move |queues: Queues, name| {
+            let config = opened.clone();
+            async move { queues.priority_with(&name, &config).await }
+        });
+        Scene::new(self, name, Config::Priority(config), open)
+    }
+
+    /// A bounded queue of this name, and then what works on it.
+    pub fn bounded<T: Body>(self, name: &str, config: BoundedConfig) -> Scene<T, Bounded<T>> {
+        let opened = config.clone();
+        let open = opener(name, move |queues: Queues, name| {
+            let config = opened.clone();
+            async move { queues.bounded_with(&name, &config).await }
+        });
+        Scene::new(self, name, Config::Bounded(config), open)
+    }
+
+    /// A ring of this name, and then what works on it.
+    pub fn rotating<T: Body>(self, name: &str, config: RotatingConfig) -> Scene<T, Rotating<T>> {
+        let opened = config.clone();
+        let open = opener(name, move |queues: Queues, name| {
+            let config = opened.clone();
+            async move { queues.rotating_with(&name, &config).await }
+        });
+        Scene::new(self, name, Config::Rotating(config), open)
+    }
+
+    /// What may go wrong. [`Chaos::all`] by default.
+    pub fn faults(mut self, chaos: Chaos) -> Self {
+        self.chaos = chaos;
+        self
+    }
+
+    /// What must hold of every run. Several checks may be given; without any, a run is only held
+    /// to end, and to be drained.
+    pub fn check(mut self, check: impl Check) -> Self {
+        self.checks.push(Arc::new(check));
+        self
+    }
+
+    /// How many seeds are played, 256 by default. `QUEUE_SIM_SEEDS` in the environment overrides
+    /// it.
+    pub const fn seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// How long the workers' leases are, 30 s by default: crashes and pauses are drawn near it.
+    pub const fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// How long, in virtual time, a run may take until nothing is left: a day by default. Longer
+    /// than the longest delay that is scheduled.
+    pub const fn patience(mut self, time: Duration) -> Self {
+        self.patience = time;
+        self
+    }
+
+    /// Plays on this instead of on memory: a real server, or a backend of one's own.
+    pub fn backend<G: Ground + 'static>(
+        mut self,
+        ground: impl Fn() -> G + Send + Sync + 'static,
+    ) -> Self {
+        self.ground = Some(Arc::new(move || Box::new(ground())));
+        self
+    }
+
+    pub(super) fn lane(mut self, name: String, role: Role, script: Script) -> Self {
+        self.lanes.push(LaneScript { name, role, script });
+        self
+    }
+}
+
+impl fmt::Debug for Sim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lanes: Vec<&str> = self.lanes.iter().map(|lane| &*lane.name).collect();
+        f.debug_struct("Sim")
+            .field("name", &self.name)
+            .field("queues", &self.queues)
+            .field("lanes", &lanes)
+            .field("chaos", &self.chaos)
+            .field("checks", &self.checks)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a message of a simulated queue can be.
+pub trait Body: Serialize + DeserializeOwned + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> Body for T {}
+
+type Opening<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
+type Open<Q> = Arc<dyn Fn(&Queues) -> Opening<Q> + Send + Sync>;
+type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
+
+fn opener<Q, F>(name: &str, open: impl Fn(Queues, String) -> F + Send + Sync + 'static) -> Open<Q>
+where
+    F: Future<Output = Result<Q>> + Send + 'static,
+{
+    let name = name.to_owned();
+    Arc::new(move |queues| Box::pin(open(queues.clone(), name.clone())))
+}
+
+/// A simulation, and the queue that is being furnished: its producers and workers.
+#[must_use = "nothing is simulated before `run`"]
+pub struct Scene<T, Q> {
+    sim: Sim,
+    name: String,
+    open: Open<Q>,
+    workers: usize,
+    tune: Tune<T>,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: Body, Q: Send + 'static> Scene<T, Q> {
+    fn new(mut sim: Sim, name: &str, config: Config, open: Open<Q>) -> Self {
+        sim.queues.push((name.to_owned(), config));
+        Self {
+            sim,
+            name: name.to_owned(),
+            open,
+            workers: 2,
+            tune: Arc::new(|worker| worker),
+            value: PhantomData,
+        }
+    }
+
+    /// A lane that puts messages in: `produce` runs once, to its end, and meets no faults. An error
+    /// of its fails the run.
+    pub fn producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.produce(Role::Producer, produce)
+    }
+
+    /// As [`producer`](Self::producer), but it meets every fault except crashes, and may end with
+    /// an error: a push whose reply was lost is `Unknown`, say.
+    pub fn faulty_producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.produce(Role::FaultyProducer, produce)
+    }
+
+    fn produce<F>(mut self, role: Role, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let (open, produce) = (Arc::clone(&self.open), Arc::new(produce));
+        let script = move |run: Run| -> Life {
+            let (opening, produce) = (open(run.queues()), Arc::clone(&produce));
+            Box::pin(async move { produce(opening.await?).await })
+        };
+        let count = self.sim.lanes.iter();
+        let count = count.filter(|lane| lane.role != Role::Worker).count();
+        let name = format!("producer {count}");
+        self.sim = self.sim.lane(name, role, Arc::new(script));
+        self
+    }
+
+    /// Anything else that works on queues: `script` runs until it ends, crashes like a worker and
+    /// is started again. It opens what it needs from [`Run::queues`], and ends at
+    /// [`Run::shutdown`].
+    pub fn lane<F>(mut self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let script: Script = Arc::new(move |run| Box::pin(script(run)));
+        self.sim = self.sim.lane(name.to_owned(), Role::Worker, script);
+        self
+    }
+
+    /// How many workers [`handler`](Self::handler) starts, each in a lane of its own. 2 by default.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// How each worker is set up: concurrency, back-off, timeouts, as in production. Its lease is
+    /// that of the simulation unless it is set here.
+    pub fn worker(mut self, tune: impl Fn(Worker<T>) -> Worker<T> + Send + Sync + 'static) -> Self {
+        self.tune = Arc::new(tune);
+        self
+    }
+
+    /// The handler, made afresh for each life of each worker, so that no state leaks from one run
+    /// into another, nor through a crash: what outlives a worker belongs into a ledger of the
+    /// [`Run`].
+    pub fn handler<H, F>(mut self, make: impl Fn(&Run) -> H + Send + Sync + 'static) -> Self
+    where
+        Q: Into<Consumer<T>>,
+        H: Fn(T, Context) -> F + Send + Sync + 'static,
+        F: Future<Output: IntoVerdict> + Send + 'static,
+    {
+        let (open, tune) = (Arc::clone(&self.open), Arc::clone(&self.tune));
+        let (lease, name) = (self.sim.lease, self.name.clone());
+        let script = move |run: Run| -> Life {
+            let handler = make(&run);
+            let opening = open(run.queues());
+            let (tune, name) = (Arc::clone(&tune), name.clone());
+            Box::pin(async move {
+                let worker = Worker::new(opening.await?)
+                    .named(name)
+                    .lease(lease)
+                    .seed(run.seed())
+                    .spawn(run.spawner());
+                tune(worker).run_until(run.shutdown(), handler).await?;
+                Ok(())
+            })
+        };
+        let script: Script = Arc::new(script);
+        let before = self.sim.lanes.iter();
+        let before = before.filter(|lane| lane.role == Role::Worker).count();
+        for worker in before..before + self.workers {
+            let name = format!("worker {worker}");
+            self.sim = self.sim.lane(name, Role::Worker, Arc::clone(&script));
+        }
+        self
+    }
+
+    /// Done with this queue: what follows concerns the simulation, or another queue.
+    pub fn and(self) -> Sim {
+        self.sim
+    }
+}
+
+/// What a scene hands on to its simulation.
+macro_rules! of_the_simulation {
+    ($($(#[$doc:meta])* $name:ident$(<$body:ident>)?($($arg:ident: $type:ty),*) -> $answer:ty;)*) => {
+        impl<T: Body, Q: Send + 'static> Scene<T, Q> {
+            $(
+                $(#[$doc])*
+                pub fn $name$(<$body: Body>)?(self, $($arg: $type),*) -> $answer {
+                    self.and().$name($($arg),*)
+                }
+            )*
+        }
+    };
+}
+
+of_the_simulation! {
+    /// [`Sim::reliable`]
+    reliable<U>(name: &str, config: ReliableConfig) -> Scene<U, Reliable<U>>;
+    /// [`Sim::delay`]
+    delay<U>(name: &str, config: DelayConfig) -> Scene<U, Delay<U>>;
+    /// [`Sim::priority`]
+    priority<U>(name: &str, config: PriorityConfig) -> Scene<U, Priority<U>>;
+    /// [`Sim::bounded`]
+    bounded<U>(name: &str, config: BoundedConfig) -> Scene<U, Bounded<U>>;
+    /// [`Sim::rotating`]
+    rotating<U>(name: &str, config: RotatingConfig) -> Scene<U, Rotating<U>>;
+    /// [`Sim::faults`]
+    faults(chaos: Chaos) -> Sim;
+    /// [`Sim::check`]
+    check(check: impl Check) -> Sim;
+    /// [`Sim::seeds`]
+    seeds(seeds: u64) -> Sim;
+    /// [`Sim::run`]
+    run() -> ();
+}
+
+impl<T, Q> fmt::Debug for Scene<T, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scene")
+            .field("queue", &self.name)
+            .field("sim", &self.sim)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,210 @@
+//! A simulation as a proptest strategy.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use proptest::{
+    strategy::{NewTree, Strategy, ValueTree},
+    test_runner::{TestCaseError, TestCaseResult, TestRunner},
+};
+use rand_chacha::rand_core::Rng;
+
+use super::{Story, builder::Sim, tale::Tale};
+use crate::plan::{Decisions, Plan, Site};
+
+impl Sim {
+    /// The runs of this simulation as a proptest strategy, for tests that mix them with other
+    /// generated values. What is shrunk is the plan: decisions are taken out one by one, then
+    /// lowered.
+    ///
+    /// ```
+    /// use proptest::prelude::*;
+    /// use queue_core::ReliableConfig;
+    /// use queue_sim::sim::{Drained, sim};
+    /// use std::time::Duration;
+    ///
+    /// let jobs = sim("jobs")
+    ///     .reliable::<u32>("jobs", ReliableConfig::default())
+    ///     .producer(|jobs| async move {
+    ///         jobs.push(&1).await?;
+    ///         Ok(())
+    ///     })
+    ///     .handler(|_run| |_job, _cx| async {})
+    ///     .check(Drained::within(Duration::from_secs(600)));
+    /// proptest!(ProptestConfig::with_cases(16), |(case in jobs.cases())| {
+    ///     case.check()?;
+    /// });
+    /// ```
+    pub fn cases(&self) -> Cases {
+        Cases { sim: self.clone() }
+    }
+}
+
+/// A strategy of the runs of a [`Sim`].
+#[derive(Debug, Clone)]
+pub struct Cases {
+    sim: Sim,
+}
+
+impl Strategy for Cases {
+    type Tree = CaseTree;
+    type Value = Case;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        Ok(CaseTree {
+            sim: self.sim.clone(),
+            seed: runner.rng().next_u64(),
+            taken: Arc::default(),
+            smallest: None,
+            tried: None,
+            next: 0,
+        })
+    }
+}
+
+/// One run of a [`Sim`], not yet played.
+#[derive(Clone)]
+pub struct Case {
+    sim: Sim,
+    source: Source,
+    taken: Arc<Mutex<Option<Plan>>>,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Seed(u64),
+    Plan(Plan),
+}
+
+impl Case {
+    /// Plays the run.
+    pub fn story(&self) -> Story {
+        let decisions = match &self.source {
+            Source::Seed(seed) => Decisions::seeded(*seed),
+            Source::Plan(plan) => Decisions::planned(plan.clone()),
+        };
+        let story = self.sim.story(decisions);
+        *lock(&self.taken) = Some(story.plan.clone());
+        story
+    }
+
+    /// Plays the run, and holds it to the checks of the simulation.
+    ///
+    /// # Errors
+    ///
+    /// The story that breaks one.
+    pub fn check(&self) -> TestCaseResult {
+        let story = self.story();
+        match self.sim.findings(&story).first() {
+            None => Ok(()),
+            Some(finding) => {
+                let tale = Tale::new(&self.sim.name, &story, Some(finding));
+                Err(TestCaseError::fail(tale.to_string()))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.source, &*lock(&self.taken)) {
+            (Source::Plan(plan), _) | (_, Some(plan)) => write!(f, "{} {plan}", self.sim.name),
+            (Source::Seed(seed), None) => write!(f, "{} of seed {seed}", self.sim.name),
+        }
+    }
+}
+
+/// A run, and the smaller ones that it can be shrunk to.
+#[derive(Debug, Clone)]
+pub struct CaseTree {
+    sim: Sim,
+    seed: u64,
+    /// What was decided when the last case was played.
+    taken: Arc<Mutex<Option<Plan>>>,
+    /// The smallest plan that is known to fail.
+    smallest: Option<Plan>,
+    /// The plan being tried.
+    tried: Option<Plan>,
+    /// Which way of making it smaller is tried next.
+    next: usize,
+}
+
+impl ValueTree for CaseTree {
+    type Value = Case;
+
+    fn current(&self) -> Case {
+        let plan = self.tried.as_ref().or(self.smallest.as_ref());
+        Case {
+            sim: self.sim.clone(),
+            source: plan.map_or(Source::Seed(self.seed), |plan| Source::Plan(plan.clone())),
+            taken: Arc::clone(&self.taken),
+        }
+    }
+
+    /// The last case failed: what was decided in it is the smallest failure known.
+    fn simplify(&mut self) -> bool {
+        let Some(failed) = lock(&self.taken).take() else {
+            // It was never played, so there is nothing to make smaller.
+            return false;
+        };
+        let smaller = self
+            .smallest
+            .as_ref()
+            .is_none_or(|best| failed.len() <= best.len());
+        if smaller && self.smallest.as_ref() != Some(&failed) {
+            self.smallest = Some(failed);
+            self.next = 0;
+        }
+        self.try_next()
+    }
+
+    /// The last case passed: another one.
+    fn complicate(&mut self) -> bool {
+        lock(&self.taken).take();
+        self.try_next()
+    }
+}
+
+impl CaseTree {
+    fn try_next(&mut self) -> bool {
+        let next = self
+            .smallest
+            .as_ref()
+            .and_then(|plan| smaller(plan, self.next));
+        self.next += 1;
+        let found = next.is_some();
+        self.tried = next;
+        found
+    }
+}
+
+/// The how-manieth smaller plan: without the last half, the first half, the quarters and so on to
+/// single decisions; then with one decision lowered.
+fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
+    let sites: Vec<Site> = plan.iter().map(|(site, _)| site).collect();
+    let mut left = nth;
+    let mut size = sites.len().div_ceil(2);
+    while size > 0 {
+        let chunks = sites.len().div_ceil(size);
+        if left < chunks {
+            let mut candidate = plan.clone();
+            for site in sites.iter().rev().skip(left * size).take(size) {
+                candidate.set(*site, 0);
+            }
+            return Some(candidate);
+        }
+        left -= chunks;
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    let mut high = sites.into_iter().filter(|site| plan.get(*site) > 1);
+    let site = high.nth(left)?;
+    let mut candidate = plan.clone();
+    candidate.set(site, 1);
+    Some(candidate)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,258 @@
+//! The lanes of a run: who lives, who was crashed, and where they may be.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{QueueName, Result, Timestamp};
+
+use crate::{
+    call::{Answer, Call, Layer, Service},
+    engine::yield_now,
+    history::Event,
+    plan::{Lane, What},
+    world::{Fault, Stage},
+};
+
+/// A lane crashes no more often than this in a run: work must get done in between.
+const MOST_CRASHES: u32 = 3;
+
+/// All lanes of a run.
+#[derive(Clone)]
+pub(super) struct Cast(Arc<Inner>);
+
+struct Inner {
+    stage: Stage,
+    /// What is near the boundary that most bugs are at.
+    lease: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    members: BTreeMap<Lane, Member>,
+    calm: bool,
+}
+
+#[derive(Debug, Default)]
+struct Member {
+    fragile: bool,
+    crashes: u32,
+    /// What it did so far: the steps at which it decides.
+    steps: u32,
+    alive: bool,
+}
+
+impl Cast {
+    pub(super) fn new(stage: Stage, lease: Duration) -> Self {
+        Self(Arc::new(Inner {
+            stage,
+            lease,
+            state: Mutex::default(),
+        }))
+    }
+
+    pub(super) fn stage(&self) -> &Stage {
+        &self.0.stage
+    }
+
+    /// A lane comes to life, for the first time or again. A fragile one may crash and stall.
+    pub(super) fn enters(&self, lane: Lane, fragile: bool) -> Actor {
+        let mut state = self.lock();
+        let member = state.members.entry(lane).or_default();
+        member.fragile = fragile;
+        member.alive = true;
+        drop(state);
+        let actor = Actor {
+            lane,
+            cast: self.clone(),
+        };
+        actor.step();
+        actor
+    }
+
+    /// From now on nobody is crashed or stalled.
+    pub(super) fn calm(&self) {
+        self.lock().calm = true;
+    }
+
+    /// The lane ended by itself.
+    pub(super) fn leaves(&self, lane: Lane) {
+        if let Some(member) = self.lock().members.get_mut(&lane) {
+            member.alive = false;
+        }
+    }
+
+    /// Crashes the lane, unless it is not there or has crashed too often.
+    pub(super) fn crash(&self, lane: Lane) -> bool {
+        let mut state = self.lock();
+        let calm = state.calm;
+        let Some(member) = state.members.get_mut(&lane) else {
+            return false;
+        };
+        if calm || !member.fragile || !member.alive || member.crashes >= MOST_CRASHES {
+            return false;
+        }
+        member.crashes += 1;
+        member.alive = false;
+        drop(state);
+        let Stage {
+            executor, journal, ..
+        } = &self.0.stage;
+        journal.note(Event::Fault(Fault::Crashed.as_str(), lane));
+        journal.note(Event::Crashed(lane));
+        executor.crash(lane);
+        true
+    }
+
+    fn stall(&self, lane: Lane, pause: Duration) -> bool {
+        let state = self.lock();
+        let may = state.members.get(&lane);
+        if state.calm || !may.is_some_and(|member| member.fragile && member.alive) {
+            return false;
+        }
+        drop(state);
+        let Stage {
+            executor, journal, ..
+        } = &self.0.stage;
+        let pause_millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        journal.note(Event::Fault(Fault::Stalled.as_str(), lane));
+        journal.note(Event::Stalled(
+            lane,
+            journal.now().plus_millis(pause_millis),
+        ));
+        executor.stall(lane, pause);
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Cast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cast")
+            .field("members", &self.lock().members)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One life of a lane.
+#[derive(Debug, Clone)]
+pub(super) struct Actor {
+    lane: Lane,
+    cast: Cast,
+}
+
+impl Actor {
+    pub(super) const fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// The next of the lane's steps begins.
+    fn step(&self) {
+        let mut state = self.cast.lock();
+        let member = state.members.entry(self.lane).or_default();
+        member.steps += 1;
+        let step = member.steps;
+        drop(state);
+        self.cast.stage().decisions.enter(self.lane, step);
+    }
+
+    /// A point where others may go first, and where this lane may crash or stand still.
+    pub(super) async fn interruptible(&self) {
+        let stage = self.cast.stage();
+        let site = stage.decisions.site(self.lane, What::Interrupt);
+        let crashes = stage.faults.chance(Fault::Crashed);
+        let stalls = stage.faults.chance(Fault::Stalled);
+        let chance = (crashes + stalls).min(100) / 3;
+        match stage.decisions.draw(site, 3, chance) {
+            1 if crashes > 0 && self.cast.crash(self.lane) => {
+                // The lane is gone; this future is dropped before it is polled again.
+                std::future::pending::<()>().await;
+            }
+            2 if stalls > 0 => {
+                let pause = self.boundary();
+                if self.cast.stall(self.lane, pause) {
+                    yield_now().await;
+                }
+            }
+            _ => yield_now().await,
+        }
+    }
+
+    /// When this life is to end, if it is to end at a time of its own.
+    pub(super) fn doom(&self) -> Option<Duration> {
+        let stage = self.cast.stage();
+        let chance = stage.faults.chance(Fault::Crashed);
+        let site = stage.decisions.site(self.lane, What::Interrupt);
+        let doomed = stage.decisions.draw(site, 2, chance) > 0;
+        doomed.then(|| self.boundary())
+    }
+
+    /// A time near the end of a lease, or well before it.
+    fn boundary(&self) -> Duration {
+        let (lease, tick) = (self.cast.0.lease, Duration::from_millis(1));
+        let times = [
+            tick,
+            lease / 3,
+            lease / 2,
+            lease.saturating_sub(tick),
+            lease,
+            lease + tick,
+            lease * 2,
+        ];
+        let stage = self.cast.stage();
+        let site = stage.decisions.site(self.lane, What::Delay);
+        times[stage.decisions.choose(site, times.len() as u32) as usize]
+    }
+
+    /// Writes an effect down; answers when it was.
+    pub(super) fn effect(&self, ledger: &str, key: &str) -> (u64, Timestamp) {
+        let journal = &self.cast.stage().journal;
+        journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
+        (journal.order(), journal.now())
+    }
+}
+
+impl Layer for Actor {
+    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Interrupted {
+            actor: self.clone(),
+            queue,
+        })
+    }
+}
+
+/// A queue whose every call begins and ends at a point where the lane may crash.
+#[derive(Debug)]
+struct Interrupted {
+    actor: Actor,
+    queue: Arc<dyn Service>,
+}
+
+#[async_trait]
+impl Service for Interrupted {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let wait = call.is_wait();
+        self.actor.interruptible().await;
+        let answer = self.queue.call(call).await;
+        // Not where a call led to nothing: however often a worker looked in vain before, the ack
+        // of its second message is at the same step, so that a plan survives being made smaller.
+        let told = match &answer {
+            Ok(Answer::Leased(leased)) => !leased.is_empty(),
+            Ok(_) => !wait,
+            Err(_) => false,
+        };
+        if told {
+            self.actor.step();
+        }
+        self.actor.interruptible().await;
+        answer
+    }
+}

@@ -1,0 +1,32 @@
+use std::time::Duration;
+
+use super::{Check, Finding};
+use crate::sim::Story;
+
+/// Everything is done in the end (L7): nothing is left but dead letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained(Duration);
+
+impl Drained {
+    /// Within this time after the last fault.
+    pub const fn within(time: Duration) -> Self {
+        Self(time)
+    }
+}
+
+impl Check for Drained {
+    fn check(&self, story: &Story) -> Vec<Finding> {
+        let limit = self.0;
+        match story.drained {
+            Some(time) if time <= limit => Vec::new(),
+            Some(time) => vec![Finding::new(
+                "drained",
+                format!("{time:?} after the last fault something was left: {limit:?} at most"),
+            )],
+            None => vec![Finding::new(
+                "drained",
+                "messages are left that nobody finishes, although nothing fails any more",
+            )],
+        }
+    }
+}

@@ -1,0 +1,156 @@
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use queue_core::{Timestamp, Token};
+
+use super::cast::Actor;
+use crate::plan::Lane;
+
+/// A system outside of the queue that handlers have an effect on: a payment provider, a mail
+/// server, a table. It belongs to one run, and what was done to it stays done when a worker
+/// crashes.
+///
+/// Before and after each effect is a point where the simulator may crash the worker, stall it, or
+/// let others go first: that is where real programs die, and what tests on a good day never try.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    name: Arc<str>,
+    actor: Actor,
+    books: Books,
+}
+
+/// One effect that took place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Effect {
+    /// Its place in the order of everything that happened in the run.
+    pub order: u64,
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub lane: Lane,
+    /// On which ledger.
+    pub ledger: Arc<str>,
+    /// On what: the order's number, the customer, whatever the handler named.
+    pub key: String,
+}
+
+/// A ledger refused an effect: a newer holder of the message has been there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stale {
+    /// The token that was shown.
+    pub shown: Token,
+    /// The newest token seen for this key.
+    pub newest: Token,
+}
+
+impl Display for Stale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shown, newest } = self;
+        write!(
+            f,
+            "token {shown} is older than {newest}, which was here before"
+        )
+    }
+}
+
+impl std::error::Error for Stale {}
+
+/// The ledgers of a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Books(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    effects: Vec<Effect>,
+    newest: BTreeMap<(Arc<str>, String), Token>,
+}
+
+impl Books {
+    pub(super) fn ledger(&self, name: &str, actor: Actor) -> Ledger {
+        Ledger {
+            name: name.into(),
+            actor,
+            books: self.clone(),
+        }
+    }
+
+    pub(super) fn effects(&self) -> Vec<Effect> {
+        self.lock().effects.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ledger {
+    /// Does it, whether it was done before or not: a charge without an idempotency key.
+    pub async fn apply(&self, key: impl Display + Send) {
+        let key = key.to_string();
+        self.actor.interruptible().await;
+        self.book(key);
+        self.actor.interruptible().await;
+    }
+
+    /// Does it unless it was done before under this key; answers whether it did. A sink that
+    /// deduplicates by a business key: an insert with a unique constraint.
+    pub async fn apply_once(&self, key: impl Display + Send) -> bool {
+        let key = key.to_string();
+        self.actor.interruptible().await;
+        let fresh = !self.has(&key);
+        if fresh {
+            self.book(key);
+        }
+        self.actor.interruptible().await;
+        fresh
+    }
+
+    /// Does it unless a newer token was shown for this key: a sink that fences. It refuses who is
+    /// late, not who comes again.
+    ///
+    /// # Errors
+    ///
+    /// [`Stale`]; then nothing was done.
+    pub async fn apply_fenced(&self, key: impl Display + Send, token: Token) -> Result<(), Stale> {
+        let key = key.to_string();
+        self.actor.interruptible().await;
+        let newest = {
+            let mut state = self.books.lock();
+            let seen = state.newest.entry((Arc::clone(&self.name), key.clone()));
+            let newest = seen.or_insert(token);
+            *newest = (*newest).max(token);
+            *newest
+        };
+        if token < newest {
+            return Err(Stale {
+                shown: token,
+                newest,
+            });
+        }
+        self.book(key);
+        self.actor.interruptible().await;
+        Ok(())
+    }
+
+    /// Whether it was done under this key.
+    pub fn has(&self, key: impl Display) -> bool {
+        let key = key.to_string();
+        let state = self.books.lock();
+        let mut effects = state.effects.iter();
+        effects.any(|effect| effect.ledger == self.name && effect.key == key)
+    }
+
+    fn book(&self, key: String) {
+        let (order, at) = self.actor.effect(&self.name, &key);
+        self.books.lock().effects.push(Effect {
+            order,
+            at,
+            lane: self.actor.lane(),
+            ledger: Arc::clone(&self.name),
+            key,
+        });
+    }
+}

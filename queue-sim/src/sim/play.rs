@@ -1,0 +1,402 @@
+//! Playing one run of a simulation.
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use queue_core::{
+    Backend, DeathReason, Leasing, MessageId, Page, QueueName, Result, Running, Spawn, Task, limits,
+};
+use tokio::{
+    runtime::Handle,
+    sync::{oneshot, watch},
+    time::{self, Instant},
+};
+
+use super::{
+    Story,
+    builder::{LaneScript, Role, Sim},
+    cast::{Actor, Cast},
+    ledger::Books,
+    run::Run,
+};
+use crate::{
+    call::{Behind, Config},
+    engine::{Executor, in_virtual_time, yield_now},
+    history::{Event, Journal, Recorder},
+    plan::{Decisions, Lane, Site, What},
+    world::{EPOCH, Fault, Faults, Ground, Stage, World},
+};
+
+/// Who looks at the queues from outside, without faults.
+pub(super) const AUDITOR: Lane = Lane(u8::MAX);
+/// How many leases long the faults last at least, after the producers are done and nothing is due
+/// later: long enough for what was crashed to come back and be crashed again.
+const CHAOS_LEASES: u32 = 12;
+/// How often the auditor looks, in parts of a lease.
+const LOOKS_PER_LEASE: u32 = 2;
+
+/// Plays one run.
+pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) -> Story {
+    in_virtual_time(async {
+        let parameter = |nth| Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
+        let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
+        let possible: Vec<Fault> = ground.faults().to_vec();
+        let possible: Vec<Fault> = possible
+            .into_iter()
+            .filter(|fault| sim.chaos.faults.contains(fault))
+            .collect();
+        let mut faults = Faults::drawn(decisions, &possible).sparing(AUDITOR);
+        for (index, lane) in sim.lanes.iter().enumerate() {
+            if lane.role == Role::Producer {
+                faults = faults.sparing(lane_number(index));
+            }
+        }
+        let journal = Journal::new(EPOCH, ground.has_truth());
+        let executor = Executor::new(decisions.clone(), preemption);
+        let stage = Stage {
+            executor: executor.clone(),
+            decisions: decisions.clone(),
+            journal: journal.clone(),
+            faults,
+            ttl: sim.lease,
+        };
+        let world = ground.world(&stage);
+        let director = Arc::new(Director {
+            sim: sim.clone(),
+            world,
+            cast: Cast::new(stage, sim.lease),
+            books: Books::default(),
+            shutdown: watch::Sender::new(false),
+            told: Mutex::default(),
+        });
+        let directing = Arc::clone(&director);
+        executor.spawn(
+            Lane::WORLD,
+            Box::pin(async move { directing.direct().await }),
+        );
+        let horizon = sim.patience * 2 + Duration::from_secs(3600);
+        let end = executor.run(horizon).await;
+        let told =
+            std::mem::take(&mut *director.told.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failures = told.failures;
+        // The tasks are dropped with the executor's handles; what the runtime still has was
+        // spawned past it.
+        let strays = Handle::current().metrics().num_alive_tasks();
+        if strays > 0 {
+            failures.push((
+                "tokio::spawn".to_owned(),
+                format!(
+                    "{strays} tasks survived their lanes: spawn them by Run::spawner, so that they \
+                     crash with the lane"
+                ),
+            ));
+        }
+        Story {
+            queues: director.queues(),
+            history: journal.take(),
+            effects: director.books.effects(),
+            lanes: director.lanes(),
+            drained: told.drained,
+            dead: told.dead,
+            failures,
+            end,
+            plan: decisions.taken(),
+        }
+    })
+}
+
+fn lane_number(index: usize) -> Lane {
+    Lane(u8::try_from(index + 1).unwrap_or(u8::MAX - 1))
+}
+
+/// What is only known when a run is over.
+#[derive(Debug, Default)]
+struct Told {
+    drained: Option<Duration>,
+    dead: BTreeMap<(QueueName, MessageId), DeathReason>,
+    failures: Vec<(String, String)>,
+}
+
+/// Leads a run: brings the lanes to life, again and again, ends the faults, waits until everything
+/// is done, and has the workers shut down.
+struct Director {
+    sim: Sim,
+    world: Arc<dyn World>,
+    cast: Cast,
+    books: Books,
+    shutdown: watch::Sender<bool>,
+    told: Mutex<Told>,
+}
+
+impl Director {
+    async fn direct(self: Arc<Self>) {
+        let backend = match self.world.connect(AUDITOR).await {
+            Ok(backend) => backend,
+            Err(error) => return self.failed("auditor", error.to_string()),
+        };
+        // Recorded like the others: whoever looks reclaims what has expired, which may decide the
+        // order of what comes after.
+        let recorder = Recorder::new(AUDITOR, self.cast.stage().journal.clone());
+        let backend = Arc::new(Behind::new(recorder, backend));
+        let audit = match Audit::open(&self.sim, backend).await {
+            Ok(audit) => audit,
+            Err(error) => return self.failed("auditor", error.to_string()),
+        };
+        let mut producers = Vec::new();
+        let mut workers = Vec::new();
+        for (index, script) in self.sim.lanes.iter().enumerate() {
+            let (sender, ended) = oneshot::channel();
+            let keeper = Arc::clone(&self).keep(lane_number(index), script.clone(), sender);
+            let running = self.spawner(Lane::WORLD).spawn(Box::pin(keeper));
+            match script.role {
+                Role::Worker => workers.push((ended, running)),
+                _ => producers.push((ended, running)),
+            }
+        }
+        for (ended, _running) in producers {
+            // A keeper that is gone has told why.
+            let _ = ended.await;
+        }
+        let drained = self.drain(&audit).await;
+        let ended = match drained {
+            Ok(drained) => {
+                self.tell(|told| told.drained = drained);
+                audit.dead().await
+            }
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(dead) => self.tell(|told| told.dead = dead),
+            Err(error) => self.failed("auditor", error.to_string()),
+        }
+        // Who stood still with a handler half done goes on, and shows what it does then.
+        time::sleep(self.sim.lease * 3).await;
+        self.shutdown.send_replace(true);
+        for (ended, _running) in workers {
+            let _ = ended.await;
+        }
+    }
+
+    /// Waits until nothing is left, with faults for a while and then without; answers how long
+    /// after the last fault that was.
+    async fn drain(&self, audit: &Audit) -> Result<Option<Duration>> {
+        let look = self.sim.lease / LOOKS_PER_LEASE;
+        let begun = Instant::now();
+        let mut quiet_since = begun;
+        let drained = loop {
+            let left = audit.left().await?;
+            if left == Left::Nothing {
+                break true;
+            }
+            if left == Left::Later {
+                quiet_since = Instant::now();
+            }
+            if quiet_since.elapsed() > self.sim.lease * CHAOS_LEASES
+                || begun.elapsed() > self.sim.patience
+            {
+                break false;
+            }
+            time::sleep(look).await;
+        };
+        self.cast.calm();
+        self.world.heal().await;
+        let healed = Instant::now();
+        self.cast.stage().journal.note(Event::Healed);
+        if drained {
+            return Ok(Some(Duration::ZERO));
+        }
+        while healed.elapsed() < self.sim.patience {
+            if audit.left().await? == Left::Nothing {
+                return Ok(Some(healed.elapsed()));
+            }
+            time::sleep(look).await;
+        }
+        Ok(None)
+    }
+
+    /// Keeps a lane alive: once for a producer, again after every crash for a worker.
+    async fn keep(self: Arc<Self>, lane: Lane, script: LaneScript, _ended: oneshot::Sender<()>) {
+        let fragile = script.role == Role::Worker;
+        loop {
+            let actor = self.cast.enters(lane, fragile);
+            let doom = fragile.then(|| actor.doom()).flatten();
+            let (life, ended) = self.live(actor, &script);
+            let _doomed = doom.map(|doom| self.doom(lane, doom));
+            let ended = ended.await;
+            drop(life);
+            self.cast.leaves(lane);
+            match ended {
+                Ok(Ok(())) => return,
+                Ok(Err(failure)) => {
+                    if script.role != Role::FaultyProducer {
+                        self.failed(&script.name, failure);
+                    }
+                    return;
+                }
+                // It crashed, and its supervisor starts it again.
+                Err(_) => yield_now().await,
+            }
+        }
+    }
+
+    /// One life of a lane, which tells how it ended, or is silent if it crashed.
+    fn live(
+        self: &Arc<Self>,
+        actor: Actor,
+        script: &LaneScript,
+    ) -> (Running, oneshot::Receiver<Result<(), String>>) {
+        let (sender, ended) = oneshot::channel();
+        let director = Arc::clone(self);
+        let script = Arc::clone(&script.script);
+        let lane = actor.lane();
+        let life = async move {
+            let asked = director.shutdown.subscribe();
+            let Self {
+                world, cast, books, ..
+            } = &*director;
+            let run = loop {
+                match Run::connect(&**world, cast, actor.clone(), books, asked.clone()).await {
+                    Ok(run) => break run,
+                    // As a process that cannot connect yet.
+                    Err(_) => time::sleep(Duration::from_millis(100)).await,
+                }
+            };
+            let told = match guarded(|| script(run)).await {
+                Ok(ended) => ended.map_err(|failure| failure.to_string()),
+                Err(panic) => Err(format!("panicked: {panic}")),
+            };
+            // Nobody listens if the run is over.
+            let _ = sender.send(told);
+        };
+        (self.spawner(lane).spawn(Box::pin(life)), ended)
+    }
+
+    fn doom(self: &Arc<Self>, lane: Lane, after: Duration) -> Running {
+        let cast = self.cast.clone();
+        let doomed: Task = Box::pin(async move {
+            time::sleep(after).await;
+            cast.crash(lane);
+        });
+        self.spawner(Lane::WORLD).spawn(doomed)
+    }
+
+    fn spawner(&self, lane: Lane) -> impl Spawn + use<> {
+        self.cast.stage().executor.spawner(lane)
+    }
+
+    fn failed(&self, lane: &str, failure: String) {
+        self.tell(|told| told.failures.push((lane.to_owned(), failure)));
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut Told)) {
+        what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn queues(&self) -> BTreeMap<QueueName, Config> {
+        let queues = self.sim.queues.iter();
+        let named = queues.filter_map(|(name, config)| {
+            let name = QueueName::new(name).ok()?;
+            Some((name, config.clone()))
+        });
+        named.collect()
+    }
+
+    fn lanes(&self) -> BTreeMap<Lane, String> {
+        let scripts = self.sim.lanes.iter().enumerate();
+        scripts
+            .map(|(index, script)| (lane_number(index), script.name.clone()))
+            .collect()
+    }
+}
+
+/// Runs the future that this makes, and catches its panics.
+async fn guarded<T, F: Future<Output = T> + Unpin>(make: impl FnOnce() -> F) -> Result<T, String> {
+    let mut future = catch_unwind(AssertUnwindSafe(make)).map_err(|panic| said(&*panic))?;
+    std::future::poll_fn(move |cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            std::pin::Pin::new(&mut future).poll(cx)
+        }));
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => std::task::Poll::Ready(Err(said(&*panic))),
+        }
+    })
+    .await
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "without a message".to_owned())
+}
+
+/// What is left in the queues of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    /// Nothing but what is due later.
+    Later,
+    Something,
+}
+
+/// Looks at the queues of a run from outside.
+struct Audit {
+    leasing: Vec<(QueueName, Arc<dyn Leasing>)>,
+}
+
+impl Audit {
+    async fn open(sim: &Sim, backend: Arc<dyn Backend>) -> Result<Self> {
+        let mut leasing: Vec<(QueueName, Arc<dyn Leasing>)> = Vec::new();
+        for (name, config) in &sim.queues {
+            let name = QueueName::new(name)?;
+            let queue: Arc<dyn Leasing> = match config {
+                Config::Reliable(config) => backend.open_reliable(&name, config).await?,
+                Config::Delay(config) => backend.open_delay(&name, config).await?,
+                Config::Priority(config) => backend.open_priority(&name, config).await?,
+                Config::Bounded(config) => backend.open_bounded(&name, config).await?,
+                Config::Rotating(config) => {
+                    backend.open_rotating(&name, config).await?;
+                    continue;
+                }
+            };
+            leasing.push((name, queue));
+        }
+        Ok(Self { leasing })
+    }
+
+    async fn left(&self) -> Result<Left> {
+        let mut left = Left::Nothing;
+        for (_, queue) in &self.leasing {
+            let depth = queue.depth().await?;
+            if depth.ready + depth.leased > 0 {
+                return Ok(Left::Something);
+            }
+            if depth.delayed > 0 {
+                left = Left::Later;
+            }
+        }
+        Ok(left)
+    }
+
+    async fn dead(&self) -> Result<BTreeMap<(QueueName, MessageId), DeathReason>> {
+        let mut dead = BTreeMap::new();
+        for (name, queue) in &self.leasing {
+            let mut page = Page::first(limits::MAX_PAGE);
+            loop {
+                let letters = queue.dead_letters(page).await?;
+                for letter in letters.entries {
+                    dead.insert((name.clone(), letter.id), letter.reason);
+                }
+                match letters.next {
+                    Some(next) => page = Page::after(next, limits::MAX_PAGE),
+                    None => break,
+                }
+            }
+        }
+        Ok(dead)
+    }
+}

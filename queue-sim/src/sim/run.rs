@@ -1,0 +1,113 @@
+use std::{fmt, future::Future, sync::Arc, time::Duration};
+
+use queue_core::{Queues, Result, Spawn, Timestamp};
+use tokio::{sync::watch, time};
+
+use super::{
+    cast::{Actor, Cast},
+    ledger::{Books, Ledger},
+};
+use crate::{
+    call::Behind,
+    history::Recorder,
+    plan::{Lane, What},
+    world::World,
+};
+
+/// What a lane of a simulation has of its run. One for each life of each lane.
+#[derive(Clone)]
+pub struct Run {
+    pub(super) queues: Queues,
+    pub(super) actor: Actor,
+    pub(super) cast: Cast,
+    pub(super) books: Books,
+    pub(super) shutdown: watch::Receiver<bool>,
+    pub(super) seed: u64,
+}
+
+impl Run {
+    /// Connects a lane to the world, behind everything that records and interrupts it.
+    pub(super) async fn connect(
+        world: &dyn World,
+        cast: &Cast,
+        actor: Actor,
+        books: &Books,
+        shutdown: watch::Receiver<bool>,
+    ) -> Result<Self> {
+        let lane = actor.lane();
+        let backend = world.connect(lane).await?;
+        let recorder = Recorder::new(lane, cast.stage().journal.clone());
+        let recorded = Behind::new(recorder, backend);
+        let backend = Behind::new(actor.clone(), Arc::new(recorded));
+        let site = cast.stage().decisions.site(Lane::WORLD, What::Parameter);
+        let seed = cast.stage().decisions.choose(site, 1 << 16);
+        Ok(Self {
+            queues: Queues::new(backend),
+            actor,
+            cast: cast.clone(),
+            books: books.clone(),
+            shutdown,
+            seed: u64::from(seed),
+        })
+    }
+
+    /// The queues of the run, as this lane sees them: a client of its own, with faults of its own.
+    pub const fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// A system outside of the queue, by name: the same one for all lanes of the run.
+    pub fn ledger(&self, name: &str) -> Ledger {
+        self.books.ledger(name, self.actor.clone())
+    }
+
+    /// Ends when the run asks its workers to shut down: when everything is done.
+    pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut asked = self.shutdown.clone();
+        async move {
+            // The sender is gone only when the run is over.
+            let _ = asked.wait_for(|asked| *asked).await;
+        }
+    }
+
+    /// Spawns background tasks into the lane, so that they crash with it. `tokio::spawn` would let
+    /// them survive.
+    pub fn spawner(&self) -> impl Spawn + use<> {
+        self.cast.stage().executor.spawner(self.actor.lane())
+    }
+
+    /// One of so many options, decided by the seed, and made 0 where that shrinks the story. Use it
+    /// instead of a random number.
+    pub fn choose(&self, options: u32) -> u32 {
+        let decisions = &self.cast.stage().decisions;
+        decisions.choose(decisions.site(self.actor.lane(), What::User), options)
+    }
+
+    /// A number for whatever needs a seed, such as a worker's jitter.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Which lane this is.
+    pub const fn lane(&self) -> Lane {
+        self.actor.lane()
+    }
+
+    /// The time of the run.
+    pub fn now(&self) -> Timestamp {
+        self.cast.stage().journal.now()
+    }
+
+    /// Waits in virtual time, as `tokio::time::sleep` does.
+    pub async fn sleep(&self, time: Duration) {
+        time::sleep(time).await;
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("lane", &self.actor.lane())
+            .finish_non_exhaustive()
+    }
+}

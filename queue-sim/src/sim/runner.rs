@@ -1,0 +1,292 @@
+//! Playing many runs, and telling the first that breaks something.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fmt,
+};
+
+use tokio::runtime::Handle;
+
+use super::{
+    Story,
+    builder::Sim,
+    check::Finding,
+    plans::{Kept, Plans},
+    play::play,
+    tale::Tale,
+    tally::Tally,
+};
+use crate::{
+    engine::End,
+    plan::{Decisions, Plan, shrink},
+    world::{Ground, MemoryGround},
+};
+
+/// How many runs a failure is shrunk in at most.
+const SHRINKS: usize = 1_000;
+/// So many of the first seeds are played twice, to see whether they come out the same.
+const TWICE: u64 = 8;
+
+/// How a simulation ended that is not what was hoped for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// What was found first.
+    pub finding: Finding,
+    /// The smallest plan that shows it.
+    pub plan: Plan,
+    /// The whole message: the story, the rule in plain words, the line that replays it.
+    pub message: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+impl Sim {
+    /// Plays the simulation: first the plans that failed before, then one run for each seed.
+    ///
+    /// Prints what was exercised; with `QUEUE_SIM_VERBOSE=1`, also the story of each kept plan that
+    /// passes now. `QUEUE_SIM_SEEDS=20000` plays more; `QUEUE_SIM_REPLAY='v1:…'` plays just this
+    /// plan, and shows its story.
+    ///
+    /// # Panics
+    ///
+    /// If a run breaks a check, with the shortest story that shows it and the line that replays
+    /// it; if the runs were not worth much: fewer than nine in ten got a message accepted,
+    /// delivered and settled, or a fault that was asked for was never met; if the same seed gave
+    /// two different runs; and inside a tokio runtime (`#[tokio::test]`): the simulation brings its
+    /// own, so make it a plain `#[test]`.
+    pub fn run(&self) {
+        let plans = Plans::of(&self.name);
+        let mut ground = self.ground();
+        for kept in plans.read() {
+            if let Err(broken) = self.play_kept(&mut *ground, &kept) {
+                panic!("{broken}");
+            }
+        }
+        match self.play_all(&mut *ground) {
+            Ok(tally) => eprintln!("{tally}"),
+            Err(broken) => {
+                plans.keep(&broken.plan, &broken.finding);
+                panic!("{broken}");
+            }
+        }
+    }
+
+    /// As [`run`](Self::run), but answers instead of panicking, and neither reads nor keeps plans:
+    /// for tests that want to see a failure.
+    ///
+    /// # Errors
+    ///
+    /// What [`run`](Self::run) panics for.
+    ///
+    /// # Panics
+    ///
+    /// Inside a tokio runtime.
+    pub fn try_run(&self) -> Result<Tally, Box<Broken>> {
+        self.play_all(&mut *self.ground())
+    }
+
+    fn play_all(&self, ground: &mut dyn Ground) -> Result<Tally, Box<Broken>> {
+        if let Ok(line) = env::var("QUEUE_SIM_REPLAY") {
+            return self.replay(ground, &line);
+        }
+        let mut tally = Tally::new(&self.name);
+        for seed in 0..self.seeds_to_play() {
+            let story = play(self, ground, &Decisions::seeded(seed));
+            if seed < TWICE {
+                self.compare(ground, &story)?;
+            }
+            if let Some(finding) = self.findings(&story).into_iter().next() {
+                return Err(self.broken(ground, story, &finding));
+            }
+            tally.add(&story);
+        }
+        match tally.worth(&self.chaos_met(ground)) {
+            Ok(()) => Ok(tally),
+            Err(message) => Err(told("worth", message)),
+        }
+    }
+
+    /// Plays one run, whatever comes of it.
+    pub fn story(&self, decisions: Decisions) -> Story {
+        play(self, &mut *self.ground(), &decisions)
+    }
+
+    /// What the checks say of a run.
+    pub fn findings(&self, story: &Story) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        match &story.end {
+            End::Finished => {}
+            End::Hung(_) => findings.push(Finding::new(
+                "hang",
+                "nothing is ready and no timer runs, but not everybody is done",
+            )),
+            End::Spinning => findings.push(Finding::new(
+                "hang",
+                "tasks go on waking each other without any time passing",
+            )),
+            End::Panicked(_, message) => {
+                findings.push(Finding::new("panic", message.clone()));
+            }
+        }
+        for (lane, failure) in &story.failures {
+            findings.push(Finding::new("failure", format!("{lane}: {failure}")));
+        }
+        for check in &self.checks {
+            findings.extend(check.check(story));
+        }
+        if self.checks.is_empty() && story.drained.is_none() {
+            findings.push(Finding::new("drained", "messages are left in the end"));
+        }
+        findings
+    }
+
+    fn ground(&self) -> Box<dyn Ground> {
+        assert!(
+            Handle::try_current().is_err(),
+            "a simulation brings its own runtime and its own time: make this a plain #[test] \
+             instead of a #[tokio::test], and give sim(…) the async parts as closures"
+        );
+        match &self.ground {
+            Some(make) => make(),
+            None => Box::new(MemoryGround::new()),
+        }
+    }
+
+    fn seeds_to_play(&self) -> u64 {
+        let Ok(seeds) = env::var("QUEUE_SIM_SEEDS") else {
+            return self.seeds;
+        };
+        seeds.parse().unwrap_or_else(|_| {
+            panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 20000")
+        })
+    }
+
+    fn replay(&self, ground: &mut dyn Ground, line: &str) -> Result<Tally, Box<Broken>> {
+        let plan: Plan = match line.parse() {
+            Ok(plan) => plan,
+            Err(error) => return Err(told("replay", format!("QUEUE_SIM_REPLAY: {error}"))),
+        };
+        let decisions = Decisions::planned(plan);
+        let story = play(self, ground, &decisions);
+        let finding = self.findings(&story).into_iter().next();
+        let tale = Tale::new(&self.name, &story, finding.as_ref()).to_string();
+        let unmet = decisions.unmet().len();
+        match finding {
+            Some(finding) => Err(Box::new(Broken {
+                finding,
+                plan: story.plan,
+                message: tale,
+            })),
+            None if unmet > 0 => Err(told(
+                "replay",
+                format!(
+                    "{unmet} of the plan's decisions were never asked for: it is of another \
+                     version of this test, and shows nothing any more"
+                ),
+            )),
+            None => {
+                eprintln!("{tale}");
+                let mut tally = Tally::new(&self.name);
+                tally.add(&story);
+                Ok(tally)
+            }
+        }
+    }
+
+    fn play_kept(&self, ground: &mut dyn Ground, kept: &Kept) -> Result<(), Box<Broken>> {
+        let decisions = Decisions::planned(kept.plan.clone());
+        let story = play(self, ground, &decisions);
+        if let Some(finding) = self.findings(&story).into_iter().next() {
+            return Err(self.broken(ground, story, &finding));
+        }
+        let unmet = decisions.unmet().len();
+        if unmet > 0 {
+            eprintln!(
+                "{}: {unmet} decisions of a kept plan were never asked for, so it does not fit this \
+                 version any more and proves nothing; take it out of {}:\n{}",
+                self.name, kept.file, kept.plan
+            );
+        } else if env::var("QUEUE_SIM_VERBOSE").is_ok_and(|value| value != "0") {
+            eprintln!("{}", Tale::new(&self.name, &story, None));
+        }
+        Ok(())
+    }
+
+    /// Plays the run again, which must come out the same.
+    fn compare(&self, ground: &mut dyn Ground, story: &Story) -> Result<(), Box<Broken>> {
+        let again = play(self, ground, &Decisions::planned(story.plan.clone()));
+        if again.history == story.history && again.effects == story.effects {
+            return Ok(());
+        }
+        let records = story.history.records.iter().zip(&again.history.records);
+        let differ = records
+            .filter(|(first, second)| first != second)
+            .map(|(first, second)| format!("\n  first  {first:?}\n  second {second:?}"))
+            .next();
+        Err(told(
+            "determinism",
+            format!(
+                "{}: the same plan gave two different runs. Something in the test goes by another \
+                 clock or by chance: a HashMap's order, SystemTime or std Instant, a random number \
+                 or uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.{}",
+                self.name,
+                differ.unwrap_or_default()
+            ),
+        ))
+    }
+
+    /// Shrinks a failure, and tells it.
+    fn broken(&self, ground: &mut dyn Ground, story: Story, finding: &Finding) -> Box<Broken> {
+        let calls = story.history.records.len();
+        let rule = finding.rule.clone();
+        let mut smallest = (story.plan.clone(), story, finding.clone());
+        let plan = smallest.0.clone();
+        let plan = shrink(plan, SHRINKS, |plan| {
+            let story = play(self, ground, &Decisions::planned(plan.clone()));
+            let finding = self.findings(&story).into_iter().next()?;
+            (finding.rule == rule).then(|| {
+                let taken = story.plan.clone();
+                smallest = (taken.clone(), story, finding);
+                taken
+            })
+        });
+        // The last run that failed need not be that of the smallest plan.
+        if smallest.0 != plan {
+            let story = play(self, ground, &Decisions::planned(plan.clone()));
+            if let Some(finding) = self.findings(&story).into_iter().next() {
+                smallest = (plan, story, finding);
+            }
+        }
+        let (plan, story, finding) = smallest;
+        let tale = Tale::new(&self.name, &story, Some(&finding)).shrunk_from(calls);
+        Box::new(Broken {
+            message: tale.to_string(),
+            finding,
+            plan,
+        })
+    }
+
+    /// The faults that were asked for and can be met here.
+    fn chaos_met(&self, ground: &dyn Ground) -> BTreeSet<&'static str> {
+        let possible = ground.faults().iter();
+        let asked = possible.filter(|fault| self.chaos.faults.contains(fault));
+        asked.map(|fault| fault.as_str()).collect()
+    }
+}
+
+fn told(rule: &'static str, message: String) -> Box<Broken> {
+    Box::new(Broken {
+        finding: Finding::new(rule, message.clone()),
+        plan: Plan::default(),
+        message,
+    })
+}
+
+/// Counts by name.
+pub(super) type Counts = BTreeMap<&'static str, u64>;

@@ -1,0 +1,167 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use queue_core::{
+    Cancelled, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueName, Settled,
+    Settlement,
+};
+
+use super::ledger::Effect;
+use crate::{
+    call::{Answer, Call, Config},
+    engine::End,
+    history::{Event, History, Outcome},
+    plan::{Lane, Plan},
+};
+
+/// One run of a simulation, told.
+#[derive(Debug, Clone)]
+pub struct Story {
+    /// The queues, and how they were configured.
+    pub queues: BTreeMap<QueueName, Config>,
+    /// Every call of every lane, and what went wrong.
+    pub history: History,
+    /// The effects outside of the queues, in order.
+    pub effects: Vec<Effect>,
+    /// What the lanes are called.
+    pub lanes: BTreeMap<Lane, String>,
+    /// How long after the faults were over every queue was empty, but for dead letters; `None` if
+    /// one never was.
+    pub drained: Option<Duration>,
+    /// Which messages were dead letters in the end, and why.
+    pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,
+    /// Lanes that ended with an error or a panic, and what it said.
+    pub failures: Vec<(String, String)>,
+    /// How the run ended.
+    pub end: End,
+    /// What was decided in it.
+    pub plan: Plan,
+}
+
+/// What became of the messages of one queue, as far as the lanes were told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fates {
+    /// Accepted, as the producer knows.
+    pub accepted: BTreeSet<MessageId>,
+    /// Pushes of which the producer does not know whether they were accepted, in messages.
+    pub unknown: u64,
+    /// Delivered at least once, and how often.
+    pub deliveries: BTreeMap<MessageId, u32>,
+    /// Acked, as a worker knows.
+    pub acked: BTreeSet<MessageId>,
+    /// Cancelled, evicted or replaced.
+    pub withdrawn: BTreeSet<MessageId>,
+}
+
+impl Story {
+    /// What became of the messages of this queue.
+    pub fn fates(&self, queue: &QueueName) -> Fates {
+        let mut fates = Fates::default();
+        for record in &self.history.records {
+            if record.queue != *queue {
+                continue;
+            }
+            match record.ended.as_ref().map(|ended| &ended.outcome) {
+                Some(Outcome::Ok(answer)) => fates.learn(&record.call, answer),
+                Some(Outcome::NotApplied(..)) => {}
+                Some(Outcome::Unknown(..) | Outcome::Dropped) | None => {
+                    fates.unknown += offered_by(&record.call);
+                }
+            }
+        }
+        fates
+    }
+
+    /// How often each fault struck.
+    pub fn faults(&self) -> BTreeMap<&'static str, u64> {
+        let mut faults = BTreeMap::new();
+        for (_, event) in &self.history.events {
+            if let Event::Fault(name, _) = event {
+                *faults.entry(*name).or_default() += 1;
+            }
+        }
+        faults
+    }
+
+    /// Whether it shows anything at all: something was accepted, delivered and settled.
+    pub fn is_telling(&self) -> bool {
+        let rings = self
+            .queues
+            .iter()
+            .all(|(_, config)| matches!(config, Config::Rotating(_)));
+        let told = |fates: Fates| {
+            !fates.accepted.is_empty() && !fates.deliveries.is_empty() && !fates.acked.is_empty()
+        };
+        rings || self.queues.keys().any(|queue| told(self.fates(queue)))
+    }
+}
+
+impl Fates {
+    fn learn(&mut self, call: &Call, answer: &Answer) {
+        match (call, answer) {
+            (_, Answer::Pushed(pushed)) => {
+                for pushed in pushed {
+                    if let Pushed::Accepted(id) = pushed {
+                        self.accepted.insert(*id);
+                    }
+                }
+            }
+            (_, Answer::Offered(offered)) => {
+                for offered in offered {
+                    match offered {
+                        Offered::Accepted { id, evicted } => {
+                            self.accepted.insert(*id);
+                            self.withdrawn.extend(evicted);
+                        }
+                        Offered::Replaced { id, replaced } => {
+                            self.accepted.insert(*id);
+                            self.withdrawn.insert(*replaced);
+                        }
+                        Offered::Duplicate(_) | Offered::Full => {}
+                    }
+                }
+            }
+            (_, Answer::Leased(leased)) => self.delivered(leased),
+            (Call::Settle(batch), Answer::Settled(settled)) => self.settled(batch, settled),
+            (Call::Turn(batch, ..), Answer::Turned(settled, leased)) => {
+                self.settled(batch, settled);
+                self.delivered(leased);
+            }
+            (Call::Cancel(ids), Answer::Cancelled(cancelled)) => {
+                let outcomes = ids.iter().zip(cancelled);
+                let gone = outcomes.filter(|(_, how)| **how == Cancelled::Cancelled);
+                self.withdrawn.extend(gone.map(|(id, _)| *id));
+            }
+            (Call::Resize(_), Answer::Ids(ids)) => self.withdrawn.extend(ids),
+            _ => {}
+        }
+    }
+
+    fn delivered(&mut self, leased: &Leased) {
+        for delivery in &leased.deliveries {
+            *self.deliveries.entry(delivery.id()).or_default() += 1;
+        }
+    }
+
+    fn settled(&mut self, batch: &[Settlement], settled: &[Settled]) {
+        for (settlement, settled) in batch.iter().zip(settled) {
+            let ack = settlement.disposition == Disposition::Ack;
+            if ack && *settled == Settled::Done {
+                self.acked.insert(settlement.receipt.id);
+            }
+        }
+    }
+}
+
+fn offered_by(call: &Call) -> u64 {
+    let count = match call {
+        Call::Push(messages) => messages.len(),
+        Call::Schedule(messages) => messages.len(),
+        Call::Enqueue(messages) => messages.len(),
+        Call::Offer(messages, _) => messages.len(),
+        _ => 0,
+    };
+    count as u64
+}

@@ -1,0 +1,104 @@
+use std::{collections::BTreeMap, fmt};
+
+use super::{Story, check::Finding};
+use crate::{
+    history::CallId,
+    report::{named_lanes, rule},
+};
+
+/// A run as people read it: what is wrong, what the rule says, lanes in time, and the line that
+/// plays it again.
+pub(super) struct Tale<'a> {
+    name: &'a str,
+    story: &'a Story,
+    finding: Option<&'a Finding>,
+    before: Option<usize>,
+}
+
+impl<'a> Tale<'a> {
+    pub(super) const fn new(name: &'a str, story: &'a Story, finding: Option<&'a Finding>) -> Self {
+        Self {
+            name,
+            story,
+            finding,
+            before: None,
+        }
+    }
+
+    /// So many calls there were before it was shrunk.
+    pub(super) const fn shrunk_from(mut self, calls: usize) -> Self {
+        self.before = Some(calls);
+        self
+    }
+
+    /// What stands beside the calls that show it.
+    fn marked(&self) -> BTreeMap<CallId, String> {
+        let Some(finding) = self.finding else {
+            return BTreeMap::new();
+        };
+        let calls = finding.calls.iter().enumerate();
+        let last = finding.calls.len().saturating_sub(1);
+        let beside = |index| match index == last {
+            true => format!("here {} breaks", finding.rule),
+            false => String::new(),
+        };
+        calls.map(|(index, id)| (*id, beside(index))).collect()
+    }
+
+    /// What stands beside the effects that show it.
+    fn effects(&self) -> BTreeMap<u64, String> {
+        let Some(finding) = self.finding else {
+            return BTreeMap::new();
+        };
+        let effects = finding.effects.iter().enumerate();
+        let marked = effects.filter_map(|(nth, index)| {
+            let effect = self.story.effects.get(*index)?;
+            Some((effect.order, format!("time {}", nth + 1)))
+        });
+        marked.collect()
+    }
+}
+
+impl fmt::Display for Tale<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            story,
+            finding,
+            before,
+        } = self;
+        match finding {
+            Some(finding) => writeln!(f, "{name} breaks {finding}")?,
+            None => writeln!(f, "{name}: every check holds")?,
+        }
+        if let Some(text) = finding.and_then(|finding| rule(&finding.rule)) {
+            writeln!(f, "  “{text}” (CONTRACT.md)")?;
+        }
+        if let Some(before) = before {
+            let now = story.history.records.len();
+            writeln!(f, "  shrunk from {before} calls to {now}")?;
+        }
+        writeln!(f)?;
+        let lanes = named_lanes(
+            &story.history,
+            &story.lanes,
+            &self.marked(),
+            &self.effects(),
+        );
+        f.write_str(&lanes)?;
+        for (queue, id) in story.dead.keys() {
+            let reason = &story.dead[&(queue.clone(), *id)];
+            writeln!(f, "  in the end: {queue} {id} is dead: {reason}")?;
+        }
+        if finding.is_some() {
+            let test = std::thread::current();
+            let test = test.name().filter(|test| *test != "main").unwrap_or(name);
+            write!(
+                f,
+                "\nreplay: QUEUE_SIM_REPLAY='{}' cargo test {test}",
+                story.plan
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use super::{Story, runner::Counts};
+use crate::{call::Answer, history::Outcome};
+
+/// What the runs of a simulation exercised.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    name: String,
+    /// How many runs were played.
+    pub runs: u64,
+    /// In how many of them a message was accepted, delivered and settled.
+    pub telling: u64,
+    /// Messages that were handed out.
+    pub deliveries: u64,
+    /// Of these, those that had been handed out before.
+    pub redeliveries: u64,
+    /// Effects outside of the queues.
+    pub effects: u64,
+    /// Calls whose outcome was unknown to the caller.
+    pub unknown: u64,
+    /// How often each fault struck.
+    pub faults: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, story: &Story) {
+        self.runs += 1;
+        self.telling += u64::from(story.is_telling());
+        self.effects += story.effects.len() as u64;
+        for record in &story.history.records {
+            match record.answer() {
+                Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => {
+                    let again = leased
+                        .deliveries
+                        .iter()
+                        .filter(|delivery| delivery.attempt > 1);
+                    self.deliveries += leased.deliveries.len() as u64;
+                    self.redeliveries += again.count() as u64;
+                }
+                Some(Answer::Rotated(rotated)) => self.deliveries += rotated.items.len() as u64,
+                _ => {}
+            }
+            let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
+            self.unknown += u64::from(matches!(outcome, Some(Outcome::Unknown(..))));
+        }
+        for (fault, times) in story.faults() {
+            *self.faults.entry(fault).or_default() += times;
+        }
+    }
+
+    /// Whether the runs were worth anything.
+    pub(super) fn worth(&self, asked: &BTreeSet<&'static str>) -> Result<(), String> {
+        if self.telling * 10 < self.runs * 9 {
+            return Err(format!(
+                "{}: only in {} of {} runs was a message accepted, delivered and settled: the \
+                 simulation shows little (is there a producer, a handler, enough patience?)\n{self}",
+                self.name, self.telling, self.runs
+            ));
+        }
+        let never: Vec<&str> = asked
+            .iter()
+            .filter(|fault| !self.faults.contains_key(**fault))
+            .copied()
+            .collect();
+        // A fault that strikes in a tenth of the runs is met in a hundred almost surely.
+        if never.is_empty() || self.runs < 100 {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: never met in {} runs: {}. Play more seeds, or leave them out with Chaos::without\n\
+             {self}",
+            self.name,
+            self.runs,
+            never.join(", ")
+        ))
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            runs,
+            deliveries,
+            redeliveries,
+            effects,
+            unknown,
+            ..
+        } = self;
+        write!(
+            f,
+            "{name}: runs={runs} deliveries={deliveries} redeliveries={redeliveries} \
+             effects={effects} unknown={unknown}"
+        )?;
+        let faults: &Counts = &self.faults;
+        for (fault, times) in faults {
+            write!(f, " {}={times}", fault.replace(' ', "-"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! A simulation never passes for nothing, and says what it needs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use queue_core::{Context, Failure, Reliable, ReliableConfig};
+use queue_sim::{
+    plan::{Decisions, Plan},
+    sim::{Chaos, Drained, Effects, Run, Sim, check, sim},
+    world::Fault,
+};
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, TestRunner},
+};
+
+const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+async fn push_two(jobs: Reliable<u32>) -> Result<(), queue_sim::sim::BoxError> {
+    jobs.push(&1).await?;
+    jobs.push(&2).await?;
+    Ok(())
+}
+
+/// Two jobs, whose effects go to a ledger that does not mind being asked twice.
+fn harmless(name: &str) -> Sim {
+    sim(name)
+        .reliable::<u32>("jobs", ReliableConfig::default())
+        .producer(push_two)
+        .handler(|run: &Run| {
+            let done = run.ledger("job");
+            move |job: u32, _cx: Context| {
+                let done = done.clone();
+                async move {
+                    done.apply_once(job).await;
+                }
+            }
+        })
+        .check(Effects::exactly_once())
+        .check(Drained::within(secs(3600)))
+}
+
+/// The same with a ledger that does mind.
+fn harmful(name: &str) -> Sim {
+    sim(name)
+        .reliable::<u32>("jobs", ReliableConfig::default())
+        .producer(push_two)
+        .handler(|run: &Run| {
+            let done = run.ledger("job");
+            move |job: u32, _cx: Context| {
+                let done = done.clone();
+                async move { done.apply(job).await }
+            }
+        })
+        .check(Effects::exactly_once())
+}
+
+#[test]
+fn what_holds_passes_and_tells_what_it_exercised() {
+    let tally = harmless("harmless").try_run().expect("it holds");
+    assert_eq!(tally.runs, 256);
+    assert!(tally.redeliveries > 0 && tally.unknown > 0, "{tally}");
+    assert!(tally.faults["crashed"] > 0, "{tally}");
+    assert!(tally.to_string().contains("crashed="), "{tally}");
+}
+
+#[test]
+fn a_producer_that_pushes_nothing_is_told() {
+    let broken = sim("nothing")
+        .reliable::<u32>("jobs", ReliableConfig::default())
+        .producer(|_jobs| async { Ok(()) })
+        .handler(|_run| |_job: u32, _cx: Context| async {})
+        .and()
+        .try_run()
+        .expect_err("it proves nothing");
+    assert_eq!(broken.finding.rule, "worth");
+    assert!(broken.message.contains("only in 0 of 256 runs"), "{broken}");
+}
+
+#[test]
+fn a_handler_that_only_fails_is_told() {
+    let broken = sim("failing")
+        .reliable::<u32>("jobs", ReliableConfig::default())
+        .producer(push_two)
+        .handler(|_run| |_job: u32, _cx: Context| async { Err::<(), _>(Failure::new("never")) })
+        .and()
+        .try_run()
+        .expect_err("it proves nothing");
+    assert_eq!(broken.finding.rule, "worth");
+}
+
+#[test]
+fn a_fault_that_never_strikes_is_told() {
+    let broken = harmless("spared")
+        .faults(Chaos::only([Fault::Crashed, Fault::Cancelled]))
+        .try_run()
+        .expect_err("nothing cancels there");
+    assert!(broken.message.contains("never met in 256 runs: cancelled"), "{broken}");
+}
+
+#[test]
+fn a_producers_error_fails_the_run() {
+    let broken = sim("oversized")
+        .reliable::<u32>("no such name!", ReliableConfig::default())
+        .producer(push_two)
+        .and()
+        .try_run()
+        .expect_err("the name is invalid");
+    assert_eq!(broken.finding.rule, "failure");
+    assert!(broken.message.contains("no such name!"), "{broken}");
+}
+
+#[test]
+fn a_lane_that_panics_fails_the_run() {
+    let broken = harmless("panicking")
+        .faults(Chaos::none())
+        .reliable::<u32>("others", ReliableConfig::default())
+        .producer(|_others| async { panic!("as planned") })
+        .and()
+        .try_run()
+        .expect_err("it panics");
+    assert!(broken.message.contains("panicked: as planned"), "{broken}");
+}
+
+#[test]
+fn a_test_that_goes_by_chance_is_told() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let broken = sim("by chance")
+        .reliable::<u64>("jobs", ReliableConfig::default())
+        .producer(|jobs| async move {
+            jobs.push(&RUNS.fetch_add(1, Ordering::SeqCst)).await?;
+            Ok(())
+        })
+        .handler(|_run| |_job: u64, _cx: Context| async {})
+        .and()
+        .try_run()
+        .expect_err("each run is another");
+    assert_eq!(broken.finding.rule, "determinism");
+}
+
+#[tokio::test]
+async fn inside_a_runtime_it_says_what_to_do() {
+    let panic = catch_unwind(AssertUnwindSafe(|| harmless("nested").run()));
+    let panic = panic.expect_err("it cannot run here");
+    let message = panic.downcast_ref::<&str>().copied().unwrap_or_default();
+    assert!(message.contains("a plain #[test]"), "{message}");
+}
+
+#[test]
+fn a_failure_is_replayed_by_its_plan_and_by_no_other() {
+    let broken = harmful("replayed").try_run().expect_err("it is harmful");
+    let story = harmful("replayed").story(Decisions::planned(broken.plan.clone()));
+    let findings = harmful("replayed").findings(&story);
+    assert_eq!(findings.first(), Some(&broken.finding));
+    let line = format!("QUEUE_SIM_REPLAY='{}'", broken.plan);
+    assert!(broken.message.contains(&line), "{broken}");
+    assert!(broken.plan.len() <= 6, "{}", broken.plan);
+    let calm = harmful("replayed").story(Decisions::planned(Plan::default()));
+    assert!(harmful("replayed").findings(&calm).is_empty());
+}
+
+#[test]
+fn a_check_of_ones_own_is_held_against_every_run() {
+    let broken = harmless("own check")
+        .check(check::that("no message is ever delivered twice", |story| {
+            let fates = story.fates(&"jobs".parse().expect("a name"));
+            match fates.deliveries.values().max() {
+                Some(2..) => Err("one was".to_owned()),
+                _ => Ok(()),
+            }
+        }))
+        .try_run()
+        .expect_err("faults redeliver");
+    assert_eq!(broken.finding.rule, "no message is ever delivered twice");
+}
+
+#[test]
+fn under_proptest_the_plan_is_shrunk() {
+    let cases = harmful("proptest").cases();
+    let mut runner = TestRunner::new(Config::with_cases(256));
+    let failure = runner.run(&cases, |case| case.check());
+    let failure = failure.expect_err("it is harmful").to_string();
+    assert!(failure.contains("effects exactly once"), "{failure}");
+
+    // The same by hand: what is left in the end is small.
+    let mut runner = TestRunner::deterministic();
+    let mut tree = loop {
+        let tree = cases.new_tree(&mut runner).expect("a case");
+        if tree.current().check().is_err() {
+            break tree;
+        }
+    };
+    let whole = tree.current().story().plan.len();
+    let mut smallest = whole;
+    let mut go_on = tree.simplify();
+    while go_on {
+        let case = tree.current();
+        if case.check().is_err() {
+            smallest = smallest.min(case.story().plan.len());
+            go_on = tree.simplify();
+        } else {
+            go_on = tree.complicate();
+        }
+    }
+    assert!(smallest < whole && smallest <= 8, "{smallest} of {whole}");
+}
