@@ -19,7 +19,7 @@ pub use self::{
     builder::{Body, BoxError, Scene, Sim},
     cases::{Case, CaseTree, Cases},
     chaos::Chaos,
-    check::{Check, Drained, Effects, Finding},
+    check::{Check, Drained, Effects, Finding, Rules},
     ledger::{Effect, Ledger, Stale},
     run::Run,
     runner::Broken,

@@ -126,7 +126,7 @@ impl Faults {
     /// The same without those that this refuses.
     #[must_use]
     pub fn only(mut self, allowed: impl Fn(Fault) -> bool) -> Self {
-        self.0.retain(|(fault, _)| allowed(*fault));
+        self.mix.retain(|(fault, _)| allowed(*fault));
         self
     }
 

@@ -6,15 +6,15 @@ use std::{
     time::Duration,
 };
 
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, TestRunner},
+};
 use queue_core::{Context, Failure, Reliable, ReliableConfig};
 use queue_sim::{
     plan::{Decisions, Plan},
     sim::{Chaos, Drained, Effects, Run, Sim, check, sim},
     world::Fault,
-};
-use proptest::{
-    strategy::{Strategy, ValueTree},
-    test_runner::{Config, TestRunner},
 };
 
 const fn secs(n: u64) -> Duration {
@@ -100,7 +100,10 @@ fn a_fault_that_never_strikes_is_told() {
         .faults(Chaos::only([Fault::Crashed, Fault::Cancelled]))
         .try_run()
         .expect_err("nothing cancels there");
-    assert!(broken.message.contains("never met in 256 runs: cancelled"), "{broken}");
+    assert!(
+        broken.message.contains("never met in 256 runs: cancelled"),
+        "{broken}"
+    );
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 mod drained;
 mod effects;
-// mod rules;
+mod rules;
 
 use std::{borrow::Cow, fmt};
 
-pub use self::{drained::Drained, effects::Effects};
+pub use self::{drained::Drained, effects::Effects, rules::Rules};
 use super::Story;
 use crate::history::CallId;
 

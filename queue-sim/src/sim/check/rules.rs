@@ -1,15 +1,11 @@
-use std::collections::BTreeSet;
+use queue_core::QueueName;
 
 use super::{Check, Finding};
 use crate::{
-    check::{self, Budget, Verdict},
+    check::{Budget, Case, Verdict},
     history::{Event, History},
-    run::{Mode, Played},
     sim::Story,
 };
-
-/// The search for an order of calls gives up after so many steps.
-const BUDGET: u64 = 200_000;
 
 /// The rules of `CONTRACT.md`, of every queue of the run: the backend kept its promises. Where it
 /// did and an effect still happened twice, the handler is to blame.
@@ -27,36 +23,14 @@ impl Check for Rules {
     fn check(&self, story: &Story) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (queue, config) in &story.queues {
-            let of_queue = |event: &Event| match event {
-                Event::Length(name, _) => name == queue,
-                _ => true,
+            let history = of_queue(&story.history, queue);
+            let case = Case {
+                config,
+                history: &history,
+                end: &story.end,
+                slack: None,
             };
-            let history = History {
-                records: story
-                    .history
-                    .records
-                    .iter()
-                    .filter(|record| record.queue == *queue)
-                    .cloned()
-                    .collect(),
-                events: story
-                    .history
-                    .events
-                    .iter()
-                    .filter(|(_, event)| of_queue(event))
-                    .cloned()
-                    .collect(),
-                has_truth: story.history.has_truth,
-            };
-            let played = Played {
-                config: config.clone(),
-                mode: Mode::Faults,
-                history,
-                end: story.end.clone(),
-                plan: story.plan.clone(),
-                goals: BTreeSet::new(),
-            };
-            match check::check(&played, Budget(BUDGET)) {
+            match case.check(Budget::default()) {
                 Verdict::Holds => {}
                 Verdict::Broken(violations) => {
                     findings.extend(violations.into_iter().map(|violation| Finding {
@@ -66,10 +40,31 @@ impl Check for Rules {
                 }
                 Verdict::Inconclusive => findings.push(Finding::new(
                     "inconclusive",
-                    format!("{queue}: no order of the calls was found in {BUDGET} steps"),
+                    format!("{queue}: the search for an order of the calls was given up"),
                 )),
             }
         }
         findings
+    }
+}
+
+/// What concerns this queue.
+fn of_queue(history: &History, queue: &QueueName) -> History {
+    let records = history.records.iter();
+    let events = history.events.iter();
+    let concerns = |event: &Event| match event {
+        Event::Length(name, _) => name == queue,
+        _ => true,
+    };
+    History {
+        records: records
+            .filter(|record| record.queue == *queue)
+            .cloned()
+            .collect(),
+        events: events
+            .filter(|(_, event)| concerns(event))
+            .cloned()
+            .collect(),
+        has_truth: history.has_truth,
     }
 }
