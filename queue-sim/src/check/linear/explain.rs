@@ -8,7 +8,10 @@ use queue_core::{
 use super::replay::Deviation;
 use crate::{
     call::{Answer, Call},
-    check::facts::{Facts, Put},
+    check::{
+        facts::{Facts, Put},
+        span::Span,
+    },
 };
 
 /// The rule, and what is wrong in a sentence.
@@ -19,7 +22,7 @@ pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> (&'static str
         return ("linearisable", "a call that nobody saw answered".to_owned());
     };
     let rule = match &deviation.expected {
-        Ok(expected) => rule(facts, call, answer, expected),
+        Ok(expected) => rule(facts, &facts.spans[deviation.call], call, answer, expected),
         Err(_) => "limits",
     };
     let expected = match &deviation.expected {
@@ -30,12 +33,18 @@ pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> (&'static str
     (rule, message)
 }
 
-fn rule(facts: &Facts<'_>, call: &Call, answer: &Answer, expected: &Answer) -> &'static str {
+fn rule(
+    facts: &Facts<'_>,
+    span: &Span,
+    call: &Call,
+    answer: &Answer,
+    expected: &Answer,
+) -> &'static str {
     match (answer, expected) {
-        (Answer::Leased(answer), Answer::Leased(expected)) => leased(facts, answer, expected),
+        (Answer::Leased(answer), Answer::Leased(expected)) => leased(facts, span, answer, expected),
         (Answer::Turned(settled, answer), Answer::Turned(expected_settled, expected)) => {
             if settled == expected_settled {
-                leased(facts, answer, expected)
+                leased(facts, span, answer, expected)
             } else {
                 settled_rule(settled, expected_settled)
             }
@@ -156,11 +165,11 @@ fn counters(answer: &Counters, expected: &Counters) -> &'static str {
     "L5"
 }
 
-fn leased(facts: &Facts<'_>, answer: &Leased, expected: &Leased) -> &'static str {
+fn leased(facts: &Facts<'_>, span: &Span, answer: &Leased, expected: &Leased) -> &'static str {
     let pairs = answer.deliveries.iter().zip(&expected.deliveries);
     for (one, other) in pairs {
         if one != other {
-            return delivery(facts, one, other);
+            return delivery(facts, span, one, other);
         }
     }
     let (count, enough) = (answer.deliveries.len(), expected.deliveries.len());
@@ -173,9 +182,9 @@ fn leased(facts: &Facts<'_>, answer: &Leased, expected: &Leased) -> &'static str
     }
 }
 
-fn delivery(facts: &Facts<'_>, one: &Delivery, other: &Delivery) -> &'static str {
+fn delivery(facts: &Facts<'_>, span: &Span, one: &Delivery, other: &Delivery) -> &'static str {
     if one.id() != other.id() {
-        return order(facts, one, other);
+        return order(facts, span, one, other);
     }
     if one.body != other.body || one.headers != other.headers {
         "L5"
@@ -189,20 +198,24 @@ fn delivery(facts: &Facts<'_>, one: &Delivery, other: &Delivery) -> &'static str
 }
 
 /// One was delivered where the other should have been.
-fn order(facts: &Facts<'_>, one: &Delivery, other: &Delivery) -> &'static str {
+fn order(facts: &Facts<'_>, span: &Span, one: &Delivery, other: &Delivery) -> &'static str {
     let came_back = |delivery: &Delivery| {
-        let known = facts.life(delivery.id());
-        delivery.attempt > 1 || known.leases().any(|lease| lease.delivery != delivery)
+        let mut leases = facts.life(delivery.id()).leases();
+        delivery.attempt > 1 || leases.any(|lease| lease.span.before(span))
     };
     let pushes = (facts.push_of(one.id()), facts.push_of(other.id()));
     match facts.kind() {
         QueueKind::Delay => "D2",
-        QueueKind::Priority => match pushes {
-            _ if aged(facts) => "P4",
-            (Some(one), Some(other)) if one.priority < other.priority => "P1",
-            _ if came_back(one) || came_back(other) => "L11",
-            _ => "P2",
-        },
+        QueueKind::Priority => {
+            match pushes {
+                _ if aged(facts) => "P4",
+                (Some(lower), Some(higher)) if lower.priority < higher.priority => {
+                    if came_back(other) { "P3" } else { "P1" }
+                }
+                _ if came_back(one) || came_back(other) => "L11",
+                _ => "P2",
+            }
+        }
         _ if came_back(one) || came_back(other) => "L11",
         _ => match pushes {
             (Some(one), Some(other)) if one.span.call == other.span.call => "F2",

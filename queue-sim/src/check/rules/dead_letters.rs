@@ -36,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             match happened.what {
                 What::Letter(letter) => {
                     if let DeathReason::Buried(reason) = &letter.reason {
-                        buried(facts, life, &happened.span, reason, found);
+                        buried(life, &happened.span, reason, found);
                     }
                     gone(life, &happened.span, found);
                 }
@@ -50,7 +50,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// A reason is that of a burial.
-fn buried(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
+fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
     let said = life.iter().any(|happened| match happened.what {
         What::Settled(_, Disposition::Bury { reason }, settled) => {
             let cut = reason.len() > MAX_REASON && reason.starts_with(kept);
@@ -64,7 +64,6 @@ fn buried(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, kept: &str, found:
         let message = format!("message {} was never buried as {kept:?}", life.id());
         found.push(Found::at("L13", &[span], message));
     }
-    let _ = facts;
 }
 
 /// Acked, or discarded when it was dead, it is not among the dead again.

@@ -1,0 +1,11 @@
+//! The checks, on histories written by hand: each rule holds in a good one, and is found to be
+//! broken in one that is hardly bad.
+
+mod bounded;
+mod delay;
+mod leasing;
+mod order;
+mod rotating;
+mod runs;
+mod story;
+mod waiting;

@@ -1,0 +1,107 @@
+use std::num::NonZeroUsize;
+
+use queue_core::*;
+use queue_sim::call::{Answer, Call, Config};
+
+use crate::story::{Story, ms};
+
+fn ring(config: RotatingConfig) -> Story {
+    let mut story = Story::of(Config::Rotating(config));
+    story.call(Call::Insert(vec![
+        Insert::new("a").with_key("a"),
+        Insert::new("b"),
+        Insert::new("c"),
+    ]));
+    story
+}
+
+fn rotate(story: &mut Story) -> Message {
+    match story.call(Call::Rotate(NonZeroUsize::MIN)) {
+        Answer::Rotated(mut rotated) => rotated.items.remove(0),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn visits(items: &[&Message]) -> Answer {
+    Answer::Rotated(Rotated {
+        items: items.iter().map(|item| (*item).clone()).collect(),
+        next: None,
+    })
+}
+
+fn one() -> Call {
+    Call::Rotate(NonZeroUsize::MIN)
+}
+
+#[test]
+fn a_ring_that_turns_holds() {
+    let mut story = ring(RotatingConfig::default().with_pace(ms(20)));
+    for _ in 0..3 {
+        rotate(&mut story);
+    }
+    story.call(one());
+    story.after(20);
+    rotate(&mut story);
+    story.call(Call::Remove(vec![MessageId::new(2)]));
+    story.call(Call::Insert(vec![Insert::new("a").with_key("a")]));
+    story.call(Call::Len);
+    story.call(Call::List(Page::first(10)));
+    rotate(&mut story);
+    story.holds();
+}
+
+#[test]
+fn t1_an_item_is_visited_twice_in_a_call() {
+    let mut story = ring(RotatingConfig::default());
+    let first = rotate(&mut story);
+    let two = Call::Rotate(NonZeroUsize::new(2).unwrap());
+    story.says(two, visits(&[&first, &first]));
+    story.breaks("T1");
+}
+
+#[test]
+fn t2_a_removed_item_is_seen() {
+    let mut story = ring(RotatingConfig::default());
+    let first = rotate(&mut story);
+    story.call(Call::Remove(vec![first.id]));
+    story.says(one(), visits(&[&first]));
+    story.breaks("T2");
+}
+
+#[test]
+fn t2_an_item_goes_missing() {
+    let mut story = ring(RotatingConfig::default());
+    story.says(Call::Len, Answer::Count(2));
+    story.breaks("T2");
+}
+
+#[test]
+fn t2_a_key_is_added_twice() {
+    let mut story = ring(RotatingConfig::default());
+    let same = Call::Insert(vec![Insert::new("a").with_key("a")]);
+    story.says(
+        same,
+        Answer::Inserted(vec![Inserted::Added(MessageId::new(4))]),
+    );
+    story.breaks("T2");
+}
+
+#[test]
+fn t3_an_item_is_left_out() {
+    let mut story = ring(RotatingConfig::default());
+    let first = rotate(&mut story);
+    rotate(&mut story);
+    story.says(one(), visits(&[&first]));
+    story.breaks("T3");
+}
+
+#[test]
+fn t4_a_pace_is_not_kept() {
+    let mut story = ring(RotatingConfig::default().with_pace(ms(50)));
+    let first = rotate(&mut story);
+    rotate(&mut story);
+    rotate(&mut story);
+    story.after(20);
+    story.says(one(), visits(&[&first]));
+    story.breaks("T4");
+}

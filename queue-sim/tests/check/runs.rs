@@ -1,0 +1,98 @@
+use queue_core::{ErrorKind, QueueKind, Settled, Settlement};
+use queue_sim::{
+    call::{Answer, Call},
+    check::{self, Budget, Verdict},
+    engine::End,
+    history::{Event, Outcome},
+    plan::{Decisions, Lane},
+    run::{Scenario, play},
+    world::MemoryGround,
+};
+
+use crate::story::{Story, lease, push};
+
+const KINDS: [QueueKind; 5] = [
+    QueueKind::Reliable,
+    QueueKind::Delay,
+    QueueKind::Priority,
+    QueueKind::Bounded,
+    QueueKind::Rotating,
+];
+
+#[test]
+fn runs_on_memory_hold_and_reach_what_they_must() {
+    for kind in KINDS {
+        let mut ground = MemoryGround::default();
+        let mut missing = check::goals(kind);
+        for seed in 0..300 {
+            let played = play(&Scenario::new(kind), &mut ground, Decisions::seeded(seed));
+            let verdict = check::check(&played, Budget::default());
+            assert_eq!(
+                verdict,
+                Verdict::Holds,
+                "{kind:?}, seed {seed}: {}",
+                played.plan
+            );
+            missing = &missing - &check::reached(&played);
+        }
+        assert!(missing.len() < 5, "{kind:?} never reached {missing:?}");
+    }
+}
+
+/// The order of execution need not be the one that explains the answers: the first of two pushes
+/// that overlap is executed last.
+#[test]
+fn another_order_than_that_of_execution_is_found() {
+    let mut story = Story::reliable();
+    story.call(push("a"));
+    story.call(push("b"));
+    let (first, second) = story.last_two();
+    std::mem::swap(&mut first.call, &mut second.call);
+    first.ended.as_mut().expect("answered").at.order = 100;
+    second.ended.as_mut().expect("answered").at.order = 101;
+    second.began = first.began;
+    let outcome = first.ended.as_ref().expect("answered").outcome.clone();
+    let other = second.ended.as_mut().expect("answered");
+    first.ended.as_mut().expect("answered").outcome =
+        std::mem::replace(&mut other.outcome, outcome);
+    story.holds();
+}
+
+#[test]
+fn a_search_without_a_budget_is_inconclusive() {
+    let mut story = Story::reliable();
+    story.call(push("a"));
+    let settle = Call::Settle(vec![Settlement::ack(queue_core::Receipt::new(
+        queue_core::MessageId::new(1),
+        queue_core::Token::new(7),
+    ))]);
+    story.loses(lease(1), true);
+    story.says(settle, Answer::Settled(vec![Settled::Done]));
+    assert_eq!(story.verdict(Budget(0)), Verdict::Inconclusive);
+    assert!(matches!(story.verdict(Budget(100)), Verdict::Broken(_)));
+}
+
+#[test]
+fn a_run_that_ends_badly_is_broken() {
+    for end in [
+        End::Spinning,
+        End::Hung(vec![Lane(1)]),
+        End::Panicked(Lane(1), "no".to_owned()),
+    ] {
+        let mut story = Story::reliable();
+        story.end = end;
+        story.breaks("progress");
+    }
+}
+
+#[test]
+fn what_was_seen_on_the_way_is_told() {
+    let mut story = Story::reliable();
+    story.event(Event::Broken(
+        "outcome",
+        "unknown, and never sent".to_owned(),
+    ));
+    let unavailable = Outcome::NotApplied(ErrorKind::Unavailable, "refused".to_owned());
+    story.record(push("a"), Some(unavailable), false);
+    story.breaks("outcome");
+}

@@ -1,0 +1,279 @@
+//! Histories written by hand.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+use queue_sim::{
+    call::{Answer, Call, Config, Model},
+    check::{Budget, Case, Verdict, Violation},
+    engine::End,
+    history::{CallId, Ended, Event, History, Moment, Outcome, Record},
+    plan::Lane,
+    world::EPOCH,
+};
+
+/// The time of a lease, in ms.
+pub(crate) const TTL: u64 = 100;
+
+/// A history in the making: calls are answered as the model answers, unless the story has it
+/// otherwise.
+#[derive(Debug)]
+pub(crate) struct Story {
+    config: Config,
+    model: Model,
+    history: History,
+    order: u64,
+    now: u64,
+    pub(crate) end: End,
+    pub(crate) slack: Option<Duration>,
+}
+
+impl Story {
+    pub(crate) fn of(config: Config) -> Self {
+        Self {
+            model: Model::new(&config),
+            config,
+            history: History {
+                has_truth: true,
+                ..History::default()
+            },
+            order: 0,
+            now: 0,
+            end: End::Finished,
+            slack: None,
+        }
+    }
+
+    pub(crate) fn reliable() -> Self {
+        let config = ReliableConfig::default().with_max_attempts(2);
+        Self::of(Config::Reliable(config.with_dead_letter_cap(2)))
+    }
+
+    pub(crate) fn delay() -> Self {
+        Self::of(Config::Delay(DelayConfig::default()))
+    }
+
+    pub(crate) fn bounded(capacity: usize) -> Self {
+        Self::of(Config::Bounded(BoundedConfig::new(capacity)))
+    }
+
+    /// So many ms later.
+    pub(crate) fn after(&mut self, ms: u64) -> &mut Self {
+        self.now += ms;
+        self
+    }
+
+    pub(crate) fn moment(&mut self) -> Moment {
+        self.order += 1;
+        Moment {
+            order: self.order,
+            at: EPOCH.plus_millis(self.now),
+        }
+    }
+
+    /// Makes a call, which the model answers.
+    pub(crate) fn call(&mut self, call: Call) -> Answer {
+        let answer = self.model.apply(EPOCH.plus_millis(self.now), &call);
+        let answer = answer.unwrap_or_else(|kind| panic!("{call:?} is {kind:?}"));
+        self.record(call, Some(Outcome::Ok(answer.clone())), true);
+        answer
+    }
+
+    /// Makes a call, which is executed, and answered like this.
+    pub(crate) fn says(&mut self, call: Call, answer: Answer) {
+        let _ = self.model.apply(EPOCH.plus_millis(self.now), &call);
+        self.record(call, Some(Outcome::Ok(answer)), true);
+    }
+
+    /// Makes a call, which is answered like this, and does nothing.
+    pub(crate) fn claims(&mut self, call: Call, answer: Answer) {
+        self.record(call, Some(Outcome::Ok(answer)), true);
+    }
+
+    /// Makes a call whose answer is lost.
+    pub(crate) fn loses(&mut self, call: Call, executed: bool) {
+        if executed {
+            let _ = self.model.apply(EPOCH.plus_millis(self.now), &call);
+        }
+        let outcome = Outcome::Unknown(ErrorKind::Unavailable, "no reply".to_owned());
+        self.record(call, Some(outcome), executed);
+    }
+
+    pub(crate) fn record(&mut self, call: Call, outcome: Option<Outcome>, executed: bool) {
+        let began = self.moment();
+        let executed = if executed {
+            vec![self.moment()]
+        } else {
+            Vec::new()
+        };
+        let ended = outcome.map(|outcome| Ended {
+            at: self.moment(),
+            outcome,
+        });
+        self.history.records.push(Record {
+            id: CallId(self.history.records.len() as u64 + 1),
+            lane: Lane(1),
+            queue: QueueName::new("queue").unwrap(),
+            call,
+            began,
+            ended,
+            executed,
+        });
+    }
+
+    pub(crate) fn last(&mut self) -> &mut Record {
+        self.history.records.last_mut().expect("a call was made")
+    }
+
+    pub(crate) fn nth(&mut self, call: usize) -> &mut Record {
+        &mut self.history.records[call]
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.history.records.len()
+    }
+
+    pub(crate) fn last_two(&mut self) -> (&mut Record, &mut Record) {
+        match &mut self.history.records[..] {
+            [.., first, second] => (first, second),
+            _ => panic!("two calls were made"),
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        let at = self.moment();
+        self.history.events.push((at, event));
+    }
+
+    pub(crate) fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// Forgets what the model has seen: the backend lost it.
+    pub(crate) fn rolls_back(&mut self, to: u64, model: Model) {
+        self.model = model;
+        self.event(Event::RolledBack { to });
+    }
+
+    pub(crate) fn model(&self) -> Model {
+        self.model.clone()
+    }
+
+    pub(crate) fn push(&mut self, body: &'static str) -> MessageId {
+        match self.call(push(body)) {
+            Answer::Pushed(pushed) => pushed[0].id(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn lease(&mut self) -> Vec<Delivery> {
+        match self.call(lease(1)) {
+            Answer::Leased(leased) => leased.deliveries,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Leases what must be there.
+    pub(crate) fn take(&mut self) -> Delivery {
+        self.lease().remove(0)
+    }
+
+    pub(crate) fn settle(&mut self, settlement: Settlement) -> Answer {
+        self.call(Call::Settle(vec![settlement]))
+    }
+
+    /// Has the last two leases hand out these, the other way round.
+    pub(crate) fn swap_last_two(&mut self, deliveries: &[Delivery; 2]) {
+        let [first, second] = deliveries.clone();
+        let tokens = (first.receipt.token, second.receipt.token);
+        let records = self.history.records.iter_mut().rev();
+        for (record, (mut delivery, token)) in records.zip([(first, tokens.1), (second, tokens.0)])
+        {
+            delivery.receipt.token = token;
+            let answer = Outcome::Ok(leased(&delivery));
+            record.ended.as_mut().expect("it was answered").outcome = answer;
+        }
+    }
+
+    fn case<'a>(&'a self, history: &'a History) -> Case<'a> {
+        Case {
+            config: &self.config,
+            history,
+            end: &self.end,
+            slack: self.slack,
+        }
+    }
+
+    fn check(&self, history: &History) -> Verdict {
+        self.case(history).check(Budget::default())
+    }
+
+    pub(crate) fn verdict(&self, budget: Budget) -> Verdict {
+        self.case(&self.history).check(budget)
+    }
+
+    /// Every rule holds.
+    pub(crate) fn holds(&self) {
+        assert_eq!(self.check(&self.history), Verdict::Holds);
+        assert_eq!(self.blind(), []);
+    }
+
+    /// Every rule holds; without the truth a roll-back cannot be followed.
+    pub(crate) fn holds_with_truth(&self) {
+        assert_eq!(self.check(&self.history), Verdict::Holds);
+    }
+
+    /// What is seen without knowing what the backend did when.
+    fn blind(&self) -> Vec<Violation> {
+        let mut history = self.history.clone();
+        history.has_truth = false;
+        for record in &mut history.records {
+            record.executed.clear();
+        }
+        match self.check(&history) {
+            Verdict::Holds => Vec::new(),
+            Verdict::Broken(violations) => violations,
+            Verdict::Inconclusive => panic!("nothing is searched for without truth"),
+        }
+    }
+
+    /// This rule is broken first, as is also seen without the truth.
+    pub(crate) fn breaks(&self, rule: &str) {
+        self.breaks_first(rule);
+        let blind = self.blind();
+        let found = blind.iter().any(|violation| violation.rule == rule);
+        assert!(found, "{rule} is not among {blind:#?}");
+    }
+
+    /// This rule is broken first; it takes the truth to see it.
+    pub(crate) fn breaks_first(&self, rule: &str) {
+        let Verdict::Broken(violations) = self.check(&self.history) else {
+            panic!("{rule} is not seen to be broken");
+        };
+        assert_eq!(violations[0].rule, rule, "{violations:#?}");
+    }
+}
+
+pub(crate) fn push(body: &'static str) -> Call {
+    Call::Push(vec![Push::new(body)])
+}
+
+pub(crate) fn lease(max: usize) -> Call {
+    Call::Lease(NonZeroUsize::new(max).unwrap(), ms(TTL))
+}
+
+pub(crate) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) fn leased(delivery: &Delivery) -> Answer {
+    Answer::Leased(Leased::of(vec![delivery.clone()]))
+}
+
+/// The same delivery with a later token.
+pub(crate) fn again(delivery: &Delivery, later: u64) -> Delivery {
+    let mut again = delivery.clone();
+    let token = Token::new(again.receipt.token.get() + later * Token::PER_MILLI);
+    again.receipt.token = token;
+    again
+}

@@ -1,0 +1,81 @@
+use queue_core::{Offer, Overflow, Scheduled};
+use queue_sim::{
+    call::{Answer, Call},
+    engine::End,
+    history::{Ended, Outcome},
+    plan::Lane,
+};
+
+use crate::story::{Story, lease, ms, push};
+
+/// Somebody on another lane waits, until the end of the story.
+fn waits(story: &mut Story, call: Call) -> usize {
+    story.slack = Some(ms(20));
+    story.record(call, None, false);
+    story.last().lane = Lane(2);
+    story.calls() - 1
+}
+
+/// It is told now.
+fn is_told(story: &mut Story, wait: usize) {
+    let at = story.moment();
+    story.nth(wait).ended = Some(Ended {
+        at,
+        outcome: Outcome::Ok(Answer::Nothing),
+    });
+}
+
+#[test]
+fn who_is_told_in_time_is_content() {
+    let mut story = Story::reliable();
+    let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
+    story.after(50).call(push("a"));
+    story.after(19);
+    is_told(&mut story, wait);
+    story.after(50).call(lease(1));
+    story.holds();
+}
+
+#[test]
+fn a_push_that_tells_nobody() {
+    let mut story = Story::reliable();
+    let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
+    story.after(50).call(push("a"));
+    story.after(25);
+    is_told(&mut story, wait);
+    story.call(lease(1));
+    story.breaks_first("waiting");
+}
+
+#[test]
+fn one_who_waits_for_ever() {
+    let mut story = Story::reliable();
+    waits(&mut story, Call::WaitForArrival(ms(5000)));
+    story.after(50).call(push("a"));
+    story.end = End::Hung(vec![Lane(2)]);
+    story.breaks_first("waiting");
+}
+
+#[test]
+fn d5_a_sooner_message_while_one_sleeps() {
+    let mut story = Story::delay();
+    story.call(Call::Schedule(vec![Scheduled::new("late", ms(500))]));
+    let wait = waits(&mut story, Call::WaitForArrival(ms(500)));
+    story.after(10);
+    story.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
+    story.after(490);
+    is_told(&mut story, wait);
+    story.call(lease(1));
+    story.breaks_first("D5");
+}
+
+#[test]
+fn b4_room_that_nobody_is_told_of() {
+    let mut story = Story::bounded(1);
+    story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+    let delivery = story.take();
+    waits(&mut story, Call::WaitForRoom(ms(5000)));
+    story.settle(queue_core::Settlement::ack(delivery.receipt));
+    story.after(30).call(Call::Depth);
+    story.breaks_first("B4");
+}
