@@ -49,6 +49,14 @@ mod waiter;
 /// The crate whose connections a [`Connector`] opens, in the version that it has to be.
 pub use ::redis;
 
+/// Every script that a backend calls, by name (`reliable/turn`) and text: to read them, to load
+/// them ahead, or to find out which commands a user must be allowed.
+pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    scripts::ALL
+        .iter()
+        .map(|script| (script.name(), script.source()))
+}
+
 pub use self::{
     backend::{Builder, ConnectionHealth, Health, RedisBackend},
     connection::{Connector, Link, Role, ServerConnector, Warning, Wire},

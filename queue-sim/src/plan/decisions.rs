@@ -59,11 +59,15 @@ impl Decisions {
         })))
     }
 
-    /// The lane begins this step.
+    /// The lane begins this step; or goes on with it, if it is there already, since no two decisions
+    /// may share a site.
     pub fn enter(&self, lane: Lane, step: u32) {
         let mut state = self.lock();
-        let taken = [0; What::ALL.len()];
-        *state.place(lane) = Place { step, taken };
+        let place = state.place(lane);
+        if place.step != step {
+            let taken = [0; What::ALL.len()];
+            *place = Place { step, taken };
+        }
     }
 
     /// Where the lane decides about this next: at the step that it is at, and the how-manieth time.
@@ -234,6 +238,7 @@ mod tests {
         let next = || decisions.site(Lane(2), What::Reply);
         decisions.enter(Lane(2), 5);
         assert_eq!(next(), Site::new(Lane(2), 5, What::Reply));
+        decisions.enter(Lane(2), 5);
         assert_eq!(next(), Site::new(Lane(2), 5, What::Reply).nth(1));
         decisions.enter(Lane(2), 6);
         assert_eq!(next(), Site::new(Lane(2), 6, What::Reply));

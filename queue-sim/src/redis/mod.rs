@@ -37,6 +37,7 @@ mod server;
 mod stats;
 mod virtual_time;
 mod watchdog;
+pub mod wire;
 
 pub use self::{
     builder::{Aof, ServerBuilder},

@@ -1,0 +1,236 @@
+use std::{
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Backend, Result, Timestamp};
+use queue_redis::RedisBackend;
+
+use super::{
+    Counts, Rewrite,
+    connector::{Shims, WireConnector},
+    machine::Machine,
+    network::Network,
+};
+use crate::{
+    engine::Executor,
+    history::current_call,
+    plan::Lane,
+    redis::{Aof, ServerBuilder, ServerError},
+    world::{Fault, Ground, Stage, World},
+};
+
+/// Where no wake-up can get lost, a client only looks by itself after this time, so that one that
+/// does get lost is seen.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Worlds around a real redis-server that this starts for itself: queue-redis's own client,
+/// connected through the [wire](super).
+pub struct WireGround {
+    machine: Arc<Mutex<Machine>>,
+    durable: bool,
+    rewrite: Option<Arc<dyn Rewrite>>,
+}
+
+/// What kind of [`WireGround`] to make.
+#[derive(Default)]
+#[must_use]
+pub struct WireGroundBuilder {
+    server: ServerBuilder,
+    durable: bool,
+    replace: Option<Box<super::scripts::Replace>>,
+    rewrite: Option<Arc<dyn Rewrite>>,
+}
+
+impl WireGround {
+    /// A ground on a server without persistence, the fastest.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not come up.
+    pub fn start() -> Result<Self, ServerError> {
+        Self::builder().start()
+    }
+
+    /// What kind of ground to make.
+    pub fn builder() -> WireGroundBuilder {
+        WireGroundBuilder::default()
+    }
+
+    /// How much it has asked of its server so far.
+    pub fn counts(&self) -> Counts {
+        self.machine().counts()
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WireGroundBuilder {
+    /// Starts the server with these settings: another program, say.
+    pub fn with_server(mut self, server: ServerBuilder) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// Keeps an append-only file, so that the server can be killed and started again
+    /// ([`Fault::Restarted`]). The file is written before each reply, and a killed process takes
+    /// nothing of it along, so nothing is lost, and it is not synced. Each restart takes some real
+    /// milliseconds: for runs apart.
+    pub fn with_restarts(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// Runs other scripts in the place of queue-redis's own: given a script's name, such as
+    /// `reliable/turn`, and its text, this answers what runs instead. The client knows nothing of
+    /// it. [`queue_redis::scripts`] lists them all.
+    pub fn with_scripts(
+        mut self,
+        replace: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.replace = Some(Box::new(replace));
+        self
+    }
+
+    /// Does other things in the place of requests.
+    pub fn with_rewrite(mut self, rewrite: impl Rewrite) -> Self {
+        self.rewrite = Some(Arc::new(rewrite));
+        self
+    }
+
+    /// Starts the server, and gives it the scripts.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not come up, or a script that stands in for another does not compile.
+    pub fn start(self) -> Result<WireGround, ServerError> {
+        let mut server = self.server;
+        if self.durable {
+            server = server.with_aof(Aof::BySystem);
+        }
+        let machine = Machine::new(server.start()?, self.replace.as_deref());
+        let tried = |error: io::Error| ServerError::tried("the ground's server", error);
+        Ok(WireGround {
+            machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
+            durable: self.durable,
+            rewrite: self.rewrite,
+        })
+    }
+}
+
+impl Ground for WireGround {
+    /// # Panics
+    ///
+    /// If the server does not answer any more.
+    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+        let emptied = self.machine().reset();
+        emptied.expect("the ground's server answers");
+        let machine = Arc::clone(&self.machine);
+        Arc::new(WireWorld {
+            network: Network::new(stage, machine, self.durable, self.rewrite.clone()),
+            executor: stage.executor.clone(),
+            shims: Shims::default(),
+        })
+    }
+
+    fn has_truth(&self) -> bool {
+        true
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        const FAULTS: &[Fault] = &[
+            Fault::RequestLost,
+            Fault::ReplyLost,
+            Fault::Delayed,
+            Fault::Late,
+            Fault::Repeated,
+            Fault::Refused,
+            Fault::Cut,
+            Fault::CutInFrame,
+            Fault::Partition,
+            Fault::Cancelled,
+            Fault::Crashed,
+            Fault::Stalled,
+            Fault::ScriptsFlushed,
+            Fault::ClockBack,
+            Fault::RolledBack,
+            Fault::Restarted,
+        ];
+        if self.durable {
+            FAULTS
+        } else {
+            FAULTS.split_at(FAULTS.len() - 1).0
+        }
+    }
+}
+
+/// One run's world.
+#[derive(Debug)]
+struct WireWorld {
+    network: Network,
+    executor: Executor,
+    shims: Shims,
+}
+
+#[async_trait]
+impl World for WireWorld {
+    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+        let network = &self.network;
+        let connector = WireConnector {
+            lane,
+            network: network.clone(),
+            executor: self.executor.clone(),
+            shims: self.shims.clone(),
+        };
+        let patience = network.patience();
+        let fall_back = if network.loses_hints() {
+            patience * 4
+        } else {
+            NEVER
+        };
+        let backend = RedisBackend::with_connector(connector)
+            .spawn(self.executor.spawner(lane))
+            .jitter_seed(u64::from(lane.0))
+            .connect_timeout(patience * 2)
+            .response_timeout(patience)
+            .fall_back(fall_back)
+            .clock(current_tag)
+            .connect();
+        Ok(Arc::new(backend.await?))
+    }
+
+    async fn heal(&self) {
+        self.network.heal().await;
+    }
+}
+
+/// The number of the recorded call that this is done for, as if it were a time, or zero: so the
+/// far end of the wire knows it. It puts the server's time in its place.
+fn current_tag() -> Timestamp {
+    Timestamp::from_millis(current_call().map_or(0, |call| call.0))
+}
+
+impl fmt::Debug for WireGround {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WireGround")
+            .field("durable", &self.durable)
+            .field("rewrite", &self.rewrite)
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WireGroundBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WireGroundBuilder")
+            .field("server", &self.server)
+            .field("durable", &self.durable)
+            .field("replaces_scripts", &self.replace.is_some())
+            .field("rewrite", &self.rewrite)
+            .finish()
+    }
+}

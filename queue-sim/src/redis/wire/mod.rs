@@ -1,0 +1,62 @@
+//! Simulated runs on a real redis-server: queue-redis's own client, over a wire inside this
+//! process.
+//!
+//! A [`WireGround`] starts a server. In each run every lane has a backend of its own, built as a
+//! program builds it, with a connector whose connections end in this process. At their far end
+//! requests are read, struck by whatever faults are decided, and executed by the server in a
+//! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is a
+//! scheduling point of its own, those of a pipeline too.
+//!
+//! # Time
+//!
+//! The scripts are told the run's virtual time, by way of `ARGV[1]`, whoever calls them; a fault may
+//! put that clock back. What blocks (`BZPOPMIN`) blocks on the server itself, on a socket of its
+//! own and without a timeout: the server decides who is woken, and in which order, but timeouts are
+//! the virtual clock's.
+//!
+//! # Truth
+//!
+//! A backend of a [`WireGround`] is built with a clock that tells the number of the recorded call
+//! under way in place of the time. So every request that is executed is known to be one of which
+//! call, also when its caller has long given up, and the history is told
+//! ([`Journal::executed`](crate::history::Journal::executed)). A reply that is an error or nothing
+//! means that the call was not executed: a script looks at its configuration before it does
+//! anything. The call that finds its queue gone (nothing), creates it and is sent again is executed
+//! once; one that is sent with its text after `NOSCRIPT`, too. Pushes of one client that come at the
+//! same time go as one call, made by a task for all of them: such an execution is told of none of
+//! them, and the goal `execution for no call` says that there was one. Lanes that do one thing after
+//! another never have any.
+//!
+//! # What is not asked of the server each time
+//!
+//! For speed, a few replies are not fresh. `HELLO`, `CLIENT SETINFO`, `INFO` and `CONFIG GET` are
+//! answered as the server answered the first time; connections have numbers of their own, the same
+//! in every run (`CLIENT ID`, `CLIENT UNBLOCK`, `HELLO`). `SCRIPT EXISTS` and `SCRIPT LOAD` are
+//! answered from what is known of the server's scripts, which nobody else changes: a script that it
+//! should have, but has lost in an earlier run or in a flush before the load, it is given right
+//! before the first call. Every other reply is the server's, to this request.
+//!
+//! All commands that do not block share one socket; what would leave a state behind on it (`SELECT`,
+//! `MULTI` and such) is refused.
+
+mod connector;
+mod ground;
+mod machine;
+mod network;
+mod reply;
+mod request;
+mod resp;
+mod rewrite;
+mod scripts;
+mod server;
+mod shim;
+mod socket;
+mod sort;
+
+pub use self::{
+    ground::{WireGround, WireGroundBuilder},
+    machine::Counts,
+    reply::Reply,
+    request::Request,
+    rewrite::{Rewrite, Steps},
+};

@@ -1,0 +1,372 @@
+//! The far end of one connection: a task of the world's, which reads requests, carries them to the
+//! server through whatever faults strike, and brings back the replies.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use queue_redis::Role;
+use redis::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    sync::oneshot,
+    time::{self, Instant},
+};
+
+use super::{
+    Reply, Request,
+    machine::{ConnectionId, Machine},
+    network::Network,
+    resp, server,
+    sort::{self, Sort},
+};
+use crate::{
+    engine::yield_now,
+    history::CallId,
+    plan::{Chance, Lane, What},
+    world::Fault,
+};
+
+/// What can become of a request.
+const REQUEST: &[Fault] = &[
+    Fault::RequestLost,
+    Fault::Delayed,
+    Fault::Late,
+    Fault::Cut,
+    Fault::Repeated,
+];
+/// What can become of a request that must not be repeated.
+const ONCE: &[Fault] = REQUEST.split_at(4).0;
+/// What can become of a reply.
+const REPLY: &[Fault] = &[
+    Fault::ReplyLost,
+    Fault::Delayed,
+    Fault::Cut,
+    Fault::CutInFrame,
+];
+/// What can become of the server, its clock and its network when a request sets out.
+const SERVER: &[Fault] = &[
+    Fault::Partition,
+    Fault::ScriptsFlushed,
+    Fault::ClockBack,
+    Fault::RolledBack,
+    Fault::Restarted,
+];
+/// What strikes everybody strikes once in so many of its chances.
+const SERVER_RARELY: Chance = 4;
+/// The connection is over.
+struct Over;
+
+pub(super) struct Shim {
+    network: Network,
+    lane: Lane,
+    role: Role,
+    id: ConnectionId,
+    stream: DuplexStream,
+    received: BytesMut,
+}
+
+impl Shim {
+    pub(super) fn new(network: Network, lane: Lane, role: Role, stream: DuplexStream) -> Self {
+        Self {
+            id: network.next_connection(),
+            network,
+            lane,
+            role,
+            stream,
+            received: BytesMut::new(),
+        }
+    }
+
+    /// Serves the connection until its client has gone and all that it had sent has arrived, or
+    /// until a fault ends it.
+    pub(super) async fn run(mut self) {
+        let mut cuts = self.network.cuts();
+        tokio::select! {
+            biased;
+            _ = cuts.changed() => {}
+            _ = self.serve() => {}
+        }
+    }
+
+    async fn serve(&mut self) -> Result<(), Over> {
+        loop {
+            let request = self.next().await?;
+            let under_way = self.network.set_out();
+            yield_now().await;
+            let sort = Sort::of(&request);
+            let rarely = sort.rarely(&request);
+            let reply = match sort {
+                Sort::Data => {
+                    if request.call.is_some() {
+                        self.strike_server().await;
+                    }
+                    self.exchange(request, rarely).await?
+                }
+                Sort::Blocks => {
+                    self.travel(ONCE, rarely).await?;
+                    drop(under_way);
+                    self.block(&request).await?
+                }
+                Sort::Hello | Sort::Setup => {
+                    self.travel(ONCE, rarely).await?;
+                    sort::set_up(&self.network, self.id, &request).ok_or(Over)?
+                }
+                Sort::Interrupts => {
+                    self.travel(ONCE, rarely).await?;
+                    self.interrupt(&request)?
+                }
+            };
+            let _under_way = self.network.set_out();
+            yield_now().await;
+            self.answer(&reply.0, rarely).await?;
+        }
+    }
+
+    /// Reads the next whole request.
+    async fn next(&mut self) -> Result<Request, Over> {
+        loop {
+            if let Some(length) = resp::value_len(&self.received) {
+                let bytes = self.received.split_to(length).freeze();
+                return self.understood(&bytes).ok_or(Over);
+            }
+            self.read().await?;
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), Over> {
+        match self.stream.read_buf(&mut self.received).await {
+            Ok(0) | Err(_) => Err(Over),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn understood(&self, bytes: &Bytes) -> Option<Request> {
+        let words = resp::words(bytes)?;
+        let verb = words.first()?;
+        let mut request = Request {
+            script: None,
+            lane: self.lane,
+            call: None,
+            words: words.clone(),
+        };
+        if verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL") {
+            let name = |machine: &mut Machine| {
+                let scripts = machine.scripts();
+                let found = words.get(1).and_then(|word| scripts.find(word));
+                Ok(found.map(|at| scripts.name(at)))
+            };
+            request.script = self.network.with_machine(name)?;
+            // The clock that the backend was built with tells the call instead of the time.
+            let tag = request
+                .arguments()
+                .first()
+                .and_then(|tag| resp::number(tag));
+            request.call = tag
+                .filter(|tag| *tag > 0)
+                .map(|tag| CallId(tag.unsigned_abs()));
+        }
+        Some(request)
+    }
+
+    /// `CLIENT UNBLOCK`, which names a connection by its number here.
+    fn interrupt(&self, request: &Request) -> Result<Reply, Over> {
+        let id = request.words.get(2).and_then(|id| resp::number(id));
+        let unblock = |machine: &mut Machine| id.map_or(Ok(false), |id| machine.unblock(id));
+        let unblocked = self.network.with_machine(unblock).ok_or(Over)?;
+        Ok(Reply::of(&Value::Int(unblocked.into())))
+    }
+
+    /// Carries a request there, executes it, and has its reply.
+    async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
+        let faults = if request.call.is_some() {
+            REQUEST
+        } else {
+            ONCE
+        };
+        let struck = self.travel(faults, rarely).await?;
+        let again = (struck == Some(Fault::Repeated)).then(|| request.clone());
+        let reply = server::execute(&self.network, request).await.ok_or(Over)?;
+        if let Some(again) = again {
+            self.repeat(again).await;
+        }
+        Ok(reply)
+    }
+
+    /// Executes a request once more, after a while or at once; nobody has that reply.
+    async fn repeat(&self, request: Request) {
+        if self.network.way(self.lane, What::Delay, 2) > 0 {
+            let late = Instant::now() + Duration::from_millis(1);
+            self.network.pause(late).await;
+        } else {
+            yield_now().await;
+        }
+        server::execute(&self.network, request).await;
+    }
+
+    /// What happens to everybody when a request sets out.
+    async fn strike_server(&self) {
+        let (network, lane) = (&self.network, self.lane);
+        let Some(fault) = network.strike(lane, What::Server, SERVER, SERVER_RARELY) else {
+            return;
+        };
+        match fault {
+            Fault::Partition => {
+                network.note(fault, lane);
+                network.hold(lane, network.patience() + network.delay(lane));
+            }
+            Fault::ScriptsFlushed => {
+                network.note(fault, lane);
+                network.with_machine(Machine::flush_scripts);
+            }
+            Fault::ClockBack => {
+                network.note(fault, Lane::WORLD);
+                network.step_back(network.delay(lane));
+            }
+            Fault::RolledBack => network.fail_over(lane),
+            _ => network.restart(lane),
+        }
+        // Whatever ends connections ends this one here.
+        yield_now().await;
+    }
+
+    /// Lets a request arrive, or what becomes of it. What strikes but does not stop it is told.
+    async fn travel(&mut self, faults: &[Fault], rarely: Chance) -> Result<Option<Fault>, Over> {
+        let lane = self.lane;
+        let struck = self.network.strike(lane, What::Request, faults, rarely);
+        if let Some(fault) = struck {
+            self.network.note(fault, lane);
+        }
+        match struck {
+            Some(Fault::RequestLost) => return Err(self.swallow().await),
+            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
+            Some(Fault::Late) => self.delay(self.network.patience()).await,
+            _ => {}
+        }
+        self.network.pass(lane).await;
+        Ok(struck)
+    }
+
+    /// Lets a reply arrive, or what becomes of it.
+    async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), Over> {
+        let lane = self.lane;
+        let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
+        if let Some(fault) = struck {
+            self.network.note(fault, lane);
+        }
+        match struck {
+            Some(Fault::ReplyLost) => return Err(self.swallow().await),
+            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
+            Some(Fault::CutInFrame) => {
+                let parts = [1, reply.len() / 2, reply.len() - 1];
+                let way = self.network.way(lane, What::Reply, 3);
+                let part = &reply[..parts[way as usize]];
+                // The client may have gone; then it misses nothing.
+                let _ = self.stream.write_all(part).await;
+                return Err(Over);
+            }
+            _ => {}
+        }
+        self.network.pass(lane).await;
+        self.stream.write_all(reply).await.map_err(|_| Over)
+    }
+
+    async fn delay(&self, more: Duration) {
+        let until = Instant::now() + more + self.network.delay(self.lane);
+        self.network.pause(until).await;
+    }
+
+    /// From here on nothing arrives, in neither direction: the connection is half open. A client
+    /// finds out for itself, or when the faults are over.
+    async fn swallow(&mut self) -> Over {
+        let network = self.network.clone();
+        let swallow = async {
+            loop {
+                self.received.clear();
+                if let Err(over) = self.read().await {
+                    return over;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = network.healed() => Over,
+            over = swallow => over,
+        }
+    }
+
+    /// `BZPOPMIN key … timeout`: blocks on the server itself, but by the virtual clock.
+    async fn block(&mut self, request: &Request) -> Result<Reply, Over> {
+        let (network, id) = (self.network.clone(), self.id);
+        let (timeout, keys) = request.words.split_last().ok_or(Over)?;
+        let timeout = std::str::from_utf8(timeout)
+            .ok()
+            .and_then(|text| text.parse().ok());
+        let timeout = match timeout {
+            Some(0.0) => None,
+            timeout => Some(Duration::from_secs_f64(timeout.ok_or(Over)?)),
+        };
+        let mut for_ever = Vec::new();
+        resp::encode(&[keys, &[Bytes::from_static(b"0")]].concat(), &mut for_ever);
+        let blocked = network.with_machine(|machine| machine.block(id, &for_ever));
+        let mut reply = blocked.ok_or(Over)?;
+        let _abandoned = Abandoned {
+            network: network.clone(),
+            id,
+        };
+        let until = timeout.map(|timeout| Instant::now() + timeout);
+        let received = tokio::select! {
+            biased;
+            received = &mut reply => received,
+            () = at(until) => {
+                network.with_machine(|machine| machine.unblock(id));
+                reply.await
+            }
+            over = self.gone() => return Err(over),
+        };
+        // Without a reply the server has gone.
+        received
+            .map(Reply)
+            .map_err(|_: oneshot::error::RecvError| Over)
+    }
+
+    /// Waits for the client's end.
+    async fn gone(&mut self) -> Over {
+        loop {
+            if let Err(over) = self.read().await {
+                return over;
+            }
+        }
+    }
+}
+
+/// Whoever blocks is not blocked any more when its connection ends.
+struct Abandoned {
+    network: Network,
+    id: ConnectionId,
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        self.network
+            .with_machine(|machine| machine.unblock(self.id));
+    }
+}
+
+async fn at(until: Option<Instant>) {
+    match until {
+        Some(until) => time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl std::fmt::Debug for Shim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shim")
+            .field("lane", &self.lane)
+            .field("role", &self.role)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

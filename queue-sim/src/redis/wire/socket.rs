@@ -1,0 +1,100 @@
+//! A connection to the server for blocking round trips.
+
+use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use super::resp;
+
+/// Longer than any command takes: what takes longer never comes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Blocks the thread while it waits, so that no virtual time passes.
+pub(super) struct Socket {
+    stream: UnixStream,
+    received: Vec<u8>,
+}
+
+impl Socket {
+    /// Connects, and agrees on RESP3.
+    pub(super) fn connect(path: &Path) -> io::Result<Self> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut socket = Self {
+            stream,
+            received: Vec::new(),
+        };
+        socket.ask(&["HELLO", "3"])?;
+        Ok(socket)
+    }
+
+    /// One command and its reply.
+    pub(super) fn ask<W: AsRef<[u8]>>(&mut self, words: &[W]) -> io::Result<Vec<u8>> {
+        let mut request = Vec::with_capacity(64);
+        resp::encode(words, &mut request);
+        self.send(&request)?;
+        self.receive()
+    }
+
+    pub(super) fn send(&mut self, requests: &[u8]) -> io::Result<()> {
+        self.stream.write_all(requests)
+    }
+
+    /// Waits for the next reply.
+    pub(super) fn receive(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(reply) = self.whole() {
+                return Ok(reply);
+            }
+            self.read()?;
+        }
+    }
+
+    /// The next reply if the server has begun to send it.
+    pub(super) fn receive_now(&mut self) -> io::Result<Option<Vec<u8>>> {
+        self.stream.set_nonblocking(true)?;
+        let received = self.poll();
+        self.stream.set_nonblocking(false)?;
+        received
+    }
+
+    fn poll(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(reply) = self.whole() {
+                return Ok(Some(reply));
+            }
+            match self.read() {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.received.is_empty() {
+                        return Ok(None);
+                    }
+                    // The rest of what has begun is on its way.
+                    thread::yield_now();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn whole(&mut self) -> Option<Vec<u8>> {
+        let length = resp::value_len(&self.received)?;
+        let rest = self.received.split_off(length);
+        Some(std::mem::replace(&mut self.received, rest))
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let mut chunk = [0; 16 * 1024];
+        let count = self.stream.read(&mut chunk)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.received.extend_from_slice(&chunk[..count]);
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! A stage for a few calls, where each fault is decided.
+
+use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
+
+use queue_core::*;
+use queue_sim::{
+    call::Behind,
+    engine::{End, Executor, in_virtual_time},
+    history::{History, Journal, Recorder},
+    plan::{Decisions, Lane, Plan, Site, What},
+    redis::wire::WireGround,
+    world::{EPOCH, Fault, Faults, Ground, Stage, World},
+};
+
+pub(crate) const TTL: Duration = Duration::from_millis(20);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+#[derive(Clone)]
+pub(crate) struct Set {
+    pub(crate) stage: Stage,
+    pub(crate) world: Arc<dyn World>,
+}
+
+impl Set {
+    /// A client of this lane's own, and the queue of its kind, opened.
+    pub(crate) async fn backend(&self, lane: u8) -> Behind<Recorder> {
+        let backend = self.world.connect(Lane(lane)).await.unwrap();
+        let recorder = Recorder::new(Lane(lane), self.stage.journal.clone());
+        Behind::new(recorder, backend)
+    }
+
+    pub(crate) async fn reliable(&self, lane: u8) -> Arc<dyn ReliableQueue> {
+        let backend = self.backend(lane).await;
+        let config = ReliableConfig::default();
+        backend.open_reliable(&name(), &config).await.unwrap()
+    }
+
+    /// From here on the lane decides at this step.
+    pub(crate) fn step(&self, lane: u8, step: u32) {
+        self.stage.decisions.enter(Lane(lane), step);
+    }
+
+    /// Milliseconds since the beginning.
+    pub(crate) fn time(&self) -> u64 {
+        self.stage.journal.now().as_millis() - EPOCH.as_millis()
+    }
+}
+
+/// Leases one message, if one is ready.
+pub(crate) async fn lease_one<Q: Leasing + ?Sized>(queue: &Q, ttl: Duration) -> Option<Delivery> {
+    let leased = queue.lease(NonZeroUsize::MIN, ttl).await.unwrap();
+    leased.deliveries.into_iter().next()
+}
+
+pub(crate) fn name() -> QueueName {
+    QueueName::new("queue").unwrap()
+}
+
+/// Decides that the first thing about `what` which lane 1 does in this step is struck by the
+/// how-manieth of its faults, from 1.
+pub(crate) fn decided(plan: &mut Plan, step: u32, what: What, fault: u32) {
+    plan.set(Site::new(Lane(1), step, what), fault);
+}
+
+/// Plays this on lane 1. The faults strike only where the plan says so.
+pub(crate) fn play<F>(
+    ground: &mut WireGround,
+    faults: &[Fault],
+    plan: Plan,
+    act: impl FnOnce(Set) -> F,
+) -> History
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    play_as(ground, faults, Decisions::planned(plan), act)
+}
+
+/// Plays this on lane 1, as is decided.
+pub(crate) fn play_as<F>(
+    ground: &mut WireGround,
+    faults: &[Fault],
+    decisions: Decisions,
+    act: impl FnOnce(Set) -> F,
+) -> History
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    in_virtual_time(async {
+        let faults = faults.iter();
+        let stage = Stage {
+            executor: Executor::new(decisions.clone(), 50),
+            decisions,
+            journal: Journal::new(EPOCH, true),
+            faults: faults.fold(Faults::none(), |mix, fault| mix.with(*fault, 20)),
+            ttl: TTL,
+        };
+        let world = ground.world(&stage);
+        let executor = stage.executor.clone();
+        let journal = stage.journal.clone();
+        executor.spawn(Lane(1), Box::pin(act(Set { stage, world })));
+        let end = executor.run(Duration::from_secs(3_000)).await;
+        assert_eq!(end, End::Finished);
+        journal.take()
+    })
+}

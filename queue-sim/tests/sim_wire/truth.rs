@@ -1,0 +1,108 @@
+//! What is known of calls whose callers do not know.
+
+use std::{future::Future, pin::pin, task::Poll, time::Duration};
+
+use queue_core::*;
+use queue_sim::{
+    engine::yield_now,
+    history::{Outcome, Record},
+    plan::{Decisions, Plan, What},
+    redis::wire::WireGround,
+    world::{EPOCH, Fault},
+};
+use tokio::time;
+
+use crate::set::{SECOND, decided, play, play_as};
+
+/// One push, which is struck by this fault, the how-manieth of its kind, in a fresh world; what
+/// is ready a minute later.
+fn struck(ground: &mut WireGround, fault: Fault, what: What, number: u32) -> (Record, u64) {
+    let mut plan = Plan::default();
+    decided(&mut plan, 1, what, number);
+    let history = play(ground, &[fault], plan, async |set| {
+        let queue = set.reliable(1).await;
+        time::sleep(SECOND).await;
+        set.step(1, 1);
+        let _ = queue.push_one("a").await;
+        time::sleep(60 * SECOND).await;
+        // A half-open connection is replaced after two silent requests.
+        if queue.depth().await.is_err() {
+            time::sleep(SECOND).await;
+            let _ = queue.depth().await.unwrap();
+        }
+    });
+    let last = history.records.last().unwrap();
+    let Some(queue_sim::call::Answer::Depth(depth)) = last.answer() else {
+        panic!("{last:?}");
+    };
+    (history.records[0].clone(), depth.ready)
+}
+
+#[test]
+fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
+    let mut ground = WireGround::start().unwrap();
+    // The client gives up after 43 ms; what is late is so by one more.
+    for (fault, what, number, certain, ends, executed) in [
+        (Fault::RequestLost, What::Request, 1, false, 43, &[][..]),
+        (Fault::Delayed, What::Request, 2, true, 1, &[1]),
+        (Fault::Late, What::Request, 3, false, 43, &[44]),
+        (Fault::Cut, What::Request, 4, false, 0, &[]),
+        (Fault::Repeated, What::Request, 5, true, 0, &[0, 0]),
+        (Fault::ReplyLost, What::Reply, 1, false, 43, &[0]),
+        (Fault::Delayed, What::Reply, 2, true, 1, &[0]),
+        (Fault::Cut, What::Reply, 3, false, 0, &[0]),
+        (Fault::CutInFrame, What::Reply, 4, false, 0, &[0]),
+    ] {
+        let (record, ready) = struck(&mut ground, fault, what, number);
+        let Some(ended) = &record.ended else {
+            panic!("{fault}: {record:?}");
+        };
+        let unknown = Outcome::Unknown(ErrorKind::Unavailable, String::new());
+        let same = std::mem::discriminant(&ended.outcome) == std::mem::discriminant(&unknown);
+        assert_eq!(same, !certain, "{fault}: {record:?}");
+        assert_eq!(record.answer().is_some(), certain, "{fault}");
+        let time = |at: Timestamp| at.as_millis() - EPOCH.as_millis() - 1_000;
+        assert_eq!(time(ended.at.at), ends, "{fault}");
+        let executions = record.executed.iter();
+        let executions: Vec<u64> = executions.map(|moment| time(moment.at)).collect();
+        assert_eq!(executions, executed, "{fault}");
+        assert_eq!(ready, executed.len() as u64, "{fault}");
+    }
+}
+
+#[test]
+fn a_dropped_call_is_known_to_have_been_executed_or_not() {
+    let mut ground = WireGround::start().unwrap();
+    // How often a dropped push was executed, by how often that was.
+    let mut dropped = [0; 2];
+    for seed in 0..20 {
+        let decisions = Decisions::seeded(seed);
+        let history = play_as(&mut ground, &[], decisions, async |set| {
+            let queue = set.reliable(1).await;
+            for polls in 1..8 {
+                let mut push = pin!(queue.push_one("a"));
+                for _ in 0..polls {
+                    let polled = std::future::poll_fn(|cx| Poll::Ready(push.as_mut().poll(cx)));
+                    if polled.await.is_ready() {
+                        break;
+                    }
+                    yield_now().await;
+                }
+            }
+            time::sleep(Duration::from_millis(1)).await;
+            let _ = queue.depth().await.unwrap();
+        });
+        let (depth, pushes) = history.records.split_last().unwrap();
+        let Some(queue_sim::call::Answer::Depth(depth)) = depth.answer() else {
+            panic!("{depth:?}");
+        };
+        let executed = pushes.iter().map(|push| push.executed.len() as u64);
+        assert_eq!(depth.ready, executed.sum::<u64>(), "{seed}");
+        for push in pushes {
+            if push.ended.as_ref().unwrap().outcome == Outcome::Dropped {
+                dropped[push.executed.len()] += 1;
+            }
+        }
+    }
+    assert!(dropped.iter().all(|count| *count > 0), "{dropped:?}");
+}

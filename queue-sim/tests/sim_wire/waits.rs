@@ -1,0 +1,119 @@
+//! Blocked connections, woken by the server and timed by the virtual clock.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_sim::{
+    plan::{Lane, Plan},
+    redis::wire::WireGround,
+};
+use tokio::time;
+
+use crate::set::{SECOND, lease_one, play};
+
+#[test]
+fn a_wait_ends_with_its_time_to_the_millisecond() {
+    let mut ground = WireGround::start().unwrap();
+    play(&mut ground, &[], Plan::default(), async |set| {
+        let queue = set.reliable(1).await;
+        assert_eq!(set.time(), 0, "connecting takes no time");
+        // Beyond the time after which the client blocks anew.
+        for (wait, end) in [(7, 7), (100_000, 100_007), (1, 100_008)] {
+            let wait = Duration::from_millis(wait);
+            queue.wait_for_arrival(wait).await.unwrap();
+            assert_eq!(set.time(), end);
+        }
+    });
+}
+
+#[test]
+fn a_push_wakes_one_who_waits_at_once_and_no_other() {
+    let mut ground = WireGround::start().unwrap();
+    play(&mut ground, &[], Plan::default(), async |set| {
+        let woken = Arc::new(Mutex::new(Vec::new()));
+        for lane in 2..=4 {
+            let (set, woken) = (set.clone(), Arc::clone(&woken));
+            let executor = set.stage.executor.clone();
+            let wait = async move {
+                let queue = set.reliable(lane).await;
+                queue.wait_for_arrival(90 * SECOND).await.unwrap();
+                woken.lock().unwrap().push((lane, set.time()));
+            };
+            executor.spawn(Lane(lane), Box::pin(wait));
+        }
+        let queue = set.reliable(1).await;
+        time::sleep(40 * SECOND).await;
+        queue.push_one("work").await.unwrap();
+        time::sleep(SECOND).await;
+        assert_eq!(*woken.lock().unwrap(), [(2, 40_000)]);
+        // Whoever leases and leaves nothing behind wakes nobody; the next push does.
+        queue.push_one("more").await.unwrap();
+        time::sleep(60 * SECOND).await;
+        let woken = woken.lock().unwrap();
+        assert_eq!(woken[1..], [(3, 41_000), (4, 90_000)]);
+    });
+}
+
+#[test]
+fn who_waits_for_another_queue_too_is_woken_by_either() {
+    let mut ground = WireGround::start().unwrap();
+    play(&mut ground, &[], Plan::default(), async |set| {
+        let backend = set.backend(2).await;
+        let config = ReliableConfig::default();
+        let mut queues = Vec::new();
+        for name in ["left", "right"] {
+            let name = QueueName::new(name).unwrap();
+            queues.push(backend.open_reliable(&name, &config).await.unwrap());
+        }
+        let other = set.backend(1).await;
+        let right = QueueName::new("right").unwrap();
+        let right = other.open_reliable(&right, &config).await.unwrap();
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        for (queue, after) in queues.into_iter().zip([0, 5]) {
+            let (set, ends) = (set.clone(), Arc::clone(&ends));
+            let executor = set.stage.executor.clone();
+            let wait = async move {
+                // The second joins while the connection is blocked for the first alone.
+                time::sleep(after * SECOND).await;
+                queue.wait_for_arrival(30 * SECOND).await.unwrap();
+                ends.lock().unwrap().push(set.time());
+            };
+            executor.spawn(Lane(2), Box::pin(wait));
+        }
+        time::sleep(12 * SECOND).await;
+        right.push_one("work").await.unwrap();
+        time::sleep(60 * SECOND).await;
+        assert_eq!(*ends.lock().unwrap(), [12_000, 30_000]);
+    });
+}
+
+#[test]
+fn a_producer_waits_for_room() {
+    let mut ground = WireGround::start().unwrap();
+    play(&mut ground, &[], Plan::default(), async |set| {
+        let config = BoundedConfig::new(1);
+        let backend = set.backend(1).await;
+        let queue = backend
+            .open_bounded(&crate::set::name(), &config)
+            .await
+            .unwrap();
+        queue.offer_one("first", Overflow::Reject).await.unwrap();
+        let waiting = {
+            let set = set.clone();
+            let queue = Arc::clone(&queue);
+            async move {
+                queue.wait_for_room(50 * SECOND).await.unwrap();
+                assert_eq!(set.time(), 3_000);
+            }
+        };
+        let take = async {
+            time::sleep(3 * SECOND).await;
+            let got = lease_one(&*queue, SECOND).await.unwrap();
+            queue.ack(got.receipt).await.unwrap();
+        };
+        tokio::join!(waiting, take);
+    });
+}

@@ -1,0 +1,148 @@
+//! Whole runs: the same decisions play the same run, on any server.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use queue_core::QueueKind;
+use queue_sim::{
+    engine::End,
+    history::Event,
+    plan::Decisions,
+    redis::wire::WireGround,
+    run::{Mode, Played, Scenario, play},
+    world::{Fault, Faults, Ground},
+};
+
+fn seeded(ground: &mut WireGround, scenario: &Scenario, seed: u64) -> Played {
+    play(scenario, ground, Decisions::seeded(seed))
+}
+
+/// Plays each seed twice, and hands on what was played.
+fn twice(ground: &mut WireGround, scenario: &Scenario, seeds: u64, mut seen: impl FnMut(&Played)) {
+    let (before, start) = (ground.counts(), Instant::now());
+    let mut distinct = BTreeSet::new();
+    for seed in 0..seeds {
+        let played = seeded(ground, scenario, seed);
+        let which = format!("{} {seed}", scenario.kind);
+        assert_eq!(played, seeded(ground, scenario, seed), "{which}");
+        assert_eq!(played.end, End::Finished, "{which}");
+        assert_eq!(broken(&played), [] as [&Event; 0], "{which}");
+        distinct.insert(format!("{:?}", played.history));
+        seen(&played);
+    }
+    let (after, runs) = (ground.counts(), 2 * seeds);
+    println!(
+        "{}: {:?} a run, {} commands and {} round trips",
+        scenario.kind,
+        start.elapsed() / runs as u32,
+        (after.commands - before.commands) / runs,
+        (after.round_trips - before.round_trips) / runs,
+    );
+    let most = seeds as usize * 9 / 10;
+    assert!(distinct.len() > most, "{} distinct", distinct.len());
+}
+
+fn broken(played: &Played) -> Vec<&Event> {
+    let events = played.history.events.iter().map(|(_, event)| event);
+    events
+        .filter(|event| matches!(event, Event::Broken(..)))
+        .collect()
+}
+
+#[test]
+fn runs_repeat_without_faults() {
+    let mut ground = WireGround::start().unwrap();
+    for kind in QueueKind::ALL {
+        let scenario = Scenario {
+            mode: Some(Mode::Faults),
+            faults: Some(Faults::none()),
+            ..Scenario::new(kind)
+        };
+        twice(&mut ground, &scenario, 50, |_| {});
+    }
+}
+
+#[test]
+fn runs_repeat_under_faults_and_meet_them_all() {
+    let mut ground = WireGround::start().unwrap();
+    let mut met = BTreeSet::new();
+    for kind in QueueKind::ALL {
+        twice(&mut ground, &Scenario::new(kind), 200, |played| {
+            for (_, event) in &played.history.events {
+                if let Event::Fault(fault, _) = event {
+                    met.insert(*fault);
+                }
+            }
+        });
+    }
+    let mut unmet = ground.faults().to_vec();
+    unmet.retain(|fault| !met.contains(fault.as_str()));
+    assert_eq!(unmet, []);
+}
+
+#[test]
+fn runs_repeat_where_the_server_is_killed() {
+    let mut ground = WireGround::builder().with_restarts().start().unwrap();
+    let mut restarts = 0;
+    for kind in QueueKind::ALL {
+        let faults = Faults::none().with(Fault::Restarted, 40);
+        let faults = faults.with(Fault::Cut, 10).with(Fault::Crashed, 10);
+        let scenario = Scenario {
+            mode: Some(Mode::Faults),
+            faults: Some(faults),
+            ..Scenario::new(kind)
+        };
+        twice(&mut ground, &scenario, 2, |played| {
+            let events = played.history.events.iter();
+            let restarted = |event: &&(_, Event)| matches!(&event.1, Event::Fault(name, _) if *name == Fault::Restarted.as_str());
+            restarts += events.filter(restarted).count();
+        });
+    }
+    assert!(restarts > 0);
+}
+
+#[test]
+fn two_servers_play_the_same_runs() {
+    let mut grounds = [WireGround::start().unwrap(), WireGround::start().unwrap()];
+    // One of them has had another life before.
+    seeded(&mut grounds[1], &Scenario::new(QueueKind::Delay), 1_000);
+    for kind in QueueKind::ALL {
+        for seed in 0..20 {
+            let scenario = Scenario::new(kind);
+            let [first, second] = &mut grounds;
+            let played = seeded(first, &scenario, seed);
+            assert_eq!(played, seeded(second, &scenario, seed), "{kind} {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_plays_what_its_seed_did() {
+    let mut ground = WireGround::start().unwrap();
+    for kind in QueueKind::ALL {
+        for seed in 0..20 {
+            let scenario = Scenario::new(kind);
+            let played = seeded(&mut ground, &scenario, seed);
+            let decisions = Decisions::planned(played.plan.clone());
+            assert_eq!(played, play(&scenario, &mut ground, decisions.clone()));
+            assert_eq!(decisions.unmet(), [], "{kind} {seed}");
+        }
+    }
+}
+
+#[test]
+fn every_call_that_was_answered_was_executed_and_nothing_for_no_call() {
+    let mut ground = WireGround::start().unwrap();
+    for kind in QueueKind::ALL {
+        for seed in 0..40 {
+            let played = seeded(&mut ground, &Scenario::new(kind), seed);
+            assert!(!played.goals.contains("execution for no call"));
+            for record in &played.history.records {
+                let answered = record.answer().is_some() && !record.call.is_wait();
+                let executed = record.executed.len();
+                assert!(!answered || executed > 0, "{kind} {seed}: {record:?}");
+                let begun = |at| at > record.began.order;
+                assert!(record.executed.iter().all(|moment| begun(moment.order)));
+            }
+        }
+    }
+}
