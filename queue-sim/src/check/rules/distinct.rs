@@ -59,6 +59,11 @@ fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
             let Some(Put::Accepted(id)) = first.put else {
                 continue;
             };
+            // What is revived has lost its key.
+            let mut life = facts.life(id).iter();
+            if life.any(|happened| matches!(happened.what, What::Revived(_))) {
+                continue;
+            }
             // Delivered for the first time after the second came, it was undelivered all along.
             let mut leases = facts.life(id).leases();
             let Some(taken) = leases.next().filter(|lease| lease.delivery.attempt == 1) else {
