@@ -62,7 +62,7 @@ pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> 
     };
     let reply = network.with_machine(|machine| {
         if has(0, "CLIENT") && has(1, "ID") {
-            return Ok(format!(":{}\r\n", id).into_bytes());
+            return Ok(format!(":{id}\r\n").into_bytes());
         }
         if has(0, "SCRIPT") && has(1, "EXISTS") {
             return Ok(exist(machine.scripts(), &words[2..]));
