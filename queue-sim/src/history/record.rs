@@ -71,6 +71,9 @@ pub enum Event {
     Stalled(Lane, Timestamp),
     /// A lane had an effect on something outside of the queue: which, and on what.
     Effect(Lane, String),
+    /// A lane sent the server a command of its own, beside the queues: what was executed, and the
+    /// reply.
+    Command(Lane, String),
     /// A fault struck: its name, and whom.
     Fault(&'static str, Lane),
     /// What the backend executed from this moment on is undone: a failover or a power loss, and

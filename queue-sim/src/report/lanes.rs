@@ -6,7 +6,7 @@ use super::{
     wording::Words,
 };
 use crate::{
-    call::Answer,
+    call::{Answer, Call},
     history::{CallId, History, Outcome, Record},
     plan::Lane,
 };
@@ -60,7 +60,7 @@ pub(crate) fn named_lanes(
 
 /// Whether a call led to nothing that anybody has to know of.
 fn is_idle(record: &Record) -> bool {
-    if record.call.is_wait() {
+    if record.call.is_wait() || matches!(record.call, Call::Depth | Call::Counters) {
         return true;
     }
     let Some(ended) = &record.ended else {
@@ -68,7 +68,7 @@ fn is_idle(record: &Record) -> bool {
     };
     match &ended.outcome {
         Outcome::Ok(Answer::Leased(leased)) => leased.is_empty(),
-        Outcome::Ok(Answer::Depth(_)) | Outcome::NotApplied(..) => true,
+        Outcome::NotApplied(..) => true,
         _ => false,
     }
 }

@@ -160,6 +160,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
             (Some(*lane), format!("  . stands still until {until}"))
         }
         Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
+        Event::Command(lane, command) => (Some(*lane), command.clone()),
         Event::Fault(fault, lane) => {
             if *lane == Lane::WORLD {
                 (None, format!("== {fault}"))

@@ -28,6 +28,8 @@ type MakeGround = Arc<dyn Fn() -> Box<dyn Ground> + Send + Sync>;
 pub struct Sim {
     pub(super) name: String,
     pub(super) queues: Vec<(String, Config)>,
+    /// Those of them that a handler works on.
+    pub(super) handled: Vec<String>,
     pub(super) lanes: Vec<LaneScript>,
     pub(super) chaos: Chaos,
     pub(super) checks: Vec<Arc<dyn Check>>,
@@ -60,6 +62,7 @@ impl Sim {
         Self {
             name: name.to_owned(),
             queues: Vec::new(),
+            handled: Vec::new(),
             lanes: Vec::new(),
             chaos: Chaos::all(),
             checks: Vec::new(),
@@ -162,7 +165,18 @@ impl Sim {
         self
     }
 
-    pub(super) fn lane(mut self, name: String, role: Role, script: Script) -> Self {
+    /// Anything else that takes part: `script` runs until it ends, crashes like a worker and is
+    /// started again. It opens what it needs from [`Run::queues`]; if it runs for ever, it has to
+    /// end at [`Run::shutdown`].
+    pub fn lane<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let script: Script = Arc::new(move |run| Box::pin(script(run)));
+        self.add(name.to_owned(), Role::Worker, script)
+    }
+
+    fn add(mut self, name: String, role: Role, script: Script) -> Self {
         self.lanes.push(LaneScript { name, role, script });
         self
     }
@@ -252,19 +266,7 @@ impl<T: Body, Q: Send + 'static> Scene<T, Q> {
         let count = self.sim.lanes.iter();
         let count = count.filter(|lane| lane.role != Role::Worker).count();
         let name = format!("producer {count}");
-        self.sim = self.sim.lane(name, role, Arc::new(script));
-        self
-    }
-
-    /// Anything else that works on queues: `script` runs until it ends, crashes like a worker and
-    /// is started again. It opens what it needs from [`Run::queues`], and ends at
-    /// [`Run::shutdown`].
-    pub fn lane<F>(mut self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = Result<(), BoxError>> + Send + 'static,
-    {
-        let script: Script = Arc::new(move |run| Box::pin(script(run)));
-        self.sim = self.sim.lane(name.to_owned(), Role::Worker, script);
+        self.sim = self.sim.add(name, role, Arc::new(script));
         self
     }
 
@@ -292,6 +294,7 @@ impl<T: Body, Q: Send + 'static> Scene<T, Q> {
     {
         let (open, tune) = (Arc::clone(&self.open), Arc::clone(&self.tune));
         let (lease, name) = (self.sim.lease, self.name.clone());
+        self.sim.handled.push(name.clone());
         let script = move |run: Run| -> Life {
             let handler = make(&run);
             let opening = open(run.queues());
@@ -311,7 +314,7 @@ impl<T: Body, Q: Send + 'static> Scene<T, Q> {
         let before = before.filter(|lane| lane.role == Role::Worker).count();
         for worker in before..before + self.workers {
             let name = format!("worker {worker}");
-            self.sim = self.sim.lane(name, Role::Worker, Arc::clone(&script));
+            self.sim = self.sim.add(name, Role::Worker, Arc::clone(&script));
         }
         self
     }

@@ -80,6 +80,11 @@ impl Cast {
         self.lock().calm = true;
     }
 
+    /// Whether things may go wrong now.
+    pub(super) fn is_rough(&self) -> bool {
+        !self.lock().calm && self.0.stage.faults.iter().next().is_some()
+    }
+
     /// The lane ended by itself.
     pub(super) fn leaves(&self, lane: Lane) {
         if let Some(member) = self.lock().members.get_mut(&lane) {

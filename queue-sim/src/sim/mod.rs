@@ -7,6 +7,7 @@ mod cast;
 mod chaos;
 pub mod check;
 mod ledger;
+mod panics;
 mod plans;
 mod play;
 mod run;

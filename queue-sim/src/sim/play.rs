@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -21,6 +20,7 @@ use super::{
     builder::{LaneScript, Role, Sim},
     cast::{Actor, Cast},
     ledger::Books,
+    panics::guarded,
     run::Run,
 };
 use crate::{
@@ -36,6 +36,8 @@ pub(super) const AUDITOR: Lane = Lane(u8::MAX);
 /// How many leases long the faults last at least, after the producers are done and nothing is due
 /// later: long enough for what was crashed to come back and be crashed again.
 const CHAOS_LEASES: u32 = 12;
+/// A lane that ends with an error so often has one that no fault explains.
+const MOST_RESTARTS: u32 = 10;
 /// How often the auditor looks, in parts of a lease.
 const LOOKS_PER_LEASE: u32 = 2;
 
@@ -97,6 +99,7 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
         }
         Story {
             queues: director.queues(),
+            handled: sim.handled.iter().cloned().collect(),
             history: journal.take(),
             effects: director.books.effects(),
             lanes: director.lanes(),
@@ -221,6 +224,8 @@ impl Director {
     /// Keeps a lane alive: once for a producer, again after every crash for a worker.
     async fn keep(self: Arc<Self>, lane: Lane, script: LaneScript, _ended: oneshot::Sender<()>) {
         let fragile = script.role == Role::Worker;
+        let rough = self.cast.is_rough();
+        let mut restarts = 0;
         loop {
             let actor = self.cast.enters(lane, fragile);
             let doom = fragile.then(|| actor.doom()).flatten();
@@ -231,6 +236,11 @@ impl Director {
             self.cast.leaves(lane);
             match ended {
                 Ok(Ok(())) => return,
+                // A process that ends with an error where things go wrong is started again.
+                Ok(Err(_)) if fragile && rough && restarts < MOST_RESTARTS => {
+                    restarts += 1;
+                    time::sleep(self.sim.lease / 10).await;
+                }
                 Ok(Err(failure)) => {
                     if script.role != Role::FaultyProducer {
                         self.failed(&script.name, failure);
@@ -259,7 +269,7 @@ impl Director {
                 world, cast, books, ..
             } = &*director;
             let run = loop {
-                match Run::connect(&**world, cast, actor.clone(), books, asked.clone()).await {
+                match Run::connect(world, cast, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
                     // As a process that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
@@ -311,27 +321,6 @@ impl Director {
             .map(|(index, script)| (lane_number(index), script.name.clone()))
             .collect()
     }
-}
-
-/// Runs the future that this makes, and catches its panics.
-async fn guarded<T, F: Future<Output = T> + Unpin>(make: impl FnOnce() -> F) -> Result<T, String> {
-    let mut future = catch_unwind(AssertUnwindSafe(make)).map_err(|panic| said(&*panic))?;
-    std::future::poll_fn(move |cx| {
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            std::pin::Pin::new(&mut future).poll(cx)
-        }));
-        match polled {
-            Ok(polled) => polled.map(Ok),
-            Err(panic) => std::task::Poll::Ready(Err(said(&*panic))),
-        }
-    })
-    .await
-}
-
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "without a message".to_owned())
 }
 
 /// What is left in the queues of a run.

@@ -23,12 +23,14 @@ pub struct Run {
     pub(super) books: Books,
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) seed: u64,
+    #[cfg(all(unix, feature = "redis"))]
+    pub(super) world: Arc<dyn World>,
 }
 
 impl Run {
     /// Connects a lane to the world, behind everything that records and interrupts it.
     pub(super) async fn connect(
-        world: &dyn World,
+        world: &Arc<dyn World>,
         cast: &Cast,
         actor: Actor,
         books: &Books,
@@ -48,12 +50,29 @@ impl Run {
             books: books.clone(),
             shutdown,
             seed: u64::from(seed),
+            #[cfg(all(unix, feature = "redis"))]
+            world: Arc::clone(world),
         })
     }
 
     /// The queues of the run, as this lane sees them: a client of its own, with faults of its own.
     pub const fn queues(&self) -> &Queues {
         &self.queues
+    }
+
+    /// A connection to the Redis server of the run, for code that sends commands of its own. Every
+    /// command is a point where others may go first, and is told in the story of a failure.
+    ///
+    /// # Errors
+    ///
+    /// Those of connecting, and that the backend of the run has no server.
+    #[cfg(all(unix, feature = "redis"))]
+    pub async fn redis(&self) -> redis::RedisResult<redis::aio::MultiplexedConnection> {
+        let connection = self.world.connection(self.actor.lane()).await;
+        connection.unwrap_or_else(|| {
+            let message = "this simulation has no Redis server: give it one by Sim::backend";
+            Err((redis::ErrorKind::InvalidClientConfig, message).into())
+        })
     }
 
     /// A system outside of the queue, by name: the same one for all lanes of the run.

@@ -243,7 +243,7 @@ impl Sim {
 
     /// Shrinks a failure, and tells it.
     fn broken(&self, ground: &mut dyn Ground, story: Story, finding: &Finding) -> Box<Broken> {
-        let calls = story.history.records.len();
+        let before = story.size();
         let rule = finding.rule.clone();
         let mut smallest = (story.plan.clone(), story, finding.clone());
         let plan = smallest.0.clone();
@@ -264,7 +264,7 @@ impl Sim {
             }
         }
         let (plan, story, finding) = smallest;
-        let tale = Tale::new(&self.name, &story, Some(&finding)).shrunk_from(calls);
+        let tale = Tale::new(&self.name, &story, Some(&finding)).shrunk_from(before);
         Box::new(Broken {
             message: tale.to_string(),
             finding,

@@ -21,6 +21,8 @@ use crate::{
 pub struct Story {
     /// The queues, and how they were configured.
     pub queues: BTreeMap<QueueName, Config>,
+    /// Those of them that a handler works on.
+    pub handled: BTreeSet<String>,
     /// Every call of every lane, and what went wrong.
     pub history: History,
     /// The effects outside of the queues, in order.
@@ -85,16 +87,36 @@ impl Story {
         faults
     }
 
-    /// Whether it shows anything at all: something was accepted, delivered and settled.
+    /// Whether it shows anything at all: something was accepted, delivered and settled where there
+    /// is a handler, accepted where there is none.
     pub fn is_telling(&self) -> bool {
-        let rings = self
-            .queues
-            .iter()
-            .all(|(_, config)| matches!(config, Config::Rotating(_)));
-        let told = |fates: Fates| {
-            !fates.accepted.is_empty() && !fates.deliveries.is_empty() && !fates.acked.is_empty()
+        if self.queues.is_empty() {
+            return self.size() > 0;
+        }
+        let told = |queue: &QueueName, config: &Config| {
+            if matches!(config, Config::Rotating(_)) {
+                return self
+                    .history
+                    .records
+                    .iter()
+                    .any(|record| record.queue == *queue);
+            }
+            let fates = self.fates(queue);
+            let handled = !fates.deliveries.is_empty() && !fates.acked.is_empty();
+            !fates.accepted.is_empty() && (handled || !self.handled.contains(queue.as_str()))
         };
-        rings || self.queues.keys().any(|queue| told(self.fates(queue)))
+        self.queues
+            .iter()
+            .any(|(queue, config)| told(queue, config))
+    }
+
+    /// How much there is to tell: calls, and commands beside the queues.
+    pub fn size(&self) -> usize {
+        let lanes = self.history.records.iter();
+        let calls = lanes.filter(|record| self.lanes.contains_key(&record.lane));
+        let events = self.history.events.iter();
+        let commands = events.filter(|(_, event)| matches!(event, Event::Command(..)));
+        calls.count() + commands.count()
     }
 }
 

@@ -75,8 +75,12 @@ impl fmt::Display for Tale<'_> {
             writeln!(f, "  “{text}” (CONTRACT.md)")?;
         }
         if let Some(before) = before {
-            let now = story.history.records.len();
-            writeln!(f, "  shrunk from {before} calls to {now}")?;
+            let now = story.size();
+            let decisions = story.plan.len();
+            writeln!(
+                f,
+                "  shrunk from {before} calls to {now}, and to {decisions} decisions of chance"
+            )?;
         }
         writeln!(f)?;
         let lanes = named_lanes(

@@ -55,6 +55,17 @@ pub trait World: Debug + Send + Sync + 'static {
     /// Ends the faults: partitions heal, what is on its way arrives, nothing goes wrong any more.
     /// Returns when that is so.
     async fn heal(&self);
+
+    /// A connection of the lane's own to the server under the backend, if there is one, for
+    /// commands that no queue sends. They are written down as
+    /// [`Event::Command`](crate::history::Event::Command).
+    #[cfg(all(unix, feature = "redis"))]
+    async fn connection(
+        &self,
+        _lane: Lane,
+    ) -> Option<redis::RedisResult<redis::aio::MultiplexedConnection>> {
+        None
+    }
 }
 
 /// Makes worlds: holds what is expensive and outlives a run, such as a server.

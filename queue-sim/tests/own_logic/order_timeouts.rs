@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{Context, DelayConfig};
-use queue_sim::sim::{Drained, Effects, Ledger, Run, Sim, sim};
+use queue_sim::sim::{Drained, Effects, Ledger, Rules, Run, Sim, sim};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,10 +16,10 @@ const fn secs(n: u64) -> Duration {
 }
 
 /// The simulation, with whatever way of refunding.
-fn order_timeouts<H, F>(name: &str, handler: impl Fn(Ledger) -> H + Send + Sync + 'static) -> Sim
+fn order_timeouts<H, F>(name: &str, handler: H) -> Sim
 where
-    H: Fn(CancelOrder, Context) -> F + Send + Sync + 'static,
-    F: Future<Output: queue_core::worker::IntoVerdict> + Send + 'static,
+    H: Fn(Ledger, CancelOrder, Context) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
 {
     sim(name)
         .delay::<CancelOrder>("order-timeouts", DelayConfig::default())
@@ -30,48 +30,89 @@ where
             Ok(())
         })
         .workers(2)
-        .handler(move |run: &Run| handler(run.ledger("refund")))
+        .handler(move |run: &Run| {
+            let (handler, refunds) = (handler.clone(), run.ledger("refund"));
+            move |job: CancelOrder, cx: Context| handler(refunds.clone(), job, cx)
+        })
+        .check(Rules::all())
         .check(Effects::exactly_once())
         .check(Drained::within(secs(3600)))
 }
 
+/// Refunds whatever it is asked to.
+async fn refund(refunds: Ledger, job: CancelOrder, _cx: Context) {
+    refunds.apply(job.order).await;
+}
+
+/// Refuses who holds an older lease than another who was there.
+async fn refund_fenced(refunds: Ledger, job: CancelOrder, cx: Context) {
+    // Who is refused has nothing to do.
+    let _ = refunds.apply_fenced(job.order, cx.token()).await;
+}
+
+/// Knows the orders that were refunded.
+async fn refund_once(refunds: Ledger, job: CancelOrder, _cx: Context) {
+    refunds.apply_once(job.order).await;
+}
+
 #[test]
 fn a_refund_without_a_key_happens_twice() {
-    let broken = order_timeouts("refund-twice", |refunds| {
-        move |job: CancelOrder, _cx: Context| {
-            let refunds = refunds.clone();
-            async move { refunds.apply(job.order).await }
-        }
-    })
-    .try_run()
-    .expect_err("finds it");
+    let broken = order_timeouts("refund-twice", refund)
+        .try_run()
+        .expect_err("finds it");
     println!("{broken}");
     assert_eq!(broken.finding.rule, "effects exactly once");
 }
 
 #[test]
 fn fencing_alone_does_not_help() {
-    let broken = order_timeouts("refund-fenced", |refunds| {
-        move |job: CancelOrder, cx: Context| {
-            let refunds = refunds.clone();
-            async move { refunds.apply_fenced(job.order, cx.token()).await }
-        }
-    })
-    .try_run()
-    .expect_err("finds it");
-    println!("{broken}");
+    let broken = order_timeouts("refund-fenced", refund_fenced)
+        .try_run()
+        .expect_err("finds it");
     assert_eq!(broken.finding.rule, "effects exactly once");
 }
 
 #[test]
 fn a_sink_that_knows_the_order_refunds_once() {
-    order_timeouts("refund-once", |refunds| {
-        move |job: CancelOrder, _cx: Context| {
-            let refunds = refunds.clone();
-            async move {
-                refunds.apply_once(job.order).await;
-            }
-        }
-    })
-    .run();
+    order_timeouts("refund-once", refund_once).run();
+}
+
+/// The same tests on a real redis-server.
+#[cfg(all(unix, feature = "redis"))]
+mod on_redis {
+    use queue_sim::redis::wire::WireGround;
+
+    use super::*;
+
+    fn ground() -> WireGround {
+        WireGround::start().expect("a redis-server")
+    }
+
+    #[test]
+    fn a_refund_without_a_key_happens_twice() {
+        let broken = order_timeouts("refund-twice", refund)
+            .backend(ground)
+            .try_run()
+            .expect_err("finds it");
+        println!("{broken}");
+        assert_eq!(broken.finding.rule, "effects exactly once");
+    }
+
+    #[test]
+    fn fencing_alone_does_not_help() {
+        let broken = order_timeouts("refund-fenced", refund_fenced)
+            .backend(ground)
+            .try_run()
+            .expect_err("finds it");
+        assert_eq!(broken.finding.rule, "effects exactly once");
+    }
+
+    #[test]
+    fn a_sink_that_knows_the_order_refunds_once() {
+        let tally = order_timeouts("refund-once", refund_once)
+            .backend(ground)
+            .try_run()
+            .expect("it holds");
+        println!("{tally}");
+    }
 }

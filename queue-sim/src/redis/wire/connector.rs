@@ -11,7 +11,10 @@ use redis::{
     aio::MultiplexedConnection,
 };
 
-use super::{network::Network, shim::Shim};
+use super::{
+    network::Network,
+    shim::{Shim, Use},
+};
 use crate::{
     engine::Executor,
     plan::{Lane, What},
@@ -44,9 +47,20 @@ impl Shims {
 }
 
 impl WireConnector {
-    fn open(&self, role: Role) -> tokio::io::DuplexStream {
+    /// Opens a connection for commands that no queue sends. Each is written into the history.
+    pub(super) async fn own(&self) -> RedisResult<MultiplexedConnection> {
+        let stream = self.open(Use::Own);
+        let (handshake, config) = greeting();
+        let (connection, driver) =
+            MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
+        let spawner = self.executor.spawner(self.lane);
+        self.shims.keep(spawner.spawn(Box::pin(driver)));
+        Ok(connection)
+    }
+
+    fn open(&self, use_: Use) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
-        let shim = Shim::new(self.network.clone(), self.lane, role, far);
+        let shim = Shim::new(self.network.clone(), self.lane, use_, far);
         let spawner = self.executor.spawner(Lane::WORLD);
         self.shims.keep(spawner.spawn(Box::pin(shim.run())));
         near
@@ -65,14 +79,10 @@ impl Connector for WireConnector {
         if struck.is_some() || network.is_down() {
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         }
-        let handshake = RedisConnectionInfo::default()
-            .set_protocol(ProtocolVersion::RESP3)
-            .set_lib_name("queue-kit", env!("CARGO_PKG_VERSION"));
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None);
+        let stream = self.open(Use::Backend(role));
+        let (handshake, config) = greeting();
         let (connection, driver) =
-            MultiplexedConnection::new_with_config(&handshake, self.open(role), config).await?;
+            MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
         let spawner = self.executor.spawner(self.lane);
         Ok(Link::driven(connection, driver, &spawner))
     }
@@ -80,4 +90,15 @@ impl Connector for WireConnector {
     fn address(&self) -> String {
         "the simulated server".to_owned()
     }
+}
+
+/// How a connection begins, and what it leaves to the backend.
+fn greeting() -> (RedisConnectionInfo, AsyncConnectionConfig) {
+    let handshake = RedisConnectionInfo::default()
+        .set_protocol(ProtocolVersion::RESP3)
+        .set_lib_name("queue-kit", env!("CARGO_PKG_VERSION"));
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None);
+    (handshake, config)
 }

@@ -7,6 +7,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{Backend, Result, Timestamp};
 use queue_redis::RedisBackend;
+use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::{
     Counts, Rewrite,
@@ -176,16 +177,22 @@ struct WireWorld {
     shims: Shims,
 }
 
+impl WireWorld {
+    fn connector(&self, lane: Lane) -> WireConnector {
+        WireConnector {
+            lane,
+            network: self.network.clone(),
+            executor: self.executor.clone(),
+            shims: self.shims.clone(),
+        }
+    }
+}
+
 #[async_trait]
 impl World for WireWorld {
     async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
         let network = &self.network;
-        let connector = WireConnector {
-            lane,
-            network: network.clone(),
-            executor: self.executor.clone(),
-            shims: self.shims.clone(),
-        };
+        let connector = self.connector(lane);
         let patience = network.patience();
         let fall_back = if network.loses_hints() {
             patience * 4
@@ -205,6 +212,10 @@ impl World for WireWorld {
 
     async fn heal(&self) {
         self.network.heal().await;
+    }
+
+    async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {
+        Some(self.connector(lane).own().await)
     }
 }
 

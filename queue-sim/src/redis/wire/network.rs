@@ -146,7 +146,7 @@ impl Network {
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        if *self.0.healed.borrow() {
+        if *self.0.healed.borrow() || self.0.faults.spares(lane) {
             return None;
         }
         let mut weights = [0; 8];

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     engine::yield_now,
-    history::CallId,
+    history::{CallId, Event},
     plan::{Chance, Lane, What},
     world::Fault,
 };
@@ -56,22 +56,31 @@ const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct Over;
 
+/// Whose connection it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A backend's.
+    Backend(Role),
+    /// That of a lane which sends commands of its own.
+    Own,
+}
+
 pub(super) struct Shim {
     network: Network,
     lane: Lane,
-    role: Role,
+    used: Use,
     id: ConnectionId,
     stream: DuplexStream,
     received: BytesMut,
 }
 
 impl Shim {
-    pub(super) fn new(network: Network, lane: Lane, role: Role, stream: DuplexStream) -> Self {
+    pub(super) fn new(network: Network, lane: Lane, used: Use, stream: DuplexStream) -> Self {
         Self {
             id: network.next_connection(),
             network,
             lane,
-            role,
+            used,
             stream,
             received: BytesMut::new(),
         }
@@ -185,11 +194,25 @@ impl Shim {
         };
         let struck = self.travel(faults, rarely).await?;
         let again = (struck == Some(Fault::Repeated)).then(|| request.clone());
+        let own = (self.used == Use::Own).then(|| request.clone());
         let reply = server::execute(&self.network, request).await.ok_or(Over)?;
+        if let Some(request) = own {
+            self.tell(&request, &reply);
+        }
         if let Some(again) = again {
             self.repeat(again).await;
         }
         Ok(reply)
+    }
+
+    /// Writes a command down that belongs to no call of a queue.
+    fn tell(&self, request: &Request, reply: &Reply) {
+        let words = request.words.iter();
+        let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word)).collect();
+        let reply = String::from_utf8_lossy(&reply.0).replace("\r\n", " ");
+        let said = format!("{} -> {}", words.join(" "), reply.trim());
+        let journal = self.network.journal();
+        journal.note(Event::Command(self.lane, said));
     }
 
     /// Executes a request once more, after a while or at once; nobody has that reply.
@@ -365,7 +388,7 @@ impl std::fmt::Debug for Shim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shim")
             .field("lane", &self.lane)
-            .field("role", &self.role)
+            .field("used", &self.used)
             .field("id", &self.id)
             .finish_non_exhaustive()
     }

@@ -1,0 +1,66 @@
+//! Panics of the code under test: caught, told where the story is told, and not printed for each
+//! of the hundreds of runs that a failure is shrunk in.
+
+use std::{
+    any::Any,
+    cell::{Cell, RefCell},
+    future::Future,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Once,
+    task::Poll,
+};
+
+thread_local! {
+    /// Whether code under test is running on this thread.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// Where it panicked last.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs the future that this makes, and answers its panic with its message and place.
+pub(super) async fn guarded<T, F: Future<Output = T> + Unpin>(
+    make: impl FnOnce() -> F,
+) -> Result<T, String> {
+    listen();
+    let mut future = caught(make)?;
+    std::future::poll_fn(move |cx| match caught(|| Pin::new(&mut future).poll(cx)) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let before = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(before);
+    result.map_err(|panic| {
+        let message = said(&*panic);
+        match PLACE.take() {
+            Some(place) => format!("{message} ({place})"),
+            None => message,
+        }
+    })
+}
+
+/// Keeps the panics of guarded code off standard error; all others are told as before.
+fn listen() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if GUARDED.get() {
+                PLACE.replace(panic.location().map(ToString::to_string));
+            } else {
+                before(panic);
+            }
+        }));
+    });
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "without a message".to_owned())
+}
