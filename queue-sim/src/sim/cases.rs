@@ -85,7 +85,7 @@ impl Case {
             Source::Seed(seed) => Decisions::seeded(*seed),
             Source::Plan(plan) => Decisions::planned(plan.clone()),
         };
-        let story = self.sim.story(decisions);
+        let story = self.sim.story(&decisions);
         *lock(&self.taken) = Some(story.plan.clone());
         story
     }

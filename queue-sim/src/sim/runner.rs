@@ -113,8 +113,8 @@ impl Sim {
     }
 
     /// Plays one run, whatever comes of it.
-    pub fn story(&self, decisions: Decisions) -> Story {
-        play(self, &mut *self.ground(), &decisions)
+    pub fn story(&self, decisions: &Decisions) -> Story {
+        play(self, &mut *self.ground(), decisions)
     }
 
     /// What the checks say of a run.

@@ -157,13 +157,13 @@ async fn inside_a_runtime_it_says_what_to_do() {
 #[test]
 fn a_failure_is_replayed_by_its_plan_and_by_no_other() {
     let broken = harmful("replayed").try_run().expect_err("it is harmful");
-    let story = harmful("replayed").story(Decisions::planned(broken.plan.clone()));
+    let story = harmful("replayed").story(&Decisions::planned(broken.plan.clone()));
     let findings = harmful("replayed").findings(&story);
     assert_eq!(findings.first(), Some(&broken.finding));
     let line = format!("QUEUE_SIM_REPLAY='{}'", broken.plan);
     assert!(broken.message.contains(&line), "{broken}");
     assert!(broken.plan.len() <= 6, "{}", broken.plan);
-    let calm = harmful("replayed").story(Decisions::planned(Plan::default()));
+    let calm = harmful("replayed").story(&Decisions::planned(Plan::default()));
     assert!(harmful("replayed").findings(&calm).is_empty());
 }
 
