@@ -302,6 +302,63 @@
 //! operator's calls (pause, purge, dead letters, counters). Its traits are object-safe, so that a
 //! program can choose its backend when it runs.
 //!
+//! # Watching a worker
+//!
+//! [`Worker::health`] and the report are always there. The feature `metrics` counts and times what a
+//! worker does, through the `metrics` facade: the module `worker::metrics` has the names and units.
+//!
+//! ```
+//! # #[cfg(all(feature = "metrics", feature = "memory"))]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! use std::time::Duration;
+//! use queue_kit::Worker;
+//!
+//! // The recorder comes first: what is counted before there is one is lost.
+//! let recorder = metrics_exporter_prometheus::PrometheusBuilder::new();
+//! let recorder = recorder.install_recorder().expect("there is no other");
+//! let queues = queue_kit::connect("memory:").await?;
+//! let jobs = queues.reliable::<u64>("jobs").await?;
+//! jobs.push_all(&[1, 2, 3]).await?;
+//! let worker = Worker::new(jobs).sample_every(Duration::from_secs(15));
+//! worker.run_until(tokio::time::sleep(Duration::from_secs(1)), |_, _| async {}).await?;
+//!
+//! let page = recorder.render();
+//! assert!(page.contains(r#"queue_kit_outcomes_total{queue="jobs",outcome="acked"} 3"#));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(all(feature = "metrics", feature = "memory")))]
+//! # fn main() {}
+//! ```
+//!
+//! With the feature `tracing` each job is a span. A message carries its producer's place in a trace
+//! as the W3C's `traceparent` header, whatever the tracing system:
+//!
+//! ```
+//! # #[cfg(feature = "memory")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! use std::time::Duration;
+//! use queue_kit::{Headers, Push, ReliableQueueExt, TraceParent};
+//!
+//! let queues = queue_kit::connect("memory:").await?;
+//! let jobs = queues.reliable::<u64>("jobs").await?;
+//! let here = TraceParent::new(0xabc, 0xdef, true).expect("neither id is zero");
+//! let headers = Headers::new().with_trace_parent(here);
+//! jobs.queue().push_one(Push::new(jobs.encode(&1)?).with_headers(headers)).await?;
+//!
+//! let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
+//! let delivery = jobs.receive(lease, wait).await?.expect("it was pushed");
+//! assert_eq!(delivery.headers().trace_parent(), Some(here));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "memory"))]
+//! # fn main() {}
+//! ```
+//!
+//! A handler finds it by `Context::headers`, and the module `worker::tracing` says how a bridge such
+//! as `tracing-opentelemetry` joins both ends.
+//!
 //! # Features
 //!
 //! | feature | default | what it adds |
@@ -310,6 +367,8 @@
 //! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://` |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `rate-limit` | no | a limit on how many messages a worker starts in a time |
+//! | `tracing` | no | what a worker does, as spans and events |
+//! | `metrics` | no | what a worker does, counted and timed |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;

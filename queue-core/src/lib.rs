@@ -35,7 +35,9 @@ mod page;
 mod queue;
 mod settlement;
 mod spawn;
+mod stamp;
 mod time;
+mod trace_parent;
 mod typed;
 #[cfg(feature = "worker")]
 pub mod worker;
@@ -70,6 +72,7 @@ pub use self::{
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp, millis_ceil},
+    trace_parent::TraceParent,
     typed::{
         Bounded, Consumer, Delay, Priority, Queues, Reliable, Rotating, Typed, TypedDelivery,
         TypedMessage,

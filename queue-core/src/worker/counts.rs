@@ -2,10 +2,10 @@
 
 use super::{
     events::{Event, Verb},
+    fate::Fate,
     guard::Broken,
     handler::Ending,
 };
-use crate::{Disposition, Settled};
 
 /// What a worker has done since it was started.
 ///
@@ -82,34 +82,21 @@ impl Counts {
                 Some(Ending::Broken(Broken::TimedOut(_))) => self.timed_out += 1,
                 Some(Ending::Said(_)) | None => {}
             },
-            Event::Settled {
-                disposition,
-                settled,
-                doubtful,
-                ..
-            } => {
-                *match settled {
-                    Settled::Dead => &mut self.died,
-                    Settled::LeaseLost if *doubtful => &mut self.unconfirmed,
-                    Settled::LeaseLost => &mut self.lost,
-                    Settled::Done => match disposition {
-                        Disposition::Ack => &mut self.acked,
-                        Disposition::Retry { .. } => &mut self.retried,
-                        Disposition::Defer { .. } => &mut self.deferred,
-                        Disposition::Release => &mut self.released,
-                        Disposition::Bury { .. } => &mut self.died,
-                    },
-                } += 1;
-            }
-            Event::Unsettled { doubtful: true, .. } => self.unconfirmed += 1,
-            Event::Unsettled { .. } => self.unsettled += 1,
-            Event::Discarded { .. } => self.lost += 1,
-            Event::Abandoned { .. } => self.abandoned += 1,
             Event::Extended { leases } => self.extended += *leases as u64,
-            Event::Called { verb: Verb::Wait }
-            | Event::Recovered { .. }
-            | Event::Told { .. }
-            | Event::Phase(_) => {}
+            _ => {}
+        }
+        if let Some(fate) = Fate::of(event) {
+            *match fate {
+                Fate::Acked => &mut self.acked,
+                Fate::Retried => &mut self.retried,
+                Fate::Deferred => &mut self.deferred,
+                Fate::Released => &mut self.released,
+                Fate::Died => &mut self.died,
+                Fate::Lost => &mut self.lost,
+                Fate::Unconfirmed => &mut self.unconfirmed,
+                Fate::Unsettled => &mut self.unsettled,
+                Fate::Abandoned => &mut self.abandoned,
+            } += 1;
         }
     }
 }

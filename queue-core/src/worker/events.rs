@@ -5,12 +5,11 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{
-    Stop,
-    handler::{Ending, Handling},
-    health::Health,
-    lease::Lease,
-};
+#[cfg(feature = "tracing")]
+use super::handler::Handling;
+use super::{Stop, handler::Ending, health::Health, lease::Lease, settings::Pool};
+#[cfg(feature = "metrics")]
+use crate::{Counters, Result};
 use crate::{Delivery, Disposition, Error, Settled};
 
 /// One thing that happened.
@@ -53,8 +52,28 @@ pub(crate) enum Event<'a> {
     Told { lease: &'a Lease, stop: Stop },
     /// So many leases were extended.
     Extended { leases: usize },
+    /// The queue was asked what it holds. That it fails is no trouble of the worker's.
+    #[cfg(feature = "metrics")]
+    Sampled { result: &'a Result<Counters> },
     /// The worker came to another part of its life. It is of no queue.
     Phase(Phase),
+}
+
+#[cfg(feature = "tracing")]
+impl Event<'_> {
+    /// Whose lease this is about, if it is about one.
+    pub(crate) const fn lease(&self) -> Option<&Lease> {
+        match self {
+            Self::Started { lease }
+            | Self::Ended { lease, .. }
+            | Self::Settled { lease, .. }
+            | Self::Unsettled { lease, .. }
+            | Self::Discarded { lease }
+            | Self::Abandoned { lease }
+            | Self::Told { lease, .. } => Some(lease),
+            _ => None,
+        }
+    }
 }
 
 /// What the loop calls.
@@ -64,6 +83,18 @@ pub(crate) enum Verb {
     Turn,
     Extend,
     Wait,
+}
+
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl Verb {
+    /// As labels and fields show it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Extend => "extend",
+            Self::Wait => "wait",
+        }
+    }
 }
 
 /// The parts of a worker's life.
@@ -85,28 +116,47 @@ pub enum Phase {
 }
 
 /// Where events go.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Events {
     health: Health,
+    #[cfg(feature = "metrics")]
+    meters: super::metrics::Meters,
+    #[cfg(feature = "tracing")]
+    link: Option<super::tracing::Link>,
 }
 
 impl Events {
-    pub(crate) const fn new(health: Health) -> Self {
-        Self { health }
+    #[cfg_attr(
+        not(feature = "tracing"),
+        allow(unused_variables, reason = "no setting is about what is left out")
+    )]
+    pub(crate) fn new(health: Health, pool: &Pool) -> Self {
+        Self {
+            health,
+            #[cfg(feature = "metrics")]
+            meters: super::metrics::Meters::new(),
+            #[cfg(feature = "tracing")]
+            link: pool.link.clone(),
+        }
     }
 
     /// Something happened now, on this queue.
     pub(crate) fn emit(&self, queue: &Arc<str>, event: &Event<'_>) {
         self.health.note(queue, event, Instant::now());
+        #[cfg(feature = "metrics")]
+        self.meters.note(queue, event);
+        #[cfg(feature = "tracing")]
+        super::tracing::tell(queue, event);
     }
 
     /// What a handler's future is wrapped in before its task is started.
+    #[cfg(feature = "tracing")]
     pub(crate) fn enclose(
         &self,
-        _queue: &Arc<str>,
-        _leases: &[Arc<Lease>],
+        queue: &Arc<str>,
+        leases: &[Arc<Lease>],
         handling: Handling,
     ) -> Handling {
-        handling
+        super::tracing::enclose(queue, leases, self.link.clone(), handling)
     }
 }

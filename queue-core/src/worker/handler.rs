@@ -19,6 +19,20 @@ pub(crate) enum Ending {
     Broken(Broken),
 }
 
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl Ending {
+    /// As labels and fields show it.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Said(Verdict::Done) => "done",
+            Self::Said(Verdict::Failed(_)) => "failed",
+            Self::Undecodable(_) => "undecodable",
+            Self::Broken(Broken::Panicked(_)) => "panicked",
+            Self::Broken(Broken::TimedOut(_)) => "timed_out",
+        }
+    }
+}
+
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<Ending>> + Send>>;
 
 /// Handles the messages of one job, and answers for each of them.

@@ -28,16 +28,23 @@
 //!
 //! **Crash.** There is nothing to clean up: leases expire, and others take over. Dropping the
 //! future of a running worker is a crash: its handlers are cut off, and nothing is settled.
+//!
+//! **Observing.** [`Health`] and [`Report`] are always there. With the feature `tracing` each job
+//! is a span that can belong to its producer's trace, and with `metrics` everything is counted and
+//! timed: the modules `tracing` and `metrics` have the names.
 
 mod backoff;
 mod batch;
 mod context;
 mod counts;
 mod events;
+mod fate;
 mod guard;
 mod handler;
 mod health;
 mod lease;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod note;
 mod outage;
 #[cfg(feature = "rate-limit")]
@@ -48,6 +55,8 @@ mod runner;
 mod settings;
 mod shares;
 mod single;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 mod verdict;
 
 #[cfg(feature = "rate-limit")]

@@ -24,6 +24,10 @@ pub(crate) struct Pool {
     pub(crate) seed: Option<u64>,
     #[cfg(feature = "rate-limit")]
     pub(crate) rate: Option<super::Rate>,
+    #[cfg(feature = "metrics")]
+    pub(crate) sample: Option<Duration>,
+    #[cfg(feature = "tracing")]
+    pub(crate) link: Option<super::tracing::Link>,
     pub(crate) spawn: Arc<dyn Spawn>,
 }
 
@@ -39,6 +43,10 @@ impl Default for Pool {
             seed: None,
             #[cfg(feature = "rate-limit")]
             rate: None,
+            #[cfg(feature = "metrics")]
+            sample: None,
+            #[cfg(feature = "tracing")]
+            link: None,
             spawn: Arc::new(TokioSpawn::default()),
         }
     }
@@ -57,6 +65,12 @@ impl Pool {
         #[cfg(feature = "rate-limit")]
         if let Some(rate) = self.rate {
             rate.check()?;
+        }
+        #[cfg(feature = "metrics")]
+        if self.sample.is_some_and(|interval| interval.is_zero()) {
+            return Err(Error::invalid(
+                "sampling every 0 would do nothing else: at least 1 ms",
+            ));
         }
         Ok(())
     }
@@ -209,6 +223,28 @@ macro_rules! pool_setters {
         #[cfg(feature = "rate-limit")]
         pub fn rate(mut self, rate: crate::worker::Rate) -> Self {
             self.pool.rate = Some(rate);
+            self
+        }
+
+        /// Reads each queue's depth and the age of its oldest ready message so often, for the
+        /// gauges of [`metrics`](crate::worker::metrics), by one call for each. Never by default.
+        #[cfg(feature = "metrics")]
+        pub fn sample_every(mut self, interval: Duration) -> Self {
+            self.pool.sample = Some(interval);
+            self
+        }
+
+        /// Calls this with each job's span and its message's headers before the span is entered,
+        /// so that a bridge to a tracing system joins it to its producer's trace. See
+        /// [`tracing`](crate::worker::tracing).
+        ///
+        /// It runs in the job's task; its panic is a failed attempt.
+        #[cfg(feature = "tracing")]
+        pub fn link(
+            mut self,
+            link: impl Fn(&::tracing::Span, &crate::Headers) + Send + Sync + 'static,
+        ) -> Self {
+            self.pool.link = Some(crate::worker::tracing::Link::new(link));
             self
         }
 

@@ -40,6 +40,11 @@ pub(super) struct Feed {
     /// The only thing that may be dropped.
     pub(super) wait: Option<InFlight<Result<()>>>,
     pub(super) wait_outage: Outage,
+    /// The sample in flight, which reads only, and when the next one is due.
+    #[cfg(feature = "metrics")]
+    pub(super) sample: Option<InFlight<Result<crate::Counters>>>,
+    #[cfg(feature = "metrics")]
+    pub(super) sample_due: Instant,
 }
 
 pub(super) struct Call {
@@ -118,6 +123,10 @@ impl Feed {
             asks: VecDeque::new(),
             wait: None,
             wait_outage: outage(3),
+            #[cfg(feature = "metrics")]
+            sample: None,
+            #[cfg(feature = "metrics")]
+            sample_due: now,
         }
     }
 

@@ -46,6 +46,7 @@ impl Runner {
             leases.push(lease);
         }
         let handling = Arc::clone(&feed.handler).handle(contents, limit);
+        #[cfg(feature = "tracing")]
         let handling = self.events.enclose(&feed.name, &leases, handling);
         let last = Last::new(job, self.notebook.clone());
         let task = self.pool.spawn.spawn(Box::pin(async move {

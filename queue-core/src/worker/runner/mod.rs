@@ -11,6 +11,8 @@ mod calls;
 mod feed;
 mod jobs;
 mod phases;
+#[cfg(feature = "metrics")]
+mod samples;
 mod waits;
 mod watch;
 
@@ -77,7 +79,7 @@ pub(crate) async fn run(
     for source in &sources {
         source.terms.check()?;
     }
-    let mut runner = Runner::new(pool, sources, Events::new(health.clone()));
+    let mut runner = Runner::new(pool, sources, health.clone());
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
@@ -85,7 +87,8 @@ pub(crate) async fn run(
 }
 
 impl Runner {
-    fn new(pool: Pool, sources: Vec<Source>, events: Events) -> Self {
+    fn new(pool: Pool, sources: Vec<Source>, health: Health) -> Self {
+        let events = Events::new(health, &pool);
         let now = Instant::now();
         let seed = pool.outage_seed();
         let shares = Shares::new(pool.sharing, sources.iter().map(|s| s.terms.weight));
@@ -143,6 +146,10 @@ impl Runner {
             moved |= self.send_calls(&mut alarm);
             moved |= self.send_beats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
+            #[cfg(feature = "metrics")]
+            {
+                moved |= self.take_samples(cx, &mut alarm);
+            }
             if self.is_over(alarm.now) {
                 return Poll::Ready(());
             }

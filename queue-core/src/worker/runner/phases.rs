@@ -131,7 +131,7 @@ impl Runner {
 }
 
 /// A time so far away that it cannot be shown is no time.
-fn after(now: Instant, time: Duration) -> Instant {
+pub(super) fn after(now: Instant, time: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
     now + time.min(FAR)
 }

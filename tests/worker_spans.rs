@@ -1,0 +1,352 @@
+//! The spans and events of a worker, as a subscriber sees them.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    future::{Future, pending},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use queue_kit::{
+    Backoff, Headers, Leasing, Push, Reliable, ReliableConfig, ReliableQueueExt, TraceParent,
+    Worker,
+};
+use tokio::{
+    runtime::Builder,
+    time::{sleep, timeout},
+};
+use tracing::{
+    Event, Instrument, Level, Subscriber,
+    field::{Field, Visit},
+    info,
+    span::{Attributes, Id, Record},
+};
+use tracing_subscriber::{
+    Layer, Registry,
+    layer::{Context, SubscriberExt},
+    registry::LookupSpan,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// For what has a cause and is long over by then.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+type Fields = BTreeMap<String, String>;
+
+#[derive(Debug, Default)]
+struct Log {
+    spans: BTreeMap<u64, Span>,
+    events: Vec<Seen>,
+}
+
+#[derive(Debug, Clone)]
+struct Span {
+    name: &'static str,
+    parent: Option<u64>,
+    fields: Fields,
+    entered: bool,
+    closed: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    level: Level,
+    within: Option<u64>,
+    fields: Fields,
+}
+
+/// Writes down what is traced.
+#[derive(Debug, Clone, Default)]
+struct Scribe(Arc<Mutex<Log>>);
+
+impl Scribe {
+    fn with<T>(&self, look: impl FnOnce(&mut Log) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn spans(&self, name: &str) -> Vec<(u64, Span)> {
+        let named = |(id, span): (&u64, &Span)| (span.name == name).then(|| (*id, span.clone()));
+        self.with(|log| log.spans.iter().filter_map(named).collect())
+    }
+
+    fn events(&self, message: &str) -> Vec<Seen> {
+        let meant = |event: &&Seen| event.fields["message"] == message;
+        self.with(|log| log.events.iter().filter(meant).cloned().collect())
+    }
+}
+
+struct Reader<'a>(&'a mut Fields);
+
+impl Visit for Reader<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.to_string(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.to_string(), value.to_owned());
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Scribe {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let parent = context.span(id).and_then(|span| span.parent());
+        let mut fields = Fields::new();
+        attributes.record(&mut Reader(&mut fields));
+        let span = Span {
+            name: attributes.metadata().name(),
+            parent: parent.map(|parent| parent.id().into_u64()),
+            fields,
+            entered: false,
+            closed: false,
+        };
+        self.with(|log| log.spans.insert(id.into_u64(), span));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        self.with(|log| {
+            let span = log.spans.get_mut(&id.into_u64()).expect("it is open");
+            values.record(&mut Reader(&mut span.fields));
+        });
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut fields = Fields::new();
+        event.record(&mut Reader(&mut fields));
+        let seen = Seen {
+            level: *event.metadata().level(),
+            within: context.event_span(event).map(|span| span.id().into_u64()),
+            fields,
+        };
+        self.with(|log| log.events.push(seen));
+    }
+
+    fn on_enter(&self, id: &Id, _: Context<'_, S>) {
+        self.with(|log| {
+            log.spans
+                .get_mut(&id.into_u64())
+                .expect("it is open")
+                .entered = true;
+        });
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        self.with(|log| {
+            log.spans
+                .get_mut(&id.into_u64())
+                .expect("it is open")
+                .closed = true;
+        });
+    }
+}
+
+/// Runs a test in virtual time under a subscriber of its own. The ids of closed spans are used
+/// again by the registry, so a test looks while what it looks for is open, or makes few.
+fn traced<F: Future<Output = ()>>(test: impl FnOnce(Scribe) -> F) {
+    let scribe = Scribe::default();
+    let subscriber = Registry::default().with(scribe.clone());
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    tracing::subscriber::with_default(subscriber, || runtime.block_on(test(scribe)));
+}
+
+async fn jobs() -> Reliable<u64> {
+    let queues = queue_kit::connect("memory:").await.expect("connects");
+    let config = ReliableConfig::default().with_max_attempts(2);
+    queues.reliable_with("jobs", &config).await.expect("opens")
+}
+
+/// Until nothing is ready, delayed or leased, and not for ever.
+async fn empty(jobs: &Reliable<u64>) {
+    let poll = async {
+        while jobs.queue().depth().await.expect("counts").occupied() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(timeout(PATIENCE, poll).await.is_ok(), "something is left");
+}
+
+fn parent() -> TraceParent {
+    TraceParent::new(0xabc, 0xdef, true).expect("neither is zero")
+}
+
+async fn push_traced(jobs: &Reliable<u64>, number: u64) {
+    let headers = Headers::new().with_trace_parent(parent());
+    let push = Push::new(jobs.encode(&number).unwrap()).with_headers(headers);
+    jobs.queue().push_one(push).await.expect("pushes");
+}
+
+#[test]
+fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        push_traced(&jobs, 7).await;
+        let around = tracing::info_span!("around");
+        let worker = Worker::new(jobs.clone()).named("jobs");
+        let report = worker.run_until(empty(&jobs), |_, context| async move {
+            let parent = context.headers().trace_parent();
+            info!(trace = parent.map(TraceParent::trace_id), "at work");
+            Ok::<_, &str>(())
+        });
+        report.instrument(around).await.expect("sound settings");
+
+        let spans = scribe.spans("job");
+        let [(id, span)] = &spans[..] else {
+            panic!("one job is one span: {spans:?}");
+        };
+        assert_eq!(
+            span.parent, None,
+            "it is not part of what started the worker"
+        );
+        assert!(span.closed);
+        let field = |name: &str| span.fields.get(name).map(String::as_str);
+        assert_eq!(field("queue"), Some("jobs"));
+        assert_eq!((field("id"), field("attempt")), (Some("1"), Some("1")));
+        assert_eq!(field("trace_id"), Some("00000000000000000000000000000abc"));
+        assert_eq!(field("parent_id"), Some("0000000000000def"));
+        assert_eq!((field("outcome"), field("reason")), (Some("done"), None));
+
+        let work = &scribe.events("at work")[0];
+        assert_eq!(work.within, Some(*id));
+        assert_eq!(work.fields["trace"], 0xabc.to_string());
+        let settled = &scribe.events("settled")[0];
+        assert_eq!(
+            (settled.level, &*settled.fields["outcome"]),
+            (Level::DEBUG, "acked")
+        );
+        let phases = scribe.events("the worker's phase");
+        let phases: Vec<_> = phases.iter().map(|event| &*event.fields["phase"]).collect();
+        assert_eq!(phases, ["Working", "Draining", "Ended"]);
+    });
+}
+
+#[test]
+fn a_failure_says_why_and_a_death_is_a_warning() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let report = worker.run_until(empty(&jobs), |_, _| async { Err::<(), _>("no paper") });
+        report.await.expect("sound settings");
+        for (_, span) in scribe.spans("job") {
+            assert_eq!(span.fields["outcome"], "failed");
+            assert_eq!(span.fields["reason"], "no paper");
+        }
+        let died = &scribe.events("not settled as meant")[0];
+        assert_eq!(
+            (died.level, &*died.fields["outcome"]),
+            (Level::WARN, "died")
+        );
+        assert_eq!(died.fields["attempt"], "2");
+    });
+}
+
+#[test]
+fn a_batch_is_one_span_with_its_messages_beneath() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        push_traced(&jobs, 0).await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).named("jobs");
+        let report = worker.run_batches_until(8, empty(&jobs), |batch| async move {
+            info!("at work");
+            let odd = batch.iter().map(|(number, context)| {
+                let odd = number % 2 == 1 && context.attempt() == 1;
+                if odd { Err("odd") } else { Ok(()) }
+            });
+            odd.collect::<Vec<_>>()
+        });
+        report.await.expect("sound settings");
+        let batches = scribe.spans("batch");
+        let [(batch, span)] = &batches[..] else {
+            panic!("the second attempt is of one message: {batches:?}");
+        };
+        assert_eq!((&*span.fields["messages"], span.parent), ("2", None));
+        assert_eq!(scribe.events("at work")[0].within, Some(*batch));
+        let members = scribe.spans("job").into_iter();
+        let members: Vec<_> = members
+            .filter(|(_, span)| span.parent == Some(*batch))
+            .collect();
+        let outcomes: Vec<_> = members
+            .iter()
+            .map(|(_, span)| &*span.fields["outcome"])
+            .collect();
+        assert_eq!(outcomes, ["done", "failed"]);
+        assert!(members[0].1.fields.contains_key("trace_id"));
+        assert!(!members[1].1.fields.contains_key("trace_id"));
+    });
+}
+
+#[test]
+fn a_span_is_linked_before_it_is_entered() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        push_traced(&jobs, 1).await;
+        let seen = scribe.clone();
+        let worker = Worker::new(jobs.clone()).link(move |span, headers| {
+            assert_eq!(headers.trace_parent(), Some(parent()));
+            let id = span.id().expect("it is enabled").into_u64();
+            assert!(!seen.with(|log| log.spans[&id].entered));
+            info!("linked");
+        });
+        let report = worker.run_until(empty(&jobs), |_, _| async {});
+        let report = report.await.expect("sound settings");
+        assert_eq!(report.counts.acked, 1);
+        assert_eq!(scribe.events("linked").len(), 1);
+        assert!(scribe.spans("job")[0].1.entered);
+    });
+}
+
+#[test]
+fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let worker = worker.link(|_, _| panic!("a bridge that fell down"));
+        let report = worker.run_until(empty(&jobs), |_, _| async {});
+        let report = report.await.expect("sound settings");
+        assert_eq!((report.counts.retried, report.counts.died), (1, 1));
+        assert_eq!(scribe.spans("job")[0].1.fields["outcome"], "cut_off");
+    });
+}
+
+#[test]
+fn what_is_cut_off_says_so() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).drain(SECOND).cleanup(SECOND);
+        let report = worker.run_until(sleep(SECOND), |_, _| pending::<()>());
+        let report = report.await.expect("sound settings");
+        assert_eq!(report.counts.released, 1);
+        let (_, span) = &scribe.spans("job")[0];
+        assert_eq!(span.fields["outcome"], "cut_off");
+        assert!(span.closed);
+        let told = &scribe.events("told to stop: shutdown")[0];
+        assert_eq!(told.level, Level::DEBUG);
+    });
+}
+
+#[test]
+fn a_lost_lease_is_a_warning() {
+    traced(async |scribe| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).named("jobs");
+        let worker = worker.lease(SECOND).max_hold(SECOND);
+        let report = worker.run_until(empty(&jobs), |_, context| async move {
+            if context.attempt() == 1 {
+                context.stopped().await;
+            }
+        });
+        report.await.expect("sound settings");
+        let lost = &scribe.events("lease lost")[0];
+        assert_eq!((lost.level, &*lost.fields["id"]), (Level::WARN, "1"));
+        let outcome = &scribe.events("not settled as meant")[0];
+        assert_eq!(outcome.fields["outcome"], "lost");
+    });
+}
