@@ -1,4 +1,4 @@
-//! What a worker does, as [`tracing`](::tracing) spans and events.
+//! What a worker does, as [`tracing`] spans and events.
 //!
 //! **Spans.** Each handling of a message is a span `job`, in which its handler runs:
 //!

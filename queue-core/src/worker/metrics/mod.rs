@@ -1,4 +1,4 @@
-//! What a worker does, counted and timed through the [`metrics`](::metrics) facade.
+//! What a worker does, counted and timed through the [`metrics`] facade.
 //!
 //! Install a recorder before the worker starts; without one, nothing of this costs anything but
 //! the sampling that was asked for. Every metric has the label `queue`, which is what the worker
