@@ -100,3 +100,9 @@ refuse_crate() {
         give_up "$crate is in the tree of: $*"
     fi
 }
+
+# Where cargo puts what it builds.
+target_directory() {
+    cargo metadata --locked --no-deps --format-version 1 |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
+}

@@ -7,6 +7,13 @@
 //!
 //! [`model`] has a naive reference model of each kind, and compares any backend with it, operation
 //! by operation.
+//!
+//! And there is a simulator: runs of several clients under faults, in virtual time, each of them
+//! the same again for the same decisions. [`run::Runs`] plays and checks many of them and shrinks
+//! what fails; [`report`] shows that as lanes in time. A run's parts, in order: its decisions
+//! ([`plan`]), the executor that they drive ([`engine`]), what the clients do ([`workload`]) and
+//! on what ([`world`]), what is written down of it ([`history`]), and how that is judged
+//! ([`check`]). The program `sim` does all of it from the command line.
 
 pub mod call;
 pub mod check;

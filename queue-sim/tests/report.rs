@@ -120,7 +120,11 @@ fn a_stale_ack_that_was_taken() {
         story.journal.note(Event::Healed);
         story.call(3, Call::Depth, Answer::Depth(Depth::default()));
     });
-    let broken = violation("L4", "a stale receipt changed state", &[3, 4]);
+    let broken = violation(
+        "L4",
+        "a stale receipt changed state at 1800000000021",
+        &[3, 4],
+    );
     let shown = timeline(&reliable(), &history, &broken, Some(41));
     assert_shows(&shown, STALE_ACK);
 }

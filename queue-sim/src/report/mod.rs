@@ -4,13 +4,17 @@ mod expected;
 mod lanes;
 mod layout;
 mod leases;
+mod replay;
 mod rows;
 mod rules;
+mod summary;
 mod timeline;
 mod wording;
 
 pub(crate) use self::lanes::named_lanes;
 pub use self::{
+    replay::{replay_line, story},
     rules::rule,
-    timeline::{operations, timeline},
+    summary::summary,
+    timeline::{lanes_in_time, operations, timeline},
 };

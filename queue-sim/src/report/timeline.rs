@@ -26,7 +26,8 @@ pub fn timeline(
     violation: &Violation,
     before: Option<usize>,
 ) -> String {
-    let mut page = violation.to_string();
+    let words = Words::of(history);
+    let mut page = words.retold(&violation.to_string());
     if let Some(before) = before {
         let shrunk = format!("shrunk from {before} operations to {}", operations(history));
         let gap = PAGE.saturating_sub(page.chars().count() + shrunk.chars().count());
@@ -39,8 +40,13 @@ pub fn timeline(
     if let Some(text) = rule(violation.rule) {
         page.push_str(&paragraph(&format!("“{text}”"), "  ", PAGE));
     }
-    page.push_str(&story(config, history, violation));
+    page.push_str(&lay_out(config, history, Some(violation)));
     page
+}
+
+/// A history as lanes in time, in which nothing is wrong. Ends with a line break.
+pub fn lanes_in_time(config: &Config, history: &History) -> String {
+    lay_out(config, history, None)
 }
 
 /// How many operations there are in a history, without those of the drain at its end.
@@ -56,11 +62,13 @@ fn healed(history: &History) -> Option<u64> {
     healed.map(|(moment, _)| moment.order)
 }
 
-fn story(config: &Config, history: &History, violation: &Violation) -> String {
+fn lay_out(config: &Config, history: &History, violation: Option<&Violation>) -> String {
     let words = Words::of(history);
-    let rows = rows(history, &words, violation.rule == "B1");
+    let rule = violation.map_or("", |violation| violation.rule);
+    let calls = violation.map_or(&[][..], |violation| &violation.calls);
+    let rows = rows(history, &words, rule == "B1");
     let wrong = expected::first_wrong(config, history);
-    let wrong = wrong.filter(|(id, _)| violation.calls.is_empty() || violation.calls.contains(id));
+    let wrong = wrong.filter(|(id, _)| calls.is_empty() || calls.contains(id));
     let beside = |id: CallId| {
         if let Some((wrong, should)) = &wrong
             && *wrong == id
@@ -72,17 +80,17 @@ fn story(config: &Config, history: &History, violation: &Violation) -> String {
                 Err(kind) => format!("expected {kind:?}"),
             });
         }
-        let named = violation.calls.iter().position(|call| *call == id)?;
-        let last = named + 1 == violation.calls.len();
+        let named = calls.iter().position(|call| *call == id)?;
+        let last = named + 1 == calls.len();
         Some(if last {
-            format!("here {} breaks", violation.rule)
+            format!("here {rule} breaks")
         } else {
             String::new()
         })
     };
 
     // What comes after the last call that shows it tells nothing more.
-    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| violation.calls.contains(&id));
+    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| calls.contains(&id));
     let end = rows
         .iter()
         .rposition(named)

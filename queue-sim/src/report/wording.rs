@@ -15,6 +15,12 @@ use crate::{
 /// A body or key longer than this is not shown.
 const LONGEST: usize = 16;
 
+/// What is less is a small number and no time of a clock.
+const LONG_AGO: Timestamp = Timestamp::from_millis(1_000_000_000_000);
+
+/// No history is of a longer time. What is further from its beginning is no time of it.
+const LONGEST_RUN: Duration = Duration::from_secs(86_400);
+
 /// What the words of a history refer to: when it began, and which deliveries are known.
 ///
 /// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message
@@ -46,6 +52,28 @@ impl Words {
     /// Milliseconds since the beginning.
     pub(super) fn time(&self, at: Timestamp) -> i128 {
         i128::from(at.as_millis()) - i128::from(self.base.as_millis())
+    }
+
+    /// A message in which times are told as these words tell them: since the beginning.
+    pub(super) fn retold(&self, message: &str) -> String {
+        let mut told = String::with_capacity(message.len());
+        let mut rest = message;
+        while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+            let (before, from) = rest.split_at(start);
+            let end = from.find(|letter: char| !letter.is_ascii_digit());
+            let (digits, after) = from.split_at(end.unwrap_or(from.len()));
+            told.push_str(before);
+            let time = digits.parse().map(Timestamp::from_millis);
+            match time {
+                Ok(at) if at >= self.base.max(LONG_AGO) && at.since(self.base) < LONGEST_RUN => {
+                    told.push_str(&format!("t={}", self.time(at)));
+                }
+                _ => told.push_str(digits),
+            }
+            rest = after;
+        }
+        told.push_str(rest);
+        told
     }
 
     pub(super) fn receipt(&self, receipt: Receipt) -> String {
@@ -232,6 +260,13 @@ fn next_in(next: Option<Duration>) -> String {
 }
 
 fn bytes(bytes: &Bytes) -> String {
+    // The bodies of a simulated run are numbers.
+    if let Ok(number) = <[u8; 8]>::try_from(&**bytes) {
+        let number = u64::from_be_bytes(number);
+        if number < 1 << 32 {
+            return format!("b{number}");
+        }
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= LONGEST => format!("{text:?}"),
         _ => format!("{} bytes", bytes.len()),

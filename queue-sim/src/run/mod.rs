@@ -1,5 +1,15 @@
 //! Playing runs: one, many, again, and a smaller one.
 
+mod failure;
+mod many;
 mod play;
+mod regressions;
+mod tally;
 
-pub use self::play::{Mode, Played, Scenario, play};
+pub use self::{
+    failure::Failure,
+    many::{Replayed, Runs},
+    play::{Mode, Played, Scenario, play},
+    regressions::{Regression, Regressions, Relapse},
+    tally::Tally,
+};

@@ -122,7 +122,11 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Foun
             let steps_back = span.clock > span.latest;
             let mut ghosts = facts.ghosts.iter();
             let unseen = ghosts.any(|ghost| ghost.may_be_between(&last, &span));
-            if !unseen && !steps_back {
+            // Of real threads, which overlap: the two need not be next to each other.
+            let third = life.iter().any(|other| {
+                matches!(other.what, What::Visited(_)) && other.span.may_be_between(&last, &span)
+            });
+            if !unseen && !steps_back && !third {
                 full_turn(facts, life.id(), &last, &span, found);
             }
         }

@@ -1,0 +1,252 @@
+//! The command line.
+
+use std::str::FromStr;
+
+use queue_core::QueueKind;
+use queue_sim::{
+    plan::Plan,
+    run::{Mode, Scenario},
+};
+
+pub(crate) const HELP: &str = "\
+Plays runs of a queue under faults, in virtual time, and checks each against the contract.
+
+usage: sim --kind KIND [--backend memory|redis] [--seeds N] [--first-seed S] [options]
+       sim --kind KIND [--backend memory|redis] --replay PLAN [options]
+
+--kind KIND         reliable, delay, priority, bounded, rotating, or all
+--backend BACKEND   memory (if left out), or redis: a server of its own is started (feature redis)
+--seeds N           how many runs; 1000 if left out
+--first-seed S      the first seed; 0 if left out
+--replay PLAN       plays this one plan (v1:...) and shows what happens
+--mode MODE         faults or waiting, in every run; drawn for each run if left out
+--lanes N           how many lanes act at once; 3 if left out
+--steps N           how many steps each lane makes; 12 if left out
+--twice             plays each run twice: both must have the same history
+--digest            says a number, in a line of its own, that stands for all histories
+--keep              adds a failing plan to queue-sim/sim-regressions, whose plans are played first
+
+It ends with one line for each kind. The status is 0 if every rule held, 1 if one was broken or more
+than one run of a hundred was inconclusive, 2 if an argument is wrong, and 3 if a plan no longer fits
+the code.";
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) kinds: Vec<QueueKind>,
+    pub(crate) backend: Place,
+    pub(crate) seeds: u64,
+    pub(crate) first_seed: u64,
+    pub(crate) replay: Option<Plan>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) lanes: Option<u8>,
+    pub(crate) steps: Option<u32>,
+    pub(crate) twice: bool,
+    pub(crate) digest: bool,
+    pub(crate) keep: bool,
+}
+
+/// Which backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Memory,
+    Redis,
+}
+
+impl Place {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Redis => "redis",
+        }
+    }
+}
+
+impl Arguments {
+    /// Reads the command line; `None` if the help is asked for.
+    pub(crate) fn parse(
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<Option<Self>, String> {
+        let mut read = Self {
+            kinds: Vec::new(),
+            backend: Place::Memory,
+            seeds: 1_000,
+            first_seed: 0,
+            replay: None,
+            mode: None,
+            lanes: None,
+            steps: None,
+            twice: false,
+            digest: false,
+            keep: false,
+        };
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let (name, mut value) = match argument.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => {
+                    (name.to_owned(), Some(value.to_owned()))
+                }
+                _ => (argument, None),
+            };
+            let flag = match name.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--twice" => Some(&mut read.twice),
+                "--digest" => Some(&mut read.digest),
+                "--keep" => Some(&mut read.keep),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                if let Some(value) = value {
+                    return Err(format!("{name} takes no value, and not {value:?}"));
+                }
+                *flag = true;
+                continue;
+            }
+            let mut value = || value.take().or_else(|| arguments.next());
+            let mut needed = |what| value().ok_or(format!("{name} needs {what} after it"));
+            match name.as_str() {
+                "--kind" => read.kinds = kinds(&needed("a kind of queue")?)?,
+                "--backend" => read.backend = backend(&needed("memory or redis")?)?,
+                "--seeds" => read.seeds = number(&name, &needed("a number")?, 1)?,
+                "--first-seed" => read.first_seed = number(&name, &needed("a number")?, 0)?,
+                "--replay" => read.replay = Some(plan(&needed("a plan")?)?),
+                "--mode" => read.mode = Some(mode(&needed("faults or waiting")?)?),
+                "--lanes" => read.lanes = Some(number(&name, &needed("a number")?, 1)?),
+                "--steps" => read.steps = Some(number(&name, &needed("a number")?, 1)?),
+                _ if name.starts_with('-') => return Err(format!("unknown option {name}")),
+                _ => return Err(format!("{name:?} is one argument too many")),
+            }
+        }
+        read.checked().map(Some)
+    }
+
+    fn checked(self) -> Result<Self, String> {
+        if self.kinds.is_empty() {
+            return Err("which kind of queue? --kind is missing".to_owned());
+        }
+        if self.replay.is_some() && self.kinds.len() > 1 {
+            return Err("a plan is of one kind: say which by --kind".to_owned());
+        }
+        if self.first_seed.checked_add(self.seeds).is_none() {
+            return Err("there are not so many seeds after the first one".to_owned());
+        }
+        // The lane after the last one is the drain's.
+        if self.lanes.is_some_and(|lanes| lanes > 50) {
+            return Err("--lanes: at most 50".to_owned());
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn scenario(&self, kind: QueueKind) -> Scenario {
+        let usual = Scenario::new(kind);
+        Scenario {
+            mode: self.mode,
+            lanes: self.lanes.unwrap_or(usual.lanes),
+            steps: self.steps.unwrap_or(usual.steps),
+            ..usual
+        }
+    }
+}
+
+fn kinds(name: &str) -> Result<Vec<QueueKind>, String> {
+    if name == "all" {
+        return Ok(QueueKind::ALL.to_vec());
+    }
+    let mut all = QueueKind::ALL.into_iter();
+    let found = all.find(|kind| kind.as_str() == name);
+    found.map(|kind| vec![kind]).ok_or_else(|| {
+        format!(
+            "there is no kind {name:?}: it is reliable, delay, priority, bounded, rotating or all"
+        )
+    })
+}
+
+fn backend(name: &str) -> Result<Place, String> {
+    match name {
+        "memory" => Ok(Place::Memory),
+        "redis" => Ok(Place::Redis),
+        _ => Err(format!(
+            "there is no backend {name:?}: it is memory or redis"
+        )),
+    }
+}
+
+fn mode(name: &str) -> Result<Mode, String> {
+    match name {
+        "faults" => Ok(Mode::Faults),
+        "waiting" => Ok(Mode::Waiting),
+        _ => Err(format!(
+            "there is no mode {name:?}: it is faults or waiting"
+        )),
+    }
+}
+
+fn plan(text: &str) -> Result<Plan, String> {
+    text.parse().map_err(|wrong| format!("--replay: {wrong}"))
+}
+
+fn number<N: FromStr + PartialOrd + From<u8>>(
+    name: &str,
+    text: &str,
+    least: u8,
+) -> Result<N, String> {
+    let number = text.parse::<N>().ok();
+    number
+        .filter(|number| *number >= N::from(least))
+        .ok_or_else(|| format!("{name} needs a whole number of at least {least}, and not {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Option<Arguments>, String> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn what_is_said_is_read() {
+        let read = parse("--kind delay --backend=redis --seeds 7 --first-seed 3 --mode waiting");
+        let read = read.unwrap().unwrap();
+        assert_eq!(read.kinds, [QueueKind::Delay]);
+        assert_eq!(read.backend, Place::Redis);
+        assert_eq!((read.seeds, read.first_seed), (7, 3));
+        assert_eq!(read.scenario(QueueKind::Delay).mode, Some(Mode::Waiting));
+        let all = parse("--kind all --twice").unwrap().unwrap();
+        assert_eq!(all.kinds.len(), 5);
+        assert!(all.twice && !all.digest);
+        assert_eq!(parse("--kind all --help"), Ok(None));
+        let replay = parse("--kind bounded --replay v1:1.0.verb=3").unwrap();
+        assert_eq!(replay.unwrap().replay.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (line, expected) in [
+            ("", "--kind is missing"),
+            ("--kind", "--kind needs a kind of queue"),
+            ("--kind fifo", "no kind \"fifo\""),
+            ("--kind all --backend kafka", "no backend \"kafka\""),
+            ("--kind all --seeds 0", "at least 1, and not \"0\""),
+            ("--kind all --seeds 1.5", "not \"1.5\""),
+            ("--kind all --lanes 300", "not \"300\""),
+            ("--kind all --lanes 200", "at most 50"),
+            ("--kind all --replay v1:", "a plan is of one kind"),
+            (
+                "--kind delay --replay v9:",
+                "--replay: a plan begins with v1:",
+            ),
+            ("--kind all --fast", "unknown option --fast"),
+            ("--kind all surplus", "one argument too many"),
+            ("--kind all --twice=no", "takes no value"),
+            ("--kind all --mode calm", "no mode \"calm\""),
+            (
+                "--kind all --first-seed 18446744073709551615",
+                "not so many seeds",
+            ),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Plays runs of a queue under faults and checks each against the contract: `sim --help`.
+
+mod arguments;
+mod ground;
+mod progress;
+
+use std::{env, io, path::Path, process::ExitCode, time::Instant};
+
+use queue_core::QueueKind;
+use queue_sim::{
+    check::Verdict,
+    plan::Plan,
+    report::{lanes_in_time, replay_line, story, summary, timeline},
+    run::{Regressions, Relapse, Replayed, Runs, Scenario, Tally},
+    world::Ground,
+};
+
+use self::{
+    arguments::{Arguments, HELP},
+    progress::Progress,
+};
+
+/// How it ended: what the shell is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Status {
+    Passed,
+    /// A plan was not of this code.
+    Stale,
+    Failed,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Passed => 0,
+            Status::Failed => 1,
+            Status::Stale => 3,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(env::args().skip(1)) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(wrong) => return refuse(&wrong),
+    };
+    let mut ground = match ground::start(arguments.backend) {
+        Ok(ground) => ground,
+        Err(wrong) => return refuse(&wrong),
+    };
+    let mut status = Status::Passed;
+    for kind in &arguments.kinds {
+        let scenario = arguments.scenario(*kind);
+        let one = match &arguments.replay {
+            Some(plan) => Ok(replay(&arguments, scenario, &mut *ground, plan)),
+            None => play(&arguments, *kind, &mut *ground),
+        };
+        match one {
+            Ok(one) => status = status.max(one),
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    status.into()
+}
+
+fn refuse(wrong: &str) -> ExitCode {
+    eprintln!("{wrong}\n\nsim --help says what there is");
+    ExitCode::from(2)
+}
+
+/// Plays what failed before, and then the seeds.
+fn play(arguments: &Arguments, kind: QueueKind, ground: &mut dyn Ground) -> io::Result<Status> {
+    let backend = arguments.backend.as_str();
+    let scenario = arguments.scenario(kind);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
+    let regressions = Regressions::of(&folder, kind, backend);
+    // Plans are of the usual scenario.
+    let usual = scenario == Scenario::new(kind);
+    let mut runs = Runs::new(scenario.clone(), ground);
+    if arguments.twice {
+        runs = runs.twice();
+    }
+    let mut status = Status::Passed;
+    if usual {
+        status = relapses(&mut runs, &regressions, backend)?;
+    }
+
+    let start = Instant::now();
+    let mut progress = Progress::of(kind, backend, arguments.seeds);
+    for seed in arguments.first_seed..arguments.first_seed + arguments.seeds {
+        runs.seed(seed);
+        progress.tell(runs.tally());
+    }
+    let elapsed = start.elapsed();
+    progress.end();
+
+    for failure in runs.failures() {
+        println!("{}", story(&scenario, backend, failure));
+        if arguments.keep && usual {
+            regressions.keep(failure.violation.rule, &failure.played.plan)?;
+        }
+    }
+    missed(&runs);
+    let tally = runs.tally();
+    if arguments.digest {
+        println!(
+            "kind={kind} backend={backend} digest={:016x}",
+            tally.digest()
+        );
+    }
+    println!("{}", summary(kind, backend, tally, elapsed));
+    if !tally.passes() {
+        status = Status::Failed;
+    }
+    Ok(status)
+}
+
+/// What failed before must not fail again.
+fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) -> io::Result<Status> {
+    let mut status = Status::Passed;
+    for kept in regressions.read()? {
+        let line = replay_line(runs.scenario(), backend, &kept.plan);
+        match kept.replay(runs) {
+            Ok(()) => continue,
+            Err(Relapse::Broken(replayed)) => {
+                print_run(&replayed);
+                println!("replay (it broke {} before): {line}\n", kept.rule);
+                status = Status::Failed;
+            }
+            Err(Relapse::Inconclusive) => {
+                eprintln!("inconclusive: {line}");
+                status = Status::Failed;
+            }
+            Err(Relapse::Stale(unmet)) => {
+                eprintln!("{}\n{line}", stale(&kept.plan, unmet.len()));
+                status = status.max(Status::Stale);
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// Plays one plan, and shows it.
+fn replay(
+    arguments: &Arguments,
+    scenario: Scenario,
+    ground: &mut dyn Ground,
+    plan: &Plan,
+) -> Status {
+    let backend = arguments.backend.as_str();
+    let kind = scenario.kind;
+    let mut runs = Runs::new(scenario, ground).twice();
+    let start = Instant::now();
+    let replayed = runs.plan(plan);
+    let elapsed = start.elapsed();
+    print_run(&replayed);
+    let unmet = replayed.unmet.len();
+    if unmet > 0 {
+        eprintln!("{}", stale(plan, unmet));
+    }
+    let status = match &replayed.verdict {
+        Verdict::Broken(_) | Verdict::Inconclusive => Status::Failed,
+        Verdict::Holds if unmet > 0 => Status::Stale,
+        Verdict::Holds => Status::Passed,
+    };
+    let tally = Tally::of(&replayed);
+    println!("{}", summary(kind, backend, &tally, elapsed));
+    status
+}
+
+fn print_run(replayed: &Replayed) {
+    let Replayed {
+        played, verdict, ..
+    } = replayed;
+    match verdict {
+        Verdict::Broken(violations) => {
+            for violation in violations {
+                let page = timeline(&played.config, &played.history, violation, None);
+                println!("{page}");
+            }
+        }
+        Verdict::Holds => {
+            print!("{}", lanes_in_time(&played.config, &played.history));
+            println!("every rule holds");
+        }
+        Verdict::Inconclusive => {
+            print!("{}", lanes_in_time(&played.config, &played.history));
+            println!("inconclusive: the search for an order ran out of its budget");
+        }
+    }
+}
+
+fn stale(plan: &Plan, unmet: usize) -> String {
+    format!(
+        "the plan does not fit this code: {unmet} of its {} decisions were never asked for, so \
+         that the rules hold says little",
+        plan.len()
+    )
+}
+
+/// What no run got to see.
+fn missed(runs: &Runs<'_>) {
+    let goals = runs.missed_goals();
+    if !goals.is_empty() {
+        let goals: Vec<_> = goals.iter().copied().collect();
+        eprintln!("no run reached: {}", goals.join("; "));
+    }
+    let faults = runs.unstruck_faults();
+    if !faults.is_empty() {
+        let names: Vec<_> = faults.iter().map(|fault| fault.as_str()).collect();
+        eprintln!("no run met: {}", names.join("; "));
+    }
+    for (mix, count) in &runs.tally().inconclusive_mixes {
+        let mix: Vec<_> = mix.iter().copied().collect();
+        eprintln!("inconclusive: {count} runs with {}", mix.join(", "));
+    }
+}

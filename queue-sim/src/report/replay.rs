@@ -1,0 +1,45 @@
+use std::fmt::Write;
+
+use super::timeline::timeline;
+use crate::{
+    plan::Plan,
+    run::{Failure, Mode, Scenario},
+};
+
+/// The command that plays this plan again.
+pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
+    let features = if backend == "memory" {
+        ""
+    } else {
+        " --features redis"
+    };
+    let mut line = format!(
+        "cargo run --release -p queue-sim{features} --bin sim -- --kind {} --backend {backend}",
+        scenario.kind
+    );
+    match scenario.mode {
+        Some(Mode::Faults) => line.push_str(" --mode faults"),
+        Some(Mode::Waiting) => line.push_str(" --mode waiting"),
+        None => {}
+    }
+    let usual = Scenario::new(scenario.kind);
+    if scenario.lanes != usual.lanes {
+        let _ = write!(line, " --lanes {}", scenario.lanes);
+    }
+    if scenario.steps != usual.steps {
+        let _ = write!(line, " --steps {}", scenario.steps);
+    }
+    let _ = write!(line, " --replay '{plan}'");
+    line
+}
+
+/// A failure as people read it: the small run as lanes in time, and the line that replays it.
+pub fn story(scenario: &Scenario, backend: &str, failure: &Failure) -> String {
+    let Failure {
+        violation, played, ..
+    } = failure;
+    let before = Some(failure.operations_before);
+    let page = timeline(&played.config, &played.history, violation, before);
+    let replay = replay_line(scenario, backend, &played.plan);
+    format!("{page}replay (seed {}): {replay}\n", failure.seed)
+}

@@ -1,0 +1,19 @@
+use std::time::Duration;
+
+use queue_core::QueueKind;
+
+use crate::run::Tally;
+
+/// What many runs came to, in one line of whole numbers.
+pub fn summary(kind: QueueKind, backend: &str, tally: &Tally, elapsed: Duration) -> String {
+    let micros = elapsed.as_micros().max(1);
+    let per_second = u128::from(tally.runs) * 1_000_000 / micros;
+    format!(
+        "kind={kind} backend={backend} seeds={} violations={} inconclusive={} distinct={} \
+         runs_per_s={per_second}",
+        tally.runs,
+        tally.violations,
+        tally.inconclusive,
+        tally.distinct(),
+    )
+}

@@ -1,0 +1,105 @@
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    hash::{Hash, Hasher},
+};
+
+use rustc_hash::FxHasher;
+
+use super::{Played, Replayed};
+use crate::{
+    check::Verdict,
+    history::{Event, History},
+    world::Fault,
+};
+
+/// Of a hundred runs, so many may be inconclusive.
+const MOST_INCONCLUSIVE: u64 = 1;
+
+/// What many runs came to.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// How many runs there were.
+    pub runs: u64,
+    /// In how many of them a rule was broken.
+    pub violations: u64,
+    /// Of how many of them the checks ran out of their budget.
+    pub inconclusive: u64,
+    /// What was reached of what runs must reach now and then.
+    pub goals: BTreeSet<&'static str>,
+    /// In how many runs each fault struck.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// How many of the inconclusive runs there were with each mix of faults.
+    pub inconclusive_mixes: BTreeMap<BTreeSet<&'static str>, u64>,
+    histories: HashSet<u64>,
+    digest: u64,
+}
+
+impl Tally {
+    /// Of one run alone.
+    pub fn of(replayed: &Replayed) -> Self {
+        let mut tally = Self::default();
+        tally.count(&replayed.played);
+        match replayed.verdict {
+            Verdict::Holds => {}
+            Verdict::Broken(_) => tally.violations += 1,
+            Verdict::Inconclusive => tally.count_inconclusive(&replayed.played),
+        }
+        tally
+    }
+
+    /// How many different histories there were.
+    pub fn distinct(&self) -> u64 {
+        self.histories.len() as u64
+    }
+
+    /// A number that stands for all histories, in their order: another process that plays the same
+    /// runs must come to the same.
+    pub const fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Whether no rule was broken, and enough runs say so.
+    pub const fn passes(&self) -> bool {
+        self.violations == 0 && self.inconclusive * 100 <= self.runs * MOST_INCONCLUSIVE
+    }
+
+    /// These faults that struck in no run.
+    pub fn unstruck(&self, faults: &[Fault]) -> Vec<Fault> {
+        let faults = faults.iter().copied();
+        let struck = |fault: &Fault| self.faults.contains_key(fault.as_str());
+        faults.filter(|fault| !struck(fault)).collect()
+    }
+
+    pub(super) fn count(&mut self, played: &Played) {
+        self.runs += 1;
+        let history = hash(&played.history);
+        self.histories.insert(history);
+        self.digest = hash(&(self.digest, history));
+        for fault in struck(&played.history) {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        self.goals.extend(&played.goals);
+    }
+
+    pub(super) fn count_inconclusive(&mut self, played: &Played) {
+        self.inconclusive += 1;
+        let mix = struck(&played.history);
+        *self.inconclusive_mixes.entry(mix).or_default() += 1;
+    }
+}
+
+/// The faults that struck in a run.
+fn struck(history: &History) -> BTreeSet<&'static str> {
+    let faults = history.events.iter().filter_map(|(_, event)| match event {
+        Event::Fault(fault, _) => Some(*fault),
+        _ => None,
+    });
+    faults.collect()
+}
+
+/// The same in every process: this hasher has no keys.
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

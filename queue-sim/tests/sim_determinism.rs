@@ -1,0 +1,137 @@
+//! The program `sim`: the same histories in every process, and what it says to people.
+
+use std::process::{Command, Output};
+
+fn sim(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
+    command.args(arguments).output().expect("the program runs")
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// What it says on its standard output, of runs that keep every rule.
+fn passes(arguments: &[&str]) -> String {
+    let output = sim(arguments);
+    let (out, err) = (said(&output.stdout), said(&output.stderr));
+    assert!(output.status.success(), "{arguments:?}: {out}{err}");
+    out
+}
+
+fn digests(backend: &str, seeds: &str) -> Vec<String> {
+    let arguments = [
+        "--kind=all",
+        "--digest",
+        "--backend",
+        backend,
+        "--seeds",
+        seeds,
+    ];
+    let out = passes(&arguments);
+    let digests = out.lines().filter(|line| line.contains(" digest="));
+    digests.map(str::to_owned).collect()
+}
+
+#[test]
+fn two_processes_play_the_same_histories() {
+    let once = digests("memory", "40");
+    assert_eq!(once.len(), 5, "{once:?}");
+    assert_eq!(once, digests("memory", "40"));
+    assert_ne!(once, digests("memory", "39"));
+}
+
+#[cfg(all(unix, feature = "redis"))]
+#[test]
+fn two_processes_play_the_same_histories_on_servers_of_their_own() {
+    let digests = || {
+        // Whether the rules hold is not asked here.
+        let output = sim(&["--kind=all", "--digest", "--backend=redis", "--seeds=10"]);
+        let out = said(&output.stdout);
+        let digests = out.lines().filter(|line| line.contains(" digest="));
+        digests.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let once = digests();
+    assert_eq!(once.len(), 5, "{once:?}");
+    assert_eq!(once, digests());
+}
+
+#[test]
+fn it_ends_with_one_line() {
+    let out = passes(&["--kind", "bounded", "--seeds", "20", "--first-seed=7"]);
+    let mut lines = out.lines();
+    let line = lines.next().expect("a line");
+    assert_eq!(lines.next(), None, "{out}");
+    let numbers: Vec<&str> = line.split([' ', '=']).collect();
+    let [
+        "kind",
+        "bounded",
+        "backend",
+        "memory",
+        "seeds",
+        "20",
+        "violations",
+        "0",
+        "inconclusive",
+        "0",
+        "distinct",
+        "20",
+        "runs_per_s",
+        speed,
+    ] = numbers[..]
+    else {
+        panic!("{line}");
+    };
+    assert!(speed.parse::<u64>().is_ok_and(|speed| speed > 0), "{line}");
+}
+
+#[test]
+fn a_plan_is_shown_and_judged() {
+    // One lane pushes once.
+    let out = passes(&["--kind=reliable", "--replay", "v1:1.3.verb=2"]);
+    assert!(out.contains("every rule holds"), "{out}");
+    assert!(out.contains("t(ms)  lane 1"), "{out}");
+    assert!(out.contains("push b1 -> 1"), "{out}");
+    let last = out.lines().last().expect("a line");
+    assert!(last.starts_with("kind=reliable backend=memory seeds=1 violations=0 "));
+}
+
+#[test]
+fn a_plan_of_other_code_does_not_pass() {
+    let output = sim(&["--kind=reliable", "--replay", "v1:3.999.verb=3"]);
+    assert_eq!(output.status.code(), Some(3));
+    let err = said(&output.stderr);
+    assert!(
+        err.contains("1 of its 1 decisions were never asked for"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_sentence() {
+    for (arguments, expected) in [
+        (&["--seeds", "5"][..], "--kind is missing"),
+        (&["--kind", "stack"], "there is no kind \"stack\""),
+        (
+            &["--kind", "all", "--url", "redis://h"],
+            "unknown option --url",
+        ),
+    ] {
+        let output = sim(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        let err = said(&output.stderr);
+        assert!(err.contains(expected), "{arguments:?}: {err}");
+    }
+    let help = passes(&["--help"]);
+    assert!(help.contains("usage: sim --kind KIND"), "{help}");
+}
+
+#[cfg(not(feature = "redis"))]
+#[test]
+fn a_backend_that_is_not_built_in_is_named_with_its_feature() {
+    let output = sim(&["--kind=all", "--backend=redis"]);
+    assert_eq!(output.status.code(), Some(2));
+    let err = said(&output.stderr);
+    assert!(err.contains("build with the feature redis"), "{err}");
+}

@@ -1,0 +1,225 @@
+//! One lane: calls by chance, as fast as they go.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use queue_core::{
+    Delivery, Insert, Leased, MessageId, Offer, Overflow, Prioritized, Push, QueueKind, Receipt,
+    Scheduled, Settlement,
+};
+use queue_sim::{
+    call::{Answer, Call, Direct, Service},
+    plan::{Decisions, Lane, What},
+};
+
+/// No lease runs out: when one does in real time is nobody's to decide.
+const TTL: Duration = Duration::from_secs(3_600);
+/// No more receipts are shared.
+const SHARED: usize = 16;
+
+pub(crate) struct Client {
+    queue: Direct,
+    lane: u8,
+    decisions: Decisions,
+    held: Vec<Receipt>,
+    /// Of all lanes: what one holds, others settle too.
+    shared: Arc<Mutex<Vec<Receipt>>>,
+}
+
+impl Client {
+    pub(crate) fn new(
+        queue: Direct,
+        lane: u8,
+        seed: u64,
+        shared: Arc<Mutex<Vec<Receipt>>>,
+    ) -> Self {
+        Self {
+            queue,
+            lane,
+            decisions: Decisions::seeded(seed),
+            held: Vec::new(),
+            shared,
+        }
+    }
+
+    /// So many calls by chance; then it gives back what it holds.
+    pub(crate) async fn play(mut self, steps: u32) {
+        for step in 0..steps {
+            let call = match (self.choose(10), self.queue.kind()) {
+                (0..4, _) => self.put(step),
+                (4..7, kind) => self.take(kind),
+                (_, QueueKind::Rotating) => self.of_ring(),
+                (7..9, _) => Call::Settle(self.settlements()),
+                (_, kind) => self.other(kind),
+            };
+            match call {
+                Call::Settle(none) if none.is_empty() => {}
+                Call::Turn(none, max, ttl) if none.is_empty() => {
+                    self.call(Call::Lease(max, ttl)).await;
+                }
+                call => {
+                    self.call(call).await;
+                }
+            }
+        }
+        if !self.held.is_empty() {
+            let back = self.held.iter().copied().map(Settlement::release);
+            let back = Call::Settle(back.collect());
+            self.call(back).await;
+        }
+    }
+
+    /// Acks until nothing is left, and counts.
+    pub(crate) async fn drain(mut self) {
+        if self.queue.kind() == QueueKind::Rotating {
+            self.call(Call::Len).await;
+            self.call(Call::List(queue_core::Page::first(1_000))).await;
+            return;
+        }
+        let max = NonZeroUsize::MIN.saturating_add(31);
+        loop {
+            let Answer::Leased(leased) = self.call(Call::Lease(max, TTL)).await else {
+                unreachable!("a lease answers with what is leased");
+            };
+            if leased.is_empty() {
+                let Some(next) = leased.next else { break };
+                self.call(Call::WaitForArrival(next)).await;
+                continue;
+            }
+            let acks = self.held.drain(..).map(Settlement::ack).collect();
+            self.call(Call::Settle(acks)).await;
+        }
+        self.call(Call::Depth).await;
+        self.call(Call::Counters).await;
+        self.call(Call::DeadLetters(queue_core::Page::first(1_000)))
+            .await;
+    }
+
+    async fn call(&mut self, call: Call) -> Answer {
+        let answer = self.queue.call(call).await.expect("nothing goes wrong");
+        if let Answer::Leased(leased) | Answer::Turned(_, leased) = &answer {
+            self.hold(leased);
+        }
+        answer
+    }
+
+    fn hold(&mut self, leased: &Leased) {
+        let receipts = leased
+            .deliveries
+            .iter()
+            .map(|Delivery { receipt, .. }| *receipt);
+        self.held.extend(receipts.clone());
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.extend(receipts);
+        let surplus = shared.len().saturating_sub(SHARED);
+        shared.drain(..surplus);
+    }
+
+    fn put(&self, step: u32) -> Call {
+        let message = |nth| Push::new(format!("{}.{step}.{nth}", self.lane));
+        let messages = 0..=self.choose(3);
+        match self.queue.kind() {
+            QueueKind::Reliable => Call::Push(messages.map(message).collect()),
+            QueueKind::Delay => {
+                let due = |_| Duration::from_millis(self.choose(3).into());
+                let each = messages.map(|nth| Scheduled::new(message(nth), due(nth)));
+                Call::Schedule(each.collect())
+            }
+            QueueKind::Priority => {
+                let each = messages.map(|nth| {
+                    let priority = [0, 5, -3][self.choose(3) as usize];
+                    Prioritized::new(message(nth), priority)
+                });
+                Call::Enqueue(each.collect())
+            }
+            QueueKind::Bounded => {
+                let overflow = match self.choose(2) {
+                    0 => Overflow::Reject,
+                    _ => Overflow::DropOldest,
+                };
+                Call::Offer(
+                    messages.map(|nth| Offer::new(message(nth))).collect(),
+                    overflow,
+                )
+            }
+            QueueKind::Rotating => {
+                let each = messages.map(|nth| {
+                    let item = Insert::new(format!("{}.{step}.{nth}", self.lane));
+                    match self.choose(2) {
+                        0 => item,
+                        _ => item.with_key(format!("key {}", self.choose(4))),
+                    }
+                });
+                Call::Insert(each.collect())
+            }
+        }
+    }
+
+    fn take(&mut self, kind: QueueKind) -> Call {
+        let max = NonZeroUsize::MIN.saturating_add(self.choose(3) as usize);
+        match kind {
+            QueueKind::Rotating => Call::Rotate(max),
+            _ if self.choose(3) == 0 => Call::Turn(self.settlements(), max, TTL),
+            _ => Call::Lease(max, TTL),
+        }
+    }
+
+    /// What it holds, and what others hold, or held.
+    fn settlements(&mut self) -> Vec<Settlement> {
+        let mut settlements = Vec::new();
+        if let Some(receipt) = self.held.pop() {
+            let zero = Duration::ZERO;
+            settlements.push(match self.choose(8) {
+                0 => Settlement::retry(receipt, zero),
+                1 => Settlement::release(receipt),
+                2 => Settlement::defer(receipt, Duration::from_millis(1)),
+                3 => Settlement::bury(receipt, "broken"),
+                _ => Settlement::ack(receipt),
+            });
+        }
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if !shared.is_empty() {
+            let stale = shared[self.choose(shared.len() as u32) as usize];
+            settlements.push(Settlement::ack(stale));
+        }
+        settlements
+    }
+
+    fn of_ring(&self) -> Call {
+        match self.choose(3) {
+            0 => Call::Remove(vec![self.id()]),
+            1 => Call::Len,
+            _ => Call::List(queue_core::Page::first(1_000)),
+        }
+    }
+
+    fn other(&self, kind: QueueKind) -> Call {
+        match (self.choose(4), kind) {
+            (0, QueueKind::Delay) => Call::Cancel(vec![self.id()]),
+            (1, QueueKind::Delay) => Call::Reschedule(self.id(), Duration::ZERO.into()),
+            (0, QueueKind::Bounded) => Call::Recent(3),
+            (1, QueueKind::Bounded) => {
+                let capacity = NonZeroUsize::MIN.saturating_add(3 + self.choose(5) as usize);
+                Call::Resize(capacity)
+            }
+            (2, _) if !self.held.is_empty() => {
+                Call::Extend(self.held.iter().copied().take(2).collect(), TTL)
+            }
+            (3, _) => Call::WaitForArrival(Duration::from_millis(1)),
+            _ => Call::Depth,
+        }
+    }
+
+    fn id(&self) -> MessageId {
+        MessageId::new(1 + u64::from(self.choose(60)))
+    }
+
+    fn choose(&self, options: u32) -> u32 {
+        let lane = Lane(self.lane);
+        let site = self.decisions.site(lane, What::Argument);
+        self.decisions.choose(site, options)
+    }
+}

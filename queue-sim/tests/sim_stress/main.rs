@@ -1,0 +1,159 @@
+//! Both backends under real threads, in real time: what locks and sockets do that one thread in
+//! virtual time cannot show. Nobody knows the order in which the calls took effect, so only what
+//! the callers were told is held against the rules.
+
+mod client;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueKind, QueueName, ReliableConfig,
+    Result, RotatingConfig, Timestamp,
+};
+use queue_memory::MemoryBackend;
+use queue_sim::{
+    call::{Behind, Config, Direct},
+    check::{Budget, Case, Verdict},
+    engine::End,
+    history::{Event, History, Journal, Recorder},
+    plan::Lane,
+    report::timeline,
+};
+use tokio::{sync::Barrier, task::JoinSet};
+
+use self::client::Client;
+
+const LANES: u8 = 8;
+const STEPS: u32 = 60;
+const ROUNDS: u64 = 4;
+/// A round takes milliseconds; whoever hangs fails, and does not hang the tests.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Clients of one backend.
+#[async_trait]
+trait Clients: Send + Sync + 'static {
+    async fn connect(&self) -> Arc<dyn Backend>;
+}
+
+struct OneProcess(MemoryBackend);
+
+#[async_trait]
+impl Clients for OneProcess {
+    async fn connect(&self) -> Arc<dyn Backend> {
+        Arc::new(self.0.clone())
+    }
+}
+
+#[test]
+fn threads_on_the_memory_backend() {
+    let backend = MemoryBackend::starting_at(Timestamp::from_millis(1_000));
+    stress(&Arc::new(OneProcess(backend)));
+}
+
+#[cfg(all(unix, feature = "redis"))]
+#[test]
+fn sockets_on_a_redis_server() {
+    use queue_redis::RedisBackend;
+    use queue_sim::redis::Server;
+
+    struct Connections(Server);
+
+    #[async_trait]
+    impl Clients for Connections {
+        async fn connect(&self) -> Arc<dyn Backend> {
+            let builder = RedisBackend::builder(&self.0.url()).expect("a good URL");
+            Arc::new(builder.connect().await.expect("the server takes us"))
+        }
+    }
+
+    let server = Server::start().expect("a server");
+    stress(&Arc::new(Connections(server)));
+}
+
+fn stress(clients: &Arc<impl Clients>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    for round in 0..ROUNDS {
+        for kind in QueueKind::ALL {
+            let config = config(kind);
+            let clients = Arc::clone(clients);
+            let history = runtime.block_on(async {
+                let played = tokio::time::timeout(PATIENCE, play(clients, &config, round));
+                played.await.expect("a round comes to its end")
+            });
+            judge(&config, &history);
+        }
+    }
+}
+
+/// All lanes at once, then one that empties the queue.
+async fn play(clients: Arc<impl Clients>, config: &Config, round: u64) -> History {
+    let journal = Journal::new(Timestamp::from_millis(1_000), false);
+    let name = QueueName::new(format!("stress-{}-{round}", config.kind())).expect("a good name");
+    let start = Arc::new(Barrier::new(LANES.into()));
+    let receipts = Arc::default();
+    let mut lanes = JoinSet::new();
+    for lane in 1..=LANES {
+        let backend = clients.connect().await;
+        let backend = Behind::new(Recorder::new(Lane(lane), journal.clone()), backend);
+        let queue = open(&backend, &name, config).await.expect("a fresh queue");
+        let seed = round << 8 | u64::from(lane);
+        let client = Client::new(queue, lane, seed, Arc::clone(&receipts));
+        let start = Arc::clone(&start);
+        lanes.spawn(async move {
+            start.wait().await;
+            client.play(STEPS).await;
+        });
+    }
+    while let Some(ended) = lanes.join_next().await {
+        ended.expect("a lane comes to its end");
+    }
+    journal.note(Event::Healed);
+    let backend = clients.connect().await;
+    let recorder = Recorder::new(Lane(LANES + 1), journal.clone());
+    let backend = Behind::new(recorder, backend);
+    let queue = open(&backend, &name, config).await.expect("the queue");
+    Client::new(queue, LANES + 1, 0, receipts).drain().await;
+    journal.take()
+}
+
+fn judge(config: &Config, history: &History) {
+    let case = Case {
+        config,
+        history,
+        end: &End::Finished,
+        slack: None,
+    };
+    match case.check(Budget::default()) {
+        Verdict::Holds => {}
+        Verdict::Inconclusive => panic!("without the truth no search is made"),
+        Verdict::Broken(violations) => {
+            let first = timeline(config, history, &violations[0], None);
+            panic!("{} rules are broken:\n{first}", violations.len());
+        }
+    }
+}
+
+fn config(kind: QueueKind) -> Config {
+    match kind {
+        QueueKind::Reliable => Config::Reliable(ReliableConfig::default()),
+        QueueKind::Delay => Config::Delay(DelayConfig::default()),
+        QueueKind::Priority => Config::Priority(PriorityConfig::default()),
+        QueueKind::Bounded => Config::Bounded(BoundedConfig::new(6)),
+        QueueKind::Rotating => Config::Rotating(RotatingConfig::default()),
+    }
+}
+
+async fn open(backend: &dyn Backend, name: &QueueName, config: &Config) -> Result<Direct> {
+    Ok(match config {
+        Config::Reliable(config) => Direct::Reliable(backend.open_reliable(name, config).await?),
+        Config::Delay(config) => Direct::Delay(backend.open_delay(name, config).await?),
+        Config::Priority(config) => Direct::Priority(backend.open_priority(name, config).await?),
+        Config::Bounded(config) => Direct::Bounded(backend.open_bounded(name, config).await?),
+        Config::Rotating(config) => Direct::Rotating(backend.open_rotating(name, config).await?),
+    })
+}
