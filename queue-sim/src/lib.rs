@@ -14,6 +14,9 @@
 //! ([`plan`]), the executor that they drive ([`engine`]), what the clients do ([`workload`]) and
 //! on what ([`world`]), what is written down of it ([`history`]), and how that is judged
 //! ([`check`]). The program `sim` does all of it from the command line.
+//!
+//! [`mod@sim`] plays your own producers and handlers under crashes, lost replies and expired leases:
+//! the page `docs/simulate-your-logic.md` shows how.
 
 pub mod call;
 pub mod check;

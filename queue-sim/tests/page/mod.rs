@@ -1,22 +1,78 @@
-//! The page `docs/write-your-own-backend.md`, read as a program: files to write and commands to
-//! run, in its order.
+//! A page of `docs/`, read as a program: files to write and commands to run, in its order.
 
 use std::{collections::BTreeMap, fs, path::Path};
+
+/// A page that leads from an empty folder to a crate of this name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    pub(crate) file: &'static str,
+    pub(crate) crate_name: &'static str,
+}
 
 /// One code block of the page.
 #[derive(Debug)]
 enum Step {
     /// The whole of a file; a later one of the same path takes its place.
     Write { path: String, text: String },
-    /// A change to a file, for the next commands only.
+    /// A change to a file, for the next commands only; there may be several.
     Patch { path: String, diff: String },
     /// Lines that begin with `$ ` are commands, the others what they print.
     Run(String),
 }
 
-fn page() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/write-your-own-backend.md");
-    fs::read_to_string(page).expect("the page")
+impl Page {
+    fn steps(self) -> Vec<Step> {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        steps(&fs::read_to_string(docs.join(self.file)).expect("the page"))
+    }
+
+    /// Compares the files that the page ends with, but for the manifest, with those in this folder
+    /// of `tests`.
+    #[allow(
+        dead_code,
+        reason = "not every page ends with files that are tested here"
+    )]
+    pub(crate) fn shows_what_is_tested_in(self, folder: &str) {
+        let mut files = BTreeMap::new();
+        for step in self.steps() {
+            if let Step::Write { path, text } = step {
+                files.insert(path, text);
+            }
+        }
+        files.remove("Cargo.toml").expect("the page has a manifest");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests")
+            .join(folder);
+        let mut tested = Vec::new();
+        for folder in ["src", "tests"] {
+            for entry in fs::read_dir(here.join(folder)).expect("a folder") {
+                let name = entry.expect("an entry").file_name();
+                tested.push(format!("{folder}/{}", name.to_string_lossy()));
+            }
+        }
+        tested.sort();
+        let shown: Vec<&String> = files.keys().collect();
+        assert_eq!(shown, tested.iter().collect::<Vec<_>>());
+        for (path, shown) in &files {
+            let tested = fs::read_to_string(here.join(path)).expect("the file");
+            for (number, (shown, tested)) in shown.lines().zip(tested.lines()).enumerate() {
+                assert_eq!(
+                    shown,
+                    tested,
+                    "{path}, line {}: the page, and the file",
+                    number + 1
+                );
+            }
+            assert_eq!(*shown, tested, "{path}: the page, and the file");
+        }
+    }
+
+    /// Does what the page says, in a folder outside of the workspace. It builds a crate and what
+    /// that depends on, so it is for `scripts/test`, and not for every test.
+    #[cfg(unix)]
+    pub(crate) fn follow(self) {
+        following::Folder::new(self.crate_name).follow(&self.steps());
+    }
 }
 
 /// The page's blocks. The line before a file, or a change to one, is its path in backquotes and a
@@ -48,53 +104,12 @@ fn steps(page: &str) -> Vec<Step> {
                 diff: text,
             },
             "console" => Step::Run(text),
+            // A picture, which nothing can check.
+            "text" => continue,
             other => panic!("a block of {other:?}, which nothing checks"),
         });
     }
     steps
-}
-
-#[test]
-fn its_files_are_the_ones_that_are_tested_here() {
-    let mut files = BTreeMap::new();
-    for step in steps(&page()) {
-        if let Step::Write { path, text } = step {
-            files.insert(path, text);
-        }
-    }
-    files.remove("Cargo.toml").expect("the page has a manifest");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/own_backend");
-    let mut tested = Vec::new();
-    for folder in ["src", "tests"] {
-        for entry in fs::read_dir(here.join(folder)).expect("a folder") {
-            let name = entry.expect("an entry").file_name();
-            tested.push(format!("{folder}/{}", name.to_string_lossy()));
-        }
-    }
-    tested.sort();
-    let shown: Vec<&String> = files.keys().collect();
-    assert_eq!(shown, tested.iter().collect::<Vec<_>>());
-    for (path, shown) in &files {
-        let tested = fs::read_to_string(here.join(path)).expect("the file");
-        for (number, (shown, tested)) in shown.lines().zip(tested.lines()).enumerate() {
-            assert_eq!(
-                shown,
-                tested,
-                "{path}, line {}: the page, and the file",
-                number + 1
-            );
-        }
-        assert_eq!(*shown, tested, "{path}: the page, and the file");
-    }
-}
-
-/// Does what the page says, in a folder outside of the workspace. It builds a crate and what that
-/// depends on, so it is run by `scripts/test`, and not with every test.
-#[cfg(unix)]
-#[test]
-#[ignore = "it builds a crate from nothing: cargo test -p queue-sim --test own_backend -- --ignored"]
-fn it_leads_from_an_empty_folder_to_a_backend_that_passes() {
-    following::Folder::new().follow(&steps(&page()));
 }
 
 #[cfg(unix)]
@@ -109,19 +124,22 @@ mod following {
     use super::Step;
 
     /// An empty folder, with the checkout of queue-kit beside it as the page supposes.
-    pub(super) struct Folder(PathBuf);
+    pub(super) struct Folder {
+        folder: PathBuf,
+        crate_name: &'static str,
+    }
 
     impl Folder {
-        pub(super) fn new() -> Self {
-            let name = format!("write-your-own-backend-{}", std::process::id());
+        pub(super) fn new(crate_name: &'static str) -> Self {
+            let name = format!("queue-kit-page-{crate_name}-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             fs::create_dir(&folder).expect("a new folder");
             symlink(workspace(), folder.join("queue-kit")).expect("a link");
-            Self(folder)
+            Self { folder, crate_name }
         }
 
         pub(super) fn follow(&self, steps: &[Step]) {
-            let mut changed = None;
+            let mut changed: Vec<(&String, String)> = Vec::new();
             let mut commands = 0;
             for step in steps {
                 match step {
@@ -129,11 +147,11 @@ mod following {
                     Step::Patch { path, diff } => {
                         let before = self.read(path);
                         self.write(path, &patched(&before, diff));
-                        changed = Some((path, before));
+                        changed.push((path, before));
                     }
                     Step::Run(block) => {
                         commands += self.run(block);
-                        if let Some((path, before)) = changed.take() {
+                        while let Some((path, before)) = changed.pop() {
                             self.write(path, &before);
                         }
                     }
@@ -143,7 +161,7 @@ mod following {
         }
 
         fn crate_folder(&self) -> PathBuf {
-            self.0.join("shelf")
+            self.folder.join(self.crate_name)
         }
 
         fn read(&self, path: &str) -> String {
@@ -163,7 +181,11 @@ mod following {
                 let (command, prints) = command.split_once('\n').expect("ends its line");
                 count += 1;
                 let inside = self.crate_folder();
-                let folder = if inside.exists() { &inside } else { &self.0 };
+                let folder = if inside.exists() {
+                    &inside
+                } else {
+                    &self.folder
+                };
                 let (printed, passed) = shell(command, folder);
                 let shown = format!("$ {command}\n{printed}");
                 assert_eq!(passed, !prints.contains("FAILED"), "{shown}");
@@ -182,7 +204,7 @@ mod following {
         fn drop(&mut self) {
             // What failed is kept for a look.
             if !std::thread::panicking() {
-                fs::remove_dir_all(&self.0).ok();
+                fs::remove_dir_all(&self.folder).ok();
             }
         }
     }
@@ -201,9 +223,10 @@ mod following {
             .args(["-c", &format!("{command} 2>&1")])
             .current_dir(folder)
             .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env(
                 "CARGO_TARGET_DIR",
-                concat!(env!("CARGO_TARGET_TMPDIR"), "/shelf"),
+                concat!(env!("CARGO_TARGET_TMPDIR"), "/pages"),
             )
             .env("CARGO_TERM_COLOR", "never")
             .env_remove("RUST_BACKTRACE")
