@@ -1,4 +1,8 @@
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use queue_core::{QueueKind, QueueName};
 
@@ -103,7 +107,9 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
     });
     let workload = Arc::new(Workload::draw(scenario.kind, mode, &decisions));
     let possible = ground.faults().iter().copied();
-    let possible: Vec<Fault> = possible.filter(|fault| mode.allows(*fault)).collect();
+    let possible: Vec<Fault> = possible
+        .filter(|fault| mode.allows(*fault) && workload.bears(*fault))
+        .collect();
     let faults = match &scenario.faults {
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
         None => Faults::drawn(&decisions, &possible),
@@ -126,6 +132,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         name: name(),
         workload: Arc::clone(&workload),
         pool: Pool::default(),
+        done: Arc::default(),
     };
     let first = player(1);
     for lane in 1..=scenario.lanes {
@@ -140,6 +147,11 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         end = executor.run(HORIZON).await;
     }
     // What is left holds the executor, which holds what is left.
+    first
+        .done
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clear();
     for lane in 0..=scenario.lanes + 1 {
         executor.crash(Lane(lane));
     }

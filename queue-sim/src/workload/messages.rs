@@ -6,6 +6,7 @@ use bytes::Bytes;
 use queue_core::{Insert, Push};
 
 use super::actor::Actor;
+use crate::world::Fault;
 
 const KEYS: [&str; 3] = ["k0", "k1", "k2"];
 const BODIES: [&str; 3] = ["a", "b", ""];
@@ -29,19 +30,29 @@ impl Actor {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
 
-    /// A message, perhaps with a dedup key whose window is about as long as a lease.
+    /// A message, perhaps with a dedup key.
     pub(super) fn message(&self) -> Push {
         let mut push = Push::new(self.body());
         if self.flip(5) {
             push = push.with_header("h", "1");
         }
         if self.workload.dedup > 0 && self.flip(self.workload.dedup) {
-            let window = self.span().max(Duration::from_millis(1));
-            let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
-            self.pool.add_boundary(self.now().plus_millis(millis));
-            push = push.with_dedup(self.key(), window);
+            push = push.with_dedup(self.key(), self.window());
         }
         push
+    }
+
+    /// How long a push is remembered: about as long as a lease lives.
+    fn window(&self) -> Duration {
+        // Whether a mark that is over comes back when the clock steps back is not promised: where it
+        // does, none is over before the end.
+        if self.stage.faults.chance(Fault::ClockBack) > 0 {
+            return Duration::from_secs(60 * 60);
+        }
+        let window = self.span().max(Duration::from_millis(1));
+        let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
+        self.pool.add_boundary(self.now().plus_millis(millis));
+        window
     }
 
     /// An item for a ring, perhaps under a key.

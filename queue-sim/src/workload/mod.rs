@@ -36,6 +36,7 @@ use crate::{
     call::Config,
     plan::{Chance, Decisions, Lane, Site, What},
     run::Mode,
+    world::Fault,
 };
 
 /// The parameters of one run.
@@ -71,6 +72,13 @@ const CHANCES: [Chance; 3] = [0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
 
 impl Workload {
+    /// Whether the queue's answers are known under this fault. Of a ring with a pace, which item is
+    /// due first after the clock was set back is not promised.
+    pub fn bears(&self, fault: Fault) -> bool {
+        let paced = matches!(&self.config, Config::Rotating(config) if config.pace.is_some());
+        !(paced && fault == Fault::ClockBack)
+    }
+
     /// The parameters of one run, as decided.
     pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
         let choose = |nth, options: usize| {

@@ -1,4 +1,8 @@
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use queue_core::{QueueName, Task};
 use tokio::time;
@@ -15,6 +19,7 @@ use crate::{
     call::{Behind, Direct},
     history::{Event, Recorder},
     plan::{Lane, What},
+    run::Mode,
     world::{Fault, Stage, World},
 };
 
@@ -29,6 +34,9 @@ pub(crate) struct Player {
     pub(crate) name: QueueName,
     pub(crate) workload: Arc<Workload>,
     pub(crate) pool: Pool,
+    /// The clients of lanes that are done, where no hint may get lost: they stay until the run is
+    /// over, since a process that goes away may take a hint along.
+    pub(crate) done: Arc<Mutex<Vec<Direct>>>,
 }
 
 /// The awaits at which a step is interrupted.
@@ -83,6 +91,11 @@ impl Player {
                 return;
             }
         }
+        if self.workload.mode != Mode::Waiting {
+            return;
+        }
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.push(queue);
     }
 
     /// [`live`](Self::live), boxed: a life holds the next one.
