@@ -147,7 +147,7 @@ fn bounded(model: &mut BoundedModel, now: Timestamp, call: &Call) -> model::Answ
 
 fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
     Ok(match call {
-        Call::Insert(items) => Answer::Inserted(model.insert(now, items)?),
+        Call::Insert(items) => Answer::Inserted(model.insert(items)?),
         Call::Rotate(max) => Answer::Rotated(model.rotate(now, *max)?),
         Call::List(page) => Answer::Items(model.list(*page)?),
         Call::Remove(ids) => Answer::Count(model.remove(ids)?),

@@ -21,6 +21,8 @@ pub struct RotatingModel {
 struct Item {
     id: MessageId,
     insert: Insert,
+    /// Zero if it is due whatever the clock shows, also one that steps back: it was never visited, or
+    /// there is no pace.
     due: u64,
 }
 
@@ -53,7 +55,7 @@ impl RotatingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn insert(&mut self, _now: Timestamp, items: &[Insert]) -> Answer<Vec<Inserted>> {
+    pub fn insert(&mut self, items: &[Insert]) -> Answer<Vec<Inserted>> {
         limits::batch(items.len())?;
         let sizes: Vec<usize> = items.iter().map(size).collect();
         limits::sizes(&sizes, self.config.max_body)?;
@@ -72,7 +74,6 @@ impl RotatingModel {
             self.ring.push(Item {
                 id,
                 insert: insert.clone(),
-                // At once, whatever the clock does.
                 due: 0,
             });
             answers.push(Inserted::Added(id));
@@ -96,11 +97,11 @@ impl RotatingModel {
             .collect();
         let sizes: Vec<usize> = due.iter().map(Item::size).collect();
         let visited = &due[..limits::carried(&sizes, max.get())];
-        let pace = self.config.pace.map_or(0, limits::millis);
+        let pace = self.config.pace.map(limits::millis);
         for item in visited {
             self.ring.retain(|other| other.id != item.id);
             self.ring.push(Item {
-                due: now + pace,
+                due: pace.map_or(0, |pace| now + pace),
                 ..item.clone()
             });
         }

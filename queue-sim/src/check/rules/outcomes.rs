@@ -6,7 +6,8 @@ use super::Found;
 use crate::{
     call::Model,
     check::{Case, Violation},
-    history::{Outcome, Record},
+    history::{Event, Outcome, Record},
+    world::Fault,
 };
 
 pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
@@ -16,6 +17,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
         };
         match &ended.outcome {
             Outcome::NotApplied(kind, message) => {
+                unexplained(case, record, *kind, message, found);
                 if let Some(executed) = record.executed.first() {
                     let message = format!(
                         "{:?} is said not to have been applied ({message}), and was",
@@ -44,6 +46,41 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
             }
             _ => {}
         }
+    }
+}
+
+/// A call is refused only where something has struck that can have it refused. What a client gets
+/// over by itself, such as a server that has forgotten its scripts, no caller sees.
+fn unexplained(
+    case: &Case<'_>,
+    record: &Record,
+    kind: ErrorKind,
+    message: &str,
+    found: &mut Vec<Found>,
+) {
+    const HARMLESS: [Fault; 4] = [
+        Fault::ScriptsFlushed,
+        Fault::Cancelled,
+        Fault::Spurious,
+        Fault::ClockBack,
+    ];
+    let Some(ended) = &record.ended else {
+        return;
+    };
+    let explains = |event: &Event| match event {
+        Event::Fault(name, _) => !HARMLESS.iter().any(|fault| fault.as_str() == *name),
+        Event::Crashed(_) | Event::Stalled(..) | Event::RolledBack { .. } => true,
+        _ => false,
+    };
+    let events = case.history.events.iter();
+    let mut before = events.take_while(|(at, _)| at.order < ended.at.order);
+    let explained = before.any(|(_, event)| explains(event));
+    if kind == ErrorKind::Unavailable && case.history.has_truth && !explained {
+        let message = format!(
+            "{:?} fails, and no fault explains it: {message}",
+            record.call
+        );
+        found.push(broken("outcome", ended.at.order, record, message));
     }
 }
 

@@ -110,7 +110,7 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Foun
         }
         let span = happened.span;
         if let Some(last) = last.filter(|last| last.before(&span)) {
-            // Without a pace the clock does not matter, even where it steps back.
+            // Without a pace the clock says nothing: it may have stepped back in between.
             if pace > 0 && span.latest < last.earliest.saturating_add(pace) {
                 let message = format!(
                     "item {} is visited at {} and {}, with a pace of {pace}",

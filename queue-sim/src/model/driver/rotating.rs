@@ -107,7 +107,7 @@ impl RotatingDriver {
         };
         let batch: Vec<Insert> = items.iter().map(item).collect();
         let inserted = self.queue.insert(&batch).await;
-        let model = self.model.insert(self.clock.now(), &batch);
+        let model = self.model.insert(&batch);
         for inserted in agree("insert", model, inserted)?.into_iter().flatten() {
             match inserted {
                 Inserted::Present(_) => self.goals.reach("an item was present"),

@@ -140,6 +140,7 @@ impl Executing<'_> {
 
     /// Executes a request as it is, and looks how long its queue has become.
     fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
+        self.look_at_slots(request);
         let queue = bounded_queue(request, self.request);
         let (reply, length) = self.network.with_machine(|machine| {
             let mut requests = Vec::with_capacity(1024);
@@ -161,11 +162,34 @@ impl Executing<'_> {
         Some((reply, length))
     }
 
+    /// A cluster refuses a script whose keys are in several slots; this server does not mind.
+    fn look_at_slots(&self, request: &Request) {
+        let mut keys = request.keys().iter();
+        let Some(first) = keys.next() else {
+            return;
+        };
+        if let Some(stray) = keys.find(|key| hash_tag(key) != hash_tag(first)) {
+            let (first, stray) = (first.escape_ascii(), stray.escape_ascii());
+            let message = format!("{first} and {stray} are in different slots of a cluster");
+            self.network.journal().note(Event::Broken("slot", message));
+        }
+    }
+
     fn note(&self, length: Option<Event>) {
         if let Some(length) = length {
             self.network.journal().note(length);
         }
     }
+}
+
+/// The part of a key that decides in which slot of a cluster it is.
+fn hash_tag(key: &[u8]) -> &[u8] {
+    let tag = || {
+        let start = 1 + key.iter().position(|byte| *byte == b'{')?;
+        let length = key[start..].iter().position(|byte| *byte == b'}')?;
+        (length > 0).then(|| &key[start..start + length])
+    };
+    tag().unwrap_or(key)
 }
 
 /// Writes a request as the server is to have it; answers which script it brings along.

@@ -1,0 +1,309 @@
+//! Bugs that can be had on any backend: they stand in front of a queue and pass on something else
+//! than they were given.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    Counters, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Receipt,
+    Result, Scheduled, Settled, Settlement,
+};
+use queue_sim::{
+    call::{Answer, Call, Layer, Service},
+    engine,
+};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// A bug in front of a queue.
+#[async_trait]
+pub(crate) trait Flaw: Debug + Copy + Send + Sync + 'static {
+    /// What is asked instead.
+    fn ask(self, call: Call) -> Call {
+        call
+    }
+
+    /// What is answered instead.
+    fn answer(self, answer: Answer) -> Answer {
+        answer
+    }
+
+    /// Both, in one call, if nothing else is said.
+    async fn call(self, queue: &dyn Service, call: Call) -> Result<Answer> {
+        Ok(self.answer(queue.call(self.ask(call)).await?))
+    }
+}
+
+/// Puts a flaw in front of every queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flawed<F>(pub(crate) F);
+
+impl<F: Flaw> Layer for Flawed<F> {
+    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Front(self.0, queue))
+    }
+}
+
+#[derive(Debug)]
+struct Front<F>(F, Arc<dyn Service>);
+
+#[async_trait]
+impl<F: Flaw> Service for Front<F> {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        self.0.call(&*self.1, call).await
+    }
+}
+
+/// Every message is due a millisecond too early.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EarlyByOne;
+
+impl Flaw for EarlyByOne {
+    fn ask(self, call: Call) -> Call {
+        let early = |mut message: Scheduled| {
+            message.due = match message.due {
+                Due::After(delay) => Due::After(delay.saturating_sub(MILLISECOND)),
+                Due::At(time) => Due::At(queue_core::Timestamp::from_millis(
+                    time.as_millis().max(1) - 1,
+                )),
+            };
+            message
+        };
+        match call {
+            Call::Schedule(messages) => Call::Schedule(messages.into_iter().map(early).collect()),
+            call => call,
+        }
+    }
+}
+
+/// Messages with equal bodies are taken for one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EqualBodiesCollide;
+
+impl Flaw for EqualBodiesCollide {
+    fn ask(self, mut call: Call) -> Call {
+        let collide = |push: &mut Push| {
+            if push.dedup.is_none() && !push.body.is_empty() {
+                *push = push.clone().with_dedup(push.body.clone(), HOUR);
+            }
+        };
+        match &mut call {
+            Call::Push(messages) => messages.iter_mut().for_each(collide),
+            Call::Schedule(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
+            Call::Enqueue(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
+            Call::Offer(messages, _) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
+            _ => {}
+        }
+        call
+    }
+}
+
+/// Headers are lost on the way in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LosesHeaders;
+
+impl Flaw for LosesHeaders {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Leased(leased) | Answer::Turned(_, leased) = &mut answer {
+            for delivery in &mut leased.deliveries {
+                delivery.headers = Headers::default();
+            }
+        }
+        answer
+    }
+}
+
+/// A batch goes in backwards.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchBackwards;
+
+impl Flaw for BatchBackwards {
+    fn ask(self, mut call: Call) -> Call {
+        match &mut call {
+            Call::Push(messages) => messages.reverse(),
+            Call::Enqueue(messages) => messages.reverse(),
+            Call::Offer(messages, _) => messages.reverse(),
+            _ => {}
+        }
+        call
+    }
+
+    fn answer(self, mut answer: Answer) -> Answer {
+        match &mut answer {
+            Answer::Pushed(each) => each.reverse(),
+            Answer::Offered(each) => each.reverse(),
+            _ => {}
+        }
+        answer
+    }
+}
+
+/// A claim takes a lease of an hour, and gives it its length when the reply is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClaimsForAnHour;
+
+#[async_trait]
+impl Flaw for ClaimsForAnHour {
+    async fn call(self, queue: &dyn Service, call: Call) -> Result<Answer> {
+        let Call::Lease(max, ttl) = call else {
+            return queue.call(call).await;
+        };
+        let mut answer = queue.call(Call::Lease(max, HOUR)).await?;
+        engine::yield_now().await;
+        if let Answer::Leased(Leased { deliveries, .. }) = &mut answer
+            && !deliveries.is_empty()
+        {
+            let receipts: Vec<Receipt> = deliveries.iter().map(|each| each.receipt).collect();
+            queue.call(Call::Extend(receipts, ttl)).await?;
+            for delivery in deliveries {
+                delivery.time_left = ttl;
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// What may or may not have been executed is asked a second time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RepeatsTheUnknown;
+
+#[async_trait]
+impl Flaw for RepeatsTheUnknown {
+    async fn call(self, queue: &dyn Service, call: Call) -> Result<Answer> {
+        match queue.call(call.clone()).await {
+            Err(error) if error.outcome() == Outcome::Unknown => queue.call(call).await,
+            answer => answer,
+        }
+    }
+}
+
+/// Settling with a lease that is lost is said to be done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LostMeansDone;
+
+impl Flaw for LostMeansDone {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Settled(each) | Answer::Turned(each, _) = &mut answer {
+            for settled in each {
+                if *settled == Settled::LeaseLost {
+                    *settled = Settled::Done;
+                }
+            }
+        }
+        answer
+    }
+}
+
+/// To defer costs an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeferCharges;
+
+impl Flaw for DeferCharges {
+    fn ask(self, call: Call) -> Call {
+        disposing(call, |disposition| match disposition {
+            Disposition::Defer { delay } => Disposition::Retry { delay },
+            other => other,
+        })
+    }
+}
+
+/// The delay of a retry is forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RetriesAtOnce;
+
+impl Flaw for RetriesAtOnce {
+    fn ask(self, call: Call) -> Call {
+        disposing(call, |disposition| match disposition {
+            Disposition::Retry { .. } => Disposition::Retry {
+                delay: Duration::ZERO,
+            },
+            other => other,
+        })
+    }
+}
+
+fn disposing(mut call: Call, of: impl Fn(Disposition) -> Disposition) -> Call {
+    if let Call::Settle(each) | Call::Turn(each, ..) = &mut call {
+        for Settlement { disposition, .. } in each {
+            *disposition = of(disposition.clone());
+        }
+    }
+    call
+}
+
+/// The time until something changes is a millisecond short.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NextRoundedDown;
+
+impl Flaw for NextRoundedDown {
+    fn answer(self, mut answer: Answer) -> Answer {
+        let next = match &mut answer {
+            Answer::Leased(leased) | Answer::Turned(_, leased) => &mut leased.next,
+            Answer::Rotated(rotated) => &mut rotated.next,
+            Answer::Next(next) => next,
+            _ => return answer,
+        };
+        *next = next.map(|next| next.saturating_sub(MILLISECOND));
+        answer
+    }
+}
+
+/// Releases are counted as retries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountsWrong;
+
+impl Flaw for CountsWrong {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Counters(counters) = &mut answer {
+            let Counters {
+                retried, released, ..
+            } = &mut **counters;
+            *retried += std::mem::take(released);
+        }
+        answer
+    }
+}
+
+/// What was dropped for want of room is not told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SilentEviction;
+
+impl Flaw for SilentEviction {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Offered(each) = &mut answer {
+            for offered in each {
+                if let Offered::Accepted { evicted, .. } = offered {
+                    *evicted = None;
+                }
+            }
+        }
+        answer
+    }
+}
+
+/// What a smaller capacity dropped is not told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SilentResize;
+
+impl Flaw for SilentResize {
+    fn answer(self, answer: Answer) -> Answer {
+        match answer {
+            Answer::Ids(_) => Answer::Ids(Vec::new()),
+            answer => answer,
+        }
+    }
+}
+
+/// The newest are read oldest first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecentBackwards;
+
+impl Flaw for RecentBackwards {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Messages(messages) = &mut answer {
+            messages.reverse();
+        }
+        answer
+    }
+}

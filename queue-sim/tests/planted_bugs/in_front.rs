@@ -1,0 +1,39 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use queue_core::{Backend, Result};
+use queue_sim::{
+    call::{Behind, Layer},
+    plan::Lane,
+    world::{Fault, Ground, Stage, World},
+};
+
+/// A ground, or a world, whose clients have a layer in front of them.
+#[derive(Debug)]
+pub(crate) struct InFront<G, L>(pub(crate) G, pub(crate) L);
+
+impl<G: Ground, L: Layer + Copy> Ground for InFront<G, L> {
+    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+        Arc::new(InFront(self.0.world(stage), self.1))
+    }
+
+    fn has_truth(&self) -> bool {
+        self.0.has_truth()
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        self.0.faults()
+    }
+}
+
+#[async_trait]
+impl<L: Layer + Copy> World for InFront<Arc<dyn World>, L> {
+    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+        let backend = self.0.connect(lane).await?;
+        Ok(Arc::new(Behind::new(self.1, backend)))
+    }
+
+    async fn heal(&self) {
+        self.0.heal().await;
+    }
+}

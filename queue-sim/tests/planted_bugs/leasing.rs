@@ -1,0 +1,83 @@
+//! The bugs that every queue with leases can have.
+
+/// In the memory backend, on a queue of this kind.
+macro_rules! leasing_bugs_in_memory {
+    ($kind:ident) => {
+        bugs! { in_memory($kind) {
+            ack_ignores_the_token: Bug::AckIgnoresTheToken, by "L4";
+            expiry_with_greater_than: Bug::LiveAtItsDeadline, by "L4";
+            ack_after_expiry: Bug::AckAfterExpiry, by "L4";
+            extend_revives_the_expired: Bug::ExtendRevivesTheExpired, by "L4";
+            token_reused: Bug::TokenReused, by "L4";
+            nack_keeps_its_lease: Bug::NackKeepsItsLease, by "L4";
+            pop_without_a_lease: Bug::PopWithoutALease, by "L5" | "L7";
+            returned_to_the_wrong_end: Bug::ReturnedToTheWrongEnd, by "L11" | "D2";
+            timed_from_the_push: Bug::TimedFromThePush, by "L10";
+            extend_takes_the_later_deadline: Bug::ExtendTakesTheLater, by "L10" | "L4";
+            expiry_costs_no_attempt: Bug::ExpiryIsFree, by "L6";
+            release_costs_an_attempt: Bug::ReleaseCharges, by "L6";
+            poison_circles: Bug::PoisonCircles, by "L6";
+            paused_and_leased: Bug::LeasesWhilePaused, by "operators";
+            trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13";
+            one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
+            revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";
+            push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
+            check_then_register: Bug::ChecksThenListens, by "waiting" | "D5" | "progress";
+        } }
+        bugs! { before_memory($kind) {
+            cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";
+            equal_bodies_collide: EqualBodiesCollide, by "L9" | "L5" | "D3";
+            non_idempotent_automatic_retry: RepeatsTheUnknown, by "L4" | "L5" | "outcome" | "linearisable";
+            lost_lease_means_done: LostMeansDone, by "L4";
+            defer_costs_an_attempt: DeferCharges, by "L6";
+            retries_at_once: RetriesAtOnce, by "L11" | "D1";
+            next_rounded_down: NextRoundedDown, by "waiting";
+            counters_drift: CountsWrong, by "L5" | "operators";
+            headers_lost: LosesHeaders, by "L5";
+        } }
+    };
+}
+
+/// In the Redis backend, on a queue of this kind.
+macro_rules! leasing_bugs_on_redis {
+    ($kind:ident) => {
+        bugs! { in_scripts($kind) {
+            ack_ignores_the_token: lua::ACK_IGNORES_THE_TOKEN, by "L4";
+            expiry_with_greater_than: lua::LIVE_AT_ITS_DEADLINE, by "L4";
+            ack_after_expiry: lua::ACK_AFTER_EXPIRY, by "L4";
+            extend_revives_the_expired: lua::EXTEND_REVIVES_THE_EXPIRED, by "L4";
+            token_reused: lua::TOKEN_REUSED, by "L4";
+            nack_keeps_its_lease: lua::NACK_KEEPS_ITS_LEASE, by "L4" | "L1";
+            pop_without_a_lease: lua::POP_WITHOUT_A_LEASE, by "L5" | "L7" | "waiting";
+            timed_from_the_push: lua::TIMED_FROM_THE_PUSH, by "L10" | "L4" | "L1";
+            #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
+            extend_takes_the_later_deadline: lua::EXTEND_TAKES_THE_LATER, by "L10" | "L4";
+            expiry_costs_no_attempt: lua::EXPIRY_IS_FREE, by "L6";
+            release_costs_an_attempt: lua::RELEASE_CHARGES, by "L6";
+            poison_circles: lua::POISON_CIRCLES, by "L6";
+            paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators";
+            trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13";
+            one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
+            revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
+        } }
+        bugs! { between($kind) {
+            non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";
+            non_atomic_reaper_resurrects_the_acked: ReclaimsInTwoSteps, by "L3" | "L5";
+            client_clock_decides: ClientsClock, by "L1" | "L4" | "L10";
+            no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
+            wrong_hash_tag: WrongHashTag, by "slot";
+            check_then_register: TellsListenersOnly, by "waiting" | "D5" | "progress";
+        } }
+        bugs! { before_redis($kind) {
+            cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";
+            equal_bodies_collide: EqualBodiesCollide, by "L9" | "L5" | "D3";
+            non_idempotent_automatic_retry: RepeatsTheUnknown, by "L4" | "L5" | "outcome" | "linearisable";
+            lost_lease_means_done: LostMeansDone, by "L4";
+            defer_costs_an_attempt: DeferCharges, by "L6";
+            retries_at_once: RetriesAtOnce, by "L11" | "D1";
+            next_rounded_down: NextRoundedDown, by "waiting";
+            counters_drift: CountsWrong, by "L5" | "operators";
+            headers_lost: LosesHeaders, by "L5";
+        } }
+    };
+}

@@ -1,0 +1,295 @@
+//! Bugs in the scripts of the Redis backend: what is replaced in which file of `lua/`, by what.
+//!
+//! Each text that is replaced occurs exactly once in its file, or the test fails: a script that
+//! changes cannot quietly lose its bug.
+
+use std::{collections::BTreeMap, fs};
+
+/// A change of one file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edit {
+    /// Below `queue-redis/lua`, without the extension.
+    pub(crate) file: &'static str,
+    pub(crate) find: &'static str,
+    pub(crate) replace: &'static str,
+}
+
+/// A bug: all the changes that make it.
+pub(crate) type Edits = &'static [Edit];
+
+/// The scripts that have this bug, by name; only those whose name ends so.
+///
+/// # Panics
+///
+/// If a text does not occur exactly once in its file, or no script has a file in it.
+pub(crate) fn with(edits: Edits, only: &str) -> BTreeMap<&'static str, String> {
+    let mut files = BTreeMap::<&str, (String, String)>::new();
+    for Edit {
+        file,
+        find,
+        replace,
+    } in edits
+    {
+        let (_, edited) = files.entry(file).or_insert_with(|| {
+            let text = read(file);
+            (text.clone(), text)
+        });
+        assert_eq!(edited.matches(find).count(), 1, "{find:?} in {file}.lua");
+        *edited = edited.replace(find, replace);
+    }
+    let mut scripts = BTreeMap::<&str, String>::new();
+    for (file, (text, edited)) in &files {
+        let mut found = false;
+        for (name, script) in queue_redis::scripts().filter(|(name, _)| name.ends_with(only)) {
+            if script.contains(text) {
+                let script = scripts.entry(name).or_insert_with(|| script.to_owned());
+                *script = script.replace(text, edited);
+                found = true;
+            }
+        }
+        assert!(found, "{file}.lua is in no script");
+    }
+    scripts
+}
+
+fn read(file: &str) -> String {
+    let path = format!(
+        "{}/../queue-redis/lua/{file}.lua",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+macro_rules! edits {
+    ($($(#[$doc:meta])* $name:ident { $($file:literal: $find:literal => $replace:literal;)+ })+) => {
+        $($(#[$doc])* pub(crate) const $name: (&str, Edits) = (stringify!($name), &[
+            $(Edit { file: $file, find: $find, replace: $replace }),+
+        ]);)+
+    };
+}
+
+edits! {
+    ACK_IGNORES_THE_TOKEN {
+        "shared/settle_acks": "local member = sub(ARGV[from + k - 1], 2, 15)" =>
+            "local member = sub(ARGV[from + k - 1], 2, 15)
+             for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+               if sub(each, 1, 7) == sub(member, 1, 7) then member = each end
+             end";
+        "shared/settle": "members[k] = sub(ARGV[from + k - 1], 2, 15)" =>
+            "members[k] = sub(ARGV[from + k - 1], 2, 15)
+             for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+               if sub(each, 1, 7) == sub(members[k], 1, 7) then members[k] = each end
+             end";
+    }
+    LIVE_AT_ITS_DEADLINE {
+        "shared/quiet": "call('ZCOUNT', LEASES, '-inf', now_text)" =>
+            "call('ZCOUNT', LEASES, '-inf', '(' .. now_text)";
+        "shared/tidy": "call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES'" =>
+            "call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. now_text, 'WITHSCORES'";
+        "shared/settle": "tonumber(deadlines[k]) <= now" => "tonumber(deadlines[k]) < now";
+        "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
+    }
+    ACK_AFTER_EXPIRY {
+        "leasing/turn_after_tidying": "act(settle, tidy, tidy())" =>
+            "act(settle, tidy, settlements > 0 or tidy())";
+        "shared/settle": " or tonumber(deadlines[k]) <= now" => "";
+    }
+    EXTEND_REVIVES_THE_EXPIRED {
+        "leasing/extend": "tidy()\nlocal deadline" => "local deadline";
+        "leasing/extend": "deadlines[k] and tonumber(deadlines[k]) > now" => "deadlines[k]";
+    }
+    TOKEN_REUSED {
+        "leasing/turn": "math.max(last_token + 1, now * 1000)" => "now * 1000";
+    }
+    NACK_KEEPS_ITS_LEASE {
+        "shared/settle": "over[#over + 1] = member" =>
+            "over[#over + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
+    }
+    POP_WITHOUT_A_LEASE {
+        "leasing/turn": "string.format('%d', now + ttl)" => "'9007199254740991'";
+    }
+    TIMED_FROM_THE_PUSH {
+        "leasing/turn": "leases[2 * k - 1] = deadline" =>
+            "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + ttl)";
+    }
+    EXTEND_TAKES_THE_LATER {
+        "leasing/extend": "leases[#leases + 1] = deadline" =>
+            "leases[#leases + 1] = math.max(deadline, tonumber(deadlines[k]))";
+    }
+    RETURNED_TO_THE_TAIL {
+        "shared/list_moves": "back[#back + 1] = -1" => "back[#back + 1] = accepted";
+    }
+    RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY {
+        "priority/moves": "-2 * urgency_of(frame) - 1" => "-2 * urgency_of(frame)";
+        "priority/moves": "  back[#back + 1] = id" =>
+            "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
+    }
+    RETURNED_TO_THE_HEAD {
+        "delay/moves": "back[#back + 1] = at" => "back[#back + 1] = 0";
+    }
+    PROMOTED_TO_THE_HEAD {
+        "shared/list_moves": "  join(due)" =>
+            "  local back = {}
+               for k = 1, #due do give_back(back, due[k]) end
+               call('ZADD', LINE, unpack(back))
+               call('ZADD', ARRIVALS, '0', 'armed')";
+    }
+    EXPIRY_IS_FREE {
+        "shared/tidy": "attempts_of(frame) + 1" => "attempts_of(frame)";
+    }
+    RELEASE_CHARGES {
+        "shared/settle": "give_back(back, id, frame, now)" =>
+            "call('HSET', FRAMES, id, reframe(frame, attempts + 1))
+             give_back(back, id, frame, now)";
+    }
+    POISON_CIRCLES {
+        "shared/tidy": "if attempts >= max_attempts then" => "if false then";
+        "shared/settle":
+            " and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)'))" => "";
+    }
+    LEASES_WHILE_PAUSED {
+        "leasing/turn": "max > 0 and not meta[5]" => "max > 0";
+    }
+    DUPLICATE_EXTENDS_THE_MARK {
+        "shared/dedup": "return mark and first_ids[mark.key]" =>
+            "if mark and first_ids[mark.key] then
+               call('ZADD', DEDUP, now + mark.window, mark.key)
+             end
+             return mark and first_ids[mark.key]";
+    }
+    REFUSAL_LEAVES_A_MARK {
+        "bounded/offer": "answer(k, 4, 0, 0)" => "mark(k, 1) answer(k, 4, 0, 0)";
+    }
+    FULL_BEFORE_DUPLICATE {
+        "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
+    }
+    TRIM_DROPS_THE_NEWEST {
+        "shared/graves": "call('ZRANGE', DEAD, 0, excess - 1)" =>
+            "call('ZREVRANGE', DEAD, 0, excess - 1)";
+    }
+    DEAD_LETTER_TOO_MANY {
+        "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
+    }
+    REVIVAL_KEEPS_ATTEMPTS {
+        "leasing/revive": "reframe(frame, 0, now, rearrived(frame, now))" =>
+            "reframe(frame, attempts_of(sub(record, 11 + decode('>I2', record, 9))), now, rearrived(frame, now))";
+    }
+    REVIVAL_LOSES_PRIORITY {
+        "leasing/revive": "call('HSET', FRAMES, id, frame)" =>
+            "frame = sub(frame, 1, 15) .. pack('>I2', 32768) .. sub(frame, 18)
+             call('HSET', FRAMES, id, frame)";
+    }
+    REVIVAL_IGNORES_CAPACITY {
+        "leasing/revive": "occupied >= capacity" => "false";
+    }
+    LAST_IN_FIRST_OUT {
+        "reliable/push": "call('RPUSH', READY, unpack(frames))" =>
+            "call('LPUSH', READY, unpack(frames))";
+    }
+    LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
+        "priority/enqueue": "places[2 * new] = id" =>
+            "places[2 * new] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
+    }
+    LATEST_FIRST {
+        "delay/line": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
+            "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
+    }
+    TEXTUAL_TIES {
+        "delay/line":
+            "local due = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
+            "local all = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'WITHSCORES')
+             local found, due = {}, {}
+             for k = 1, #all, 2 do
+               found[#found + 1] = { tonumber(all[k + 1]), tostring((decode('>I7', all[k]))), all[k] }
+             end
+             table.sort(found, function(a, b)
+               if a[1] ~= b[1] then return a[1] < b[1] end
+               return a[2] < b[2]
+             end)
+             for k = 1, math.min(max, #found) do due[k] = found[k][3] end";
+    }
+    PACKING_OVERFLOWS {
+        "priority/enqueue": "-2 * (biased - 32768)" =>
+            "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
+    }
+    RETRY_KEEPS_ARRIVAL {
+        "shared/settle": ", rearrived(frame, due))" => ")";
+    }
+    UNCHECKED_REMOVAL {
+        "delay/cancel": "call('ZREM', LINE, ARGV[k]) == 1" => "call('ZREM', LINE, ARGV[k]) >= 0";
+    }
+    CAPACITY_OFF_BY_ONE {
+        "bounded/offer": "occupied < capacity then\n        occupied" =>
+            "occupied <= capacity then\n        occupied";
+    }
+    EVICTS_THE_NEWEST {
+        "bounded/offer": "local picked = pick(1)" =>
+            "local picked = pick(1)
+             local newest = call('RPOP', READY)
+             if newest then
+               picked = { frames = { newest }, fresh = {}, members = {}, listed = 0 }
+             end";
+    }
+    EVICTS_THE_DELAYED {
+        "bounded/offer": "not victim and call('ZRANGE', DELAYED, 0, 0)[1]" =>
+            "call('ZRANGE', DELAYED, 0, 0)[1]";
+        "bounded/offer": "victim = victim or delayed" => "victim = delayed or victim";
+    }
+    EVICTS_THE_LEASED {
+        "bounded/offer": "victim = victim or delayed" =>
+            "victim = victim or delayed
+             local leased = not victim and call('ZRANGE', LEASES, 0, 0)[1]
+             if leased then
+               call('ZREM', LEASES, leased)
+               victim = sub(leased, 1, 7)
+             end";
+    }
+    KEYED_GOES_FIRST {
+        "bounded/offer": "call('ZADD', LINE, accepted, place .. id)" =>
+            "call('ZADD', LINE, -1, place .. id)";
+    }
+    KEY_FREED_AT_DELIVERY {
+        "leasing/turn": "    keep(picked)" =>
+            "    keep(picked)
+                 local ids = {}
+                 for k = 1, got do ids[k] = id_of(frames[k]) end
+                 disown(ids)";
+    }
+    INSERTED_NEAR_THE_FRONT {
+        "rotating/insert": "= number + new, id" => "= (number + new) / 1000000, id";
+    }
+    REMOVES_THE_HEAD {
+        "rotating/remove": "local id = ARGV[k]" =>
+            "local id = call('ZRANGE', RING, 0, 0)[1] or ARGV[k]";
+    }
+    VISITS_TWICE {
+        "rotating/rotate": "local items = due_items()" =>
+            "local items = due_items()
+             if items[1] and #items < max then items[#items + 1] = items[1] end";
+    }
+    PACE_FROM_THE_DUE_TIME {
+        "rotating/rotate": "pace and now + pace" =>
+            "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
+    }
+    PUSH_WAKES_NOBODY {
+        "reliable/push": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+    }
+    SCHEDULE_WAKES_NOBODY {
+        "delay/schedule": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+    }
+    ENQUEUE_WAKES_NOBODY {
+        "priority/enqueue": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+    }
+    OFFER_WAKES_NOBODY {
+        "bounded/offer": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+    }
+    INSERT_WAKES_NOBODY {
+        "rotating/insert": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+    }
+    ROOM_WAKES_NOBODY {
+        "bounded/distinct": "call('ZADD', ROOM, '0', 'armed')" => "";
+    }
+    EARLIER_WAKES_NOBODY {
+        "delay/schedule": "not head or first_due < head or" => "not head or";
+    }
+}

@@ -1,0 +1,36 @@
+//! Priority queues.
+
+mod memory {
+    use queue_memory::planted::Bug;
+
+    use crate::flaw::*;
+
+    leasing_bugs_in_memory!(Priority);
+    bugs! { in_memory(Priority) {
+        duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
+        last_in_first_out: Bug::LastInFirstOut, by "P2";
+        packing_overflows: Bug::PackingOverflows, by "P1";
+        promoted_to_the_head: Bug::PromotedToTheHead, by "L11";
+        retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4";
+        revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13";
+    } }
+}
+
+mod redis {
+    use crate::{flaw::*, lua, steps::*};
+
+    leasing_bugs_on_redis!(Priority);
+    bugs! { between(Priority) {
+        #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
+        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
+    } }
+    bugs! { in_scripts(Priority) {
+        returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
+        duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
+        last_in_first_out: lua::LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
+        packing_overflows: lua::PACKING_OVERFLOWS, by "P1";
+        retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
+        revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13";
+        push_does_not_wake_a_sleeper: lua::ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
+    } }
+}

@@ -1,0 +1,39 @@
+//! Reliable queues.
+
+mod memory {
+    use queue_memory::planted::Bug;
+
+    use crate::flaw::*;
+
+    leasing_bugs_in_memory!(Reliable);
+    bugs! { in_memory(Reliable) {
+        duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
+        last_in_first_out: Bug::LastInFirstOut, by "F1";
+        promoted_to_the_head: Bug::PromotedToTheHead, by "L11";
+    } }
+    bugs! { before_memory(Reliable) {
+        batch_backwards: BatchBackwards, by "F2" | "F1";
+    } }
+}
+
+mod redis {
+    use crate::{flaw::*, lua, steps::*};
+
+    leasing_bugs_on_redis!(Reliable);
+    bugs! { between(Reliable) {
+        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
+    } }
+    bugs! { in_scripts(Reliable) {
+        returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
+        duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
+        last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
+        promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11";
+        push_does_not_wake_a_sleeper: lua::PUSH_WAKES_NOBODY, by "waiting" | "progress";
+    } }
+    bugs! { between(Reliable) {
+        multi_for_lua: NumbersThenPushes, by "L5" | "L9";
+    } }
+    bugs! { before_redis(Reliable) {
+        batch_backwards: BatchBackwards, by "F2" | "F1";
+    } }
+}

@@ -1,0 +1,43 @@
+//! Rotating queues.
+
+mod memory {
+    use queue_memory::planted::Bug;
+
+    use crate::flaw::*;
+
+    bugs! { in_memory(Rotating) {
+        inserted_near_the_front: Bug::InsertedNearTheFront, by "T3";
+        removes_the_head: Bug::RemovesTheHead, by "T2";
+        visits_twice: Bug::VisitsTwice, by "T1";
+        pace_from_the_due_time: Bug::PaceFromTheDueTime, by "T4";
+        insert_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "progress";
+        #[ignore = "not caught within the seeds"]
+        check_then_register: Bug::ChecksThenListens, by "waiting" | "progress";
+    } }
+    bugs! { before_memory(Rotating) {
+        next_rounded_down: NextRoundedDown, by "T4" | "waiting";
+        non_idempotent_automatic_retry: RepeatsTheUnknown, by "T2" | "T1";
+    } }
+}
+
+mod redis {
+    use crate::{flaw::*, lua, steps::*};
+
+    bugs! { in_scripts(Rotating) {
+        inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2";
+        removes_the_head: lua::REMOVES_THE_HEAD, by "T2";
+        visits_twice: lua::VISITS_TWICE, by "T1";
+        pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
+        insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
+    } }
+    bugs! { between(Rotating) {
+        rotate_in_two_steps: RotatesInTwoSteps, by "T1" | "T2";
+        no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
+        #[ignore = "the same seeds alarm without the bug, on a late hint"]
+        check_then_register: TellsListenersOnly, by "waiting" | "progress";
+    } }
+    bugs! { before_redis(Rotating) {
+        next_rounded_down: NextRoundedDown, by "T4" | "waiting";
+        non_idempotent_automatic_retry: RepeatsTheUnknown, by "T2" | "T1";
+    } }
+}

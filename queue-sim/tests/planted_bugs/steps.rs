@@ -1,0 +1,337 @@
+//! Bugs of the Redis backend that no text of a script has: between client and server, one request
+//! becomes several, or another.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_sim::redis::wire::{Reply, Request, Rewrite, Steps};
+
+use crate::lua::{Edit, Edits};
+
+/// A bug between a client and its server, and what its scripts need for it.
+pub(crate) trait Meddling: Rewrite + Copy {
+    /// The scripts that it calls in other ways than they are written for.
+    const SCRIPT: &str = "";
+    /// What is changed in them.
+    const EDITS: Edits = &[];
+}
+
+macro_rules! edit {
+    ($file:literal: $find:literal => $replace:literal) => {
+        Edit {
+            file: $file,
+            find: $find,
+            replace: $replace,
+        }
+    };
+}
+
+/// Whether this is a call that leases and settles nothing.
+fn leases(request: &Request) -> bool {
+    let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
+    is_turn && request.arguments().len() == 4 && &request.arguments()[2][..] != b"0"
+}
+
+/// The same call in this phase, which it is told together with the lease's length.
+fn phase(request: &Request, phase: &str) -> Request {
+    let mut request = request.clone();
+    let ttl = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
+    let lane = request.lane;
+    request.arguments_mut()[3] = format!("{phase}{lane} {ttl}").into();
+    request
+}
+
+/// Both phases, one after the other, if the first found the queue.
+async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Reply {
+    let looked = steps.run(&phase(request, "look")).await;
+    if looked.is_nil() || looked.error().is_some() {
+        return looked;
+    }
+    steps.run(&phase(request, "act")).await
+}
+
+const PHASES: Edit = edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])" =>
+    "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
+     local max, ttl = tonumber(ARGV[3]), tonumber(length or ARGV[4])
+     local memory = META .. (lane or '')");
+
+/// A claim looks what is there, and takes it after that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClaimsInTwoSteps;
+
+impl Meddling for ClaimsInTwoSteps {
+    const SCRIPT: &str = "turn";
+    const EDITS: Edits = &[
+        PHASES,
+        edit!("leasing/turn": "  local picked = pick(max)" =>
+            "  local seen = phase == 'act' and call('GET', memory)
+               local picked = seen and cmsgpack.unpack(seen) or pick(max)
+               if phase == 'look' then
+                 call('SET', memory, cmsgpack.pack(picked))
+                 return false
+               end"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for ClaimsInTwoSteps {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        match leases(&request) {
+            true => Some(in_two_phases(&request, steps).await),
+            false => None,
+        }
+    }
+}
+
+/// What has expired is looked for, and given back after that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReclaimsInTwoSteps;
+
+impl Meddling for ReclaimsInTwoSteps {
+    const SCRIPT: &str = "turn";
+    const EDITS: Edits = &[
+        PHASES,
+        edit!("leasing/turn": "if quiet and all_acks" => "if quiet and not phase and all_acks"),
+        edit!("leasing/turn": "max > 0 and not meta[5]" => "max > 0 and not meta[5] and phase ~= 'look'"),
+        edit!("shared/tidy": "  local expired = call(" =>
+            "  local seen = phase == 'act' and call('GET', memory)
+               if seen then call('DEL', memory) end
+               seen = seen and cmsgpack.unpack(seen)
+               local expired = seen and seen[1] or call("),
+        edit!("shared/tidy": "  local count = #expired / 2" =>
+            "  if phase == 'look' then
+                 local ids = {}
+                 for k = 1, #expired, 2 do ids[#ids + 1] = sub(expired[k], 1, 7) end
+                 call('SET', memory, cmsgpack.pack({ expired, call('HMGET', FRAMES, unpack(ids)) }))
+                 return false
+               end
+               local count = #expired / 2"),
+        edit!("shared/tidy": "local frames = call('HMGET', FRAMES, unpack(ids))" =>
+            "local frames = seen and seen[2] or call('HMGET', FRAMES, unpack(ids))"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for ReclaimsInTwoSteps {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        match leases(&request) {
+            true => Some(in_two_phases(&request, steps).await),
+            false => None,
+        }
+    }
+}
+
+/// Ends the lease, and gives the message back after that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NacksInTwoSteps;
+
+impl Meddling for NacksInTwoSteps {
+    const SCRIPT: &str = "turn";
+    const EDITS: Edits = &[
+        edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])" =>
+            "local max, ttl = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+'))
+             local ended = string.match(ARGV[4], 'ended')"),
+        edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
+            "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for NacksInTwoSteps {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
+        if !is_turn || request.arguments().len() != 5 {
+            return None;
+        }
+        let settlement = &request.arguments()[4];
+        if settlement[0] == b'a' || settlement[0] == b'b' {
+            return None;
+        }
+        let (leases, member) = (request.keys()[1].clone(), settlement.slice(1..15));
+        let deadline = steps.command(&[b"ZSCORE", &leases[..], &member]).await;
+        let deadline = deadline.value().ok()?;
+        let deadline: Option<f64> = redis::from_redis_value(deadline).ok()?;
+        if deadline? <= steps.now().as_millis() as f64 {
+            return None;
+        }
+        steps.command(&[b"ZREM", &leases[..], &member]).await;
+        let mut ended = request;
+        let ttl = String::from_utf8_lossy(&ended.arguments()[3]).into_owned();
+        ended.arguments_mut()[3] = format!("{ttl} ended").into();
+        Some(steps.run(&ended).await)
+    }
+}
+
+/// Looks how many there are, and pushes after that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChecksThenPushes;
+
+impl Meddling for ChecksThenPushes {
+    const SCRIPT: &str = "offer";
+    const EDITS: Edits = &[
+        edit!("bounded/offer": "ARGV[4] == '1'" => "sub(ARGV[4], 1, 1) == '1'"),
+        edit!("bounded/offer": "local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)" =>
+            "local occupied = tonumber(sub(ARGV[4], 3))"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for ChecksThenPushes {
+    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        if request.script != Some("bounded/offer") {
+            return None;
+        }
+        let mut occupied = 0;
+        let parts = [("ZCARD", 1), ("ZCARD", 5), ("ZCARD", 6), ("LLEN", 7)];
+        for (count, key) in parts {
+            let key = request.keys()[key].clone();
+            let reply = steps.command(&[count.as_bytes(), &key[..]]).await;
+            occupied += reply.number()?;
+        }
+        let overflow = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
+        request.arguments_mut()[3] = format!("{overflow} {occupied}").into();
+        Some(steps.run(&request).await)
+    }
+}
+
+/// Takes items from the head, and puts them at the tail after that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RotatesInTwoSteps;
+
+impl Meddling for RotatesInTwoSteps {
+    const SCRIPT: &str = "rotate";
+    const EDITS: Edits = &[
+        edit!("rotating/rotate": "local max = tonumber(ARGV[3])" =>
+            "local max, lane = string.match(ARGV[3], '(%d+) (%d+)')
+             max = tonumber(max)"),
+        edit!("rotating/rotate": "call('ZADD', RING, unpack(places))" =>
+            "call('ZREM', RING, unpack(visited))
+             call('SET', META .. lane, cmsgpack.pack(places))"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for RotatesInTwoSteps {
+    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        const PUT: &str = "local places = redis.call('GET', KEYS[2])
+            if places then
+              redis.call('DEL', KEYS[2])
+              redis.call('ZADD', KEYS[1], unpack(cmsgpack.unpack(places)))
+            end
+            return 1";
+        if request.script != Some("rotating/rotate") {
+            return None;
+        }
+        let (ring, lane) = (request.keys()[1].clone(), request.lane);
+        let hand = format!("{}{lane}", String::from_utf8_lossy(&request.keys()[0]));
+        let max = String::from_utf8_lossy(&request.arguments()[2]).into_owned();
+        request.arguments_mut()[2] = format!("{max} {lane}").into();
+        let taken = steps.run(&request).await;
+        steps
+            .command(&[b"EVAL", PUT.as_bytes(), b"2", &ring, hand.as_bytes()])
+            .await;
+        Some(taken)
+    }
+}
+
+/// Reads the last id, and pushes in one step after that: what `MULTI` can do instead of a script.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NumbersThenPushes;
+
+impl Meddling for NumbersThenPushes {
+    const SCRIPT: &str = "push";
+    const EDITS: Edits = &[
+        edit!("reliable/push": "  local count = tonumber(ARGV[3])" =>
+            "  local count, seen = string.match(ARGV[3], '(%d+) (%d+)')
+               count, accepted = tonumber(count), tonumber(seen)"),
+    ];
+}
+
+#[async_trait]
+impl Rewrite for NumbersThenPushes {
+    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        if request.script != Some("reliable/push") {
+            return None;
+        }
+        let meta = request.keys()[0].clone();
+        let read = steps.command(&[b"HGET", &meta[..], b"accepted"]).await;
+        let accepted: Option<u64> = redis::from_redis_value(read.value().ok()?).ok()?;
+        let accepted = accepted.unwrap_or(0);
+        let count = String::from_utf8_lossy(&request.arguments()[2]).into_owned();
+        request.arguments_mut()[2] = format!("{count} {accepted}").into();
+        Some(steps.run(&request).await)
+    }
+}
+
+/// Goes by the clock of the client; they differ by some milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientsClock;
+
+impl Meddling for ClientsClock {}
+
+#[async_trait]
+impl Rewrite for ClientsClock {
+    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        request.script.filter(|script| *script != "open")?;
+        let ahead = 7 * u64::from(request.lane.0);
+        let now = steps.now().as_millis() + ahead;
+        request.arguments_mut()[0] = now.to_string().into();
+        Some(steps.run(&request).await)
+    }
+}
+
+/// A script that the server has forgotten stays forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoFallBack;
+
+impl Meddling for NoFallBack {}
+
+#[async_trait]
+impl Rewrite for NoFallBack {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        const UNKNOWN: &str = "0000000000000000000000000000000000000000";
+        if !request.words[0].eq_ignore_ascii_case(b"EVAL") {
+            return None;
+        }
+        Some(steps.command(&["EVALSHA", UNKNOWN, "0"]).await)
+    }
+}
+
+/// One key has another hash tag than its queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WrongHashTag;
+
+impl Meddling for WrongHashTag {}
+
+#[async_trait]
+impl Rewrite for WrongHashTag {
+    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        request.script?;
+        for key in request.keys_mut() {
+            if key.ends_with(b"}:dead") {
+                *key = Bytes::from(String::from_utf8_lossy(key).replace("}:dead", ":dead}"));
+            }
+        }
+        Some(steps.run(&request).await)
+    }
+}
+
+/// An arrival is told only to those who listen at that moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TellsListenersOnly;
+
+impl Meddling for TellsListenersOnly {}
+
+#[async_trait]
+impl Rewrite for TellsListenersOnly {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        request.script.filter(|script| *script != "open")?;
+        let arrivals = request
+            .keys()
+            .iter()
+            .find(|key| key.ends_with(b":arrivals"))?;
+        let arrivals = arrivals.clone();
+        let reply = steps.run(&request).await;
+        steps.command(&[b"DEL", &arrivals[..]]).await;
+        Some(reply)
+    }
+}
