@@ -7,7 +7,7 @@ use queue_core::{QueueKind, Timestamp};
 
 use super::Found;
 use crate::{
-    call::{Call, Model},
+    call::{Call, Config, Model},
     check::facts::{Facts, millis},
     engine::End,
     history::{CallId, Event, Record},
@@ -19,6 +19,11 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let Some(slack) = facts.case.slack.filter(|_| history.has_truth) else {
         return;
     };
+    if matches!(facts.case.config, Config::Rotating(config) if config.pace.is_some()) {
+        // That an item becomes due again is no arrival: only who has asked since its last visit
+        // knows when.
+        return;
+    }
     let slack = millis(slack) + lateness(facts);
     let end = end(facts);
     let waits: Vec<Wait<'_>> = history
