@@ -2,7 +2,7 @@
 //!
 //! A [`Workload`] holds the parameters of one run, which differ more between runs than what is
 //! done within one (swarm testing): how the queue is configured, how long leases are, who produces
-//! and who consumes. A [`Player`] is one lane: it opens the queue and makes calls, step by step, while
+//! and who consumes. A player is one lane: it opens the queue and makes calls, step by step, while
 //! it is cancelled, crashed and stalled; the drain at the end empties the queue.
 //!
 //! Every decision is drawn at a site of the lane's own step, and times are drawn at boundaries (a
