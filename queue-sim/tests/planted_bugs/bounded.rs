@@ -31,10 +31,6 @@ mod redis {
     use crate::{flaw::*, lua, steps::*};
 
     leasing_bugs_on_redis!(Bounded);
-    bugs! { between(Bounded) {
-        #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
-        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
-    } }
     bugs! { in_scripts(Bounded) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         off_by_one: lua::CAPACITY_OFF_BY_ONE, by "B1";

@@ -22,10 +22,6 @@ mod redis {
     use crate::{flaw::*, lua, steps::*};
 
     leasing_bugs_on_redis!(Delay);
-    bugs! { between(Delay) {
-        #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
-        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
-    } }
     bugs! { in_scripts(Delay) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_HEAD, by "L11" | "D2";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
@@ -33,7 +29,6 @@ mod redis {
         lexicographic_ties: lua::TEXTUAL_TIES, by "D2";
         unchecked_zrem: lua::UNCHECKED_REMOVAL, by "D4" | "L5" | "L3";
         push_does_not_wake_a_sleeper: lua::SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
-        #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
         earlier_due_time_wakes_nobody: lua::EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
     } }
     bugs! { before_redis(Delay) {

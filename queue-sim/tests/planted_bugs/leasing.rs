@@ -50,7 +50,6 @@ macro_rules! leasing_bugs_on_redis {
             nack_keeps_its_lease: lua::NACK_KEEPS_ITS_LEASE, by "L4" | "L1";
             pop_without_a_lease: lua::POP_WITHOUT_A_LEASE, by "L5" | "L7" | "waiting";
             timed_from_the_push: lua::TIMED_FROM_THE_PUSH, by "L10" | "L4" | "L1";
-            #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
             extend_takes_the_later_deadline: lua::EXTEND_TAKES_THE_LATER, by "L10" | "L4";
             expiry_costs_no_attempt: lua::EXPIRY_IS_FREE, by "L6";
             release_costs_an_attempt: lua::RELEASE_CHARGES, by "L6";
@@ -63,6 +62,7 @@ macro_rules! leasing_bugs_on_redis {
         bugs! { between($kind) {
             non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";
             non_atomic_reaper_resurrects_the_acked: ReclaimsInTwoSteps, by "L3" | "L5";
+            nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
             client_clock_decides: ClientsClock, by "L1" | "L4" | "L10";
             no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
             wrong_hash_tag: WrongHashTag, by "slot";

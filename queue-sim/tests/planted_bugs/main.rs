@@ -16,15 +16,11 @@
 //! | `MULTI` for Lua, no fall-back for `NOSCRIPT`, a wrong hash tag | memory | no scripts, no keys |
 //! | unchecked `ZREM` | kinds other than delay | only cancelling takes out what it does not hold; on memory it is an unchecked removal |
 //! | check, then register | | on Redis a marker keeps what nobody waits for, so the bug is one that forgets it |
-//!
-//! Tests that are ignored say why: their bug is caught, but the seeds that it takes alarm without it
-//! too, or it takes more seeds.
 
 /// Makes a test of each bug: it must be caught, within two thousand seeds, by a rule that it breaks.
 macro_rules! bugs {
-    ($hunt:ident($kind:ident) { $($(#[$attribute:meta])* $test:ident: $bug:expr, by $($rule:literal)|+;)+ }) => {$(
+    ($hunt:ident($kind:ident) { $($test:ident: $bug:expr, by $($rule:literal)|+;)+ }) => {$(
         #[test]
-        $(#[$attribute])*
         fn $test() {
             crate::hunt::$hunt(queue_core::QueueKind::$kind, $bug, &[$($rule),+]);
         }

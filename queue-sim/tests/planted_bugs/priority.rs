@@ -20,10 +20,6 @@ mod redis {
     use crate::{flaw::*, lua, steps::*};
 
     leasing_bugs_on_redis!(Priority);
-    bugs! { between(Priority) {
-        #[ignore = "the same seeds alarm without the bug, on a clock that steps back or a late hint"]
-        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
-    } }
     bugs! { in_scripts(Priority) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";

@@ -20,9 +20,6 @@ mod redis {
     use crate::{flaw::*, lua, steps::*};
 
     leasing_bugs_on_redis!(Reliable);
-    bugs! { between(Reliable) {
-        nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
-    } }
     bugs! { in_scripts(Reliable) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";

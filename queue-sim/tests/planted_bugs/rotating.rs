@@ -11,7 +11,6 @@ mod memory {
         visits_twice: Bug::VisitsTwice, by "T1";
         pace_from_the_due_time: Bug::PaceFromTheDueTime, by "T4";
         insert_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "progress";
-        #[ignore = "not caught within the seeds"]
         check_then_register: Bug::ChecksThenListens, by "waiting" | "progress";
     } }
     bugs! { before_memory(Rotating) {
@@ -33,7 +32,6 @@ mod redis {
     bugs! { between(Rotating) {
         rotate_in_two_steps: RotatesInTwoSteps, by "T1" | "T2";
         no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
-        #[ignore = "the same seeds alarm without the bug, on a late hint"]
         check_then_register: TellsListenersOnly, by "waiting" | "progress";
     } }
     bugs! { before_redis(Rotating) {
