@@ -1,6 +1,8 @@
-//! The suite on the memory backend: directly, through every pointer and a decorator, and on
-//! threads.
+//! The suite on the memory backend: directly, through every pointer and a decorator, on threads,
+//! and on a slow machine.
 
+#[path = "memory/slow.rs"]
+mod slow;
 #[path = "memory/wrapping.rs"]
 mod wrapping;
 
@@ -31,6 +33,20 @@ mod through_a_decorator {
 
 mod on_threads {
     queue_sim::conformance!(queue_sim::OnThreads::new(queue_memory::MemoryBackend::new));
+}
+
+mod on_a_slow_machine {
+    use std::time::Duration;
+
+    use super::slow::SlowMachine;
+
+    mod by_milliseconds {
+        queue_sim::conformance!(super::SlowMachine::new(super::Duration::from_millis(3)));
+    }
+
+    mod by_seconds {
+        queue_sim::conformance!(super::SlowMachine::new(super::Duration::from_secs(5)));
+    }
 }
 
 #[test]

@@ -14,6 +14,12 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The service in front of this one, which is the queue of that name, or other layers before
     /// it.
     fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service>;
+
+    /// What is put in front of the store of once keys of that name, which is no queue: nothing,
+    /// unless a layer says otherwise.
+    fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
+        store
+    }
 }
 
 /// A backend with a [`Layer`] in front of each of its queues.
@@ -91,9 +97,9 @@ impl<L: Layer> Backend for Behind<L> {
         Ok(self.front(name, Direct::Rotating(queue)))
     }
 
-    /// A store of once keys is no queue, so no layer stands before it.
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
-        self.backend.open_once(name).await
+        let store = self.backend.open_once(name).await?;
+        Ok(self.layer.before_once(name, store))
     }
 
     async fn queues(

@@ -91,10 +91,11 @@ impl Model {
         }
     }
 
-    /// Whether an offer would be accepted without another message's going.
-    pub fn has_room(&self, now: Timestamp) -> bool {
+    /// Whether there is room for a message, as the last call left the queue. A message whose last
+    /// lease has expired keeps its place until a call reclaims it.
+    pub fn has_room(&self) -> bool {
         match self {
-            Self::Bounded(model) => model.would_have_room(now),
+            Self::Bounded(model) => model.has_room(),
             _ => true,
         }
     }

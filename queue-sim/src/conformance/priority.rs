@@ -152,7 +152,7 @@ pub(crate) async fn p4_release_defer_and_expiry_keep_the_arrival(stage: &Stage<'
 }
 
 pub(crate) async fn p4_a_release_does_not_jump_the_line(stage: &Stage<'_>) {
-    let queue = ageing(stage, 100).await;
+    let queue = ageing(stage, 3_600_000).await;
     enqueue(&queue, &[0, 0, 1]).await;
     let deliveries = take(&*queue, 2).await;
     assert_eq!(ids(&deliveries), [3, 1]);

@@ -173,13 +173,6 @@ impl LeasingModel {
         !after.paused && after.is_ready(now)
     }
 
-    /// Whether there would be room for a message.
-    pub(crate) fn would_have_room(&self, now: Timestamp) -> bool {
-        let mut after = self.clone();
-        after.begin(now);
-        after.has_room()
-    }
-
     /// Whether a message is ready.
     pub(super) fn is_ready(&self, now: Timestamp) -> bool {
         !self.ready(now.as_millis()).is_empty()
@@ -208,7 +201,7 @@ impl LeasingModel {
     }
 
     /// Whether a bounded queue has room; the others always have.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         let occupied = self.count(|entry| !entry.is_gone() && entry.death().is_none());
         self.capacity
             .is_none_or(|capacity| occupied < capacity as u64)

@@ -3,7 +3,8 @@
 
 mod bounded;
 mod delay;
-mod leasing;
+mod leases;
+mod messages;
 mod order;
 mod rotating;
 mod runs;

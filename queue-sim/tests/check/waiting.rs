@@ -1,12 +1,12 @@
-use queue_core::{Offer, Overflow, Scheduled};
+use queue_core::{BoundedConfig, Offer, Overflow, Scheduled};
 use queue_sim::{
-    call::{Answer, Call},
+    call::{Answer, Call, Config},
     engine::End,
     history::{Ended, Outcome},
     plan::Lane,
 };
 
-use crate::story::{Story, lease, ms, push};
+use crate::story::{Story, TTL, lease, ms, push};
 
 /// Somebody on another lane waits, until the end of the story.
 fn waits(story: &mut Story, call: Call) -> usize {
@@ -78,4 +78,26 @@ fn b4_room_that_nobody_is_told_of() {
     story.settle(queue_core::Settlement::ack(delivery.receipt));
     story.after(30).call(Call::Depth);
     story.breaks_first("B4");
+}
+
+#[test]
+fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
+    let story = || {
+        let config = BoundedConfig::new(1).with_max_attempts(1);
+        let mut story = Story::of(Config::Bounded(config));
+        story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+        story.lease();
+        waits(&mut story, Call::WaitForRoom(ms(5000)));
+        story.after(TTL);
+        story
+    };
+    // Reading the capacity reclaims nothing.
+    let mut silent = story();
+    silent.call(Call::Capacity);
+    silent.after(30).call(Call::Capacity);
+    silent.holds();
+    let mut told = story();
+    told.call(Call::Depth);
+    told.after(30).call(Call::Depth);
+    told.breaks_first("B4");
 }

@@ -103,6 +103,7 @@ struct Still {
     until: u64,
     /// From when on there is something to lease, and whether only time brings it.
     ready: Option<(u64, bool)>,
+    /// Whether the execution left room. That a lease expires makes none: whoever reclaims does.
     room: bool,
 }
 
@@ -134,7 +135,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
             from: at.as_millis(),
             until,
             ready: ready_from(&model, *at, until, hints(&record.call)),
-            room: model.has_room(*at),
+            room: model.has_room(),
         });
     }
     stills

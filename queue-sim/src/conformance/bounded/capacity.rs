@@ -245,8 +245,8 @@ pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'
 pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
-    for (delivery, delay) in take(&*queue, 3).await.iter().zip([90, 30, 60]) {
-        settle(&*queue, Settlement::defer(delivery.receipt, ms(delay))).await;
+    for (delivery, delay) in take(&*queue, 3).await.iter().zip([3, 1, 2]) {
+        settle(&*queue, Settlement::defer(delivery.receipt, LONG * delay)).await;
     }
     assert_eq!(
         numbers(&queue.resize(count(1)).await.expect("resizes")),

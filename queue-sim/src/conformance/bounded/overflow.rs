@@ -1,10 +1,7 @@
 use queue_core::*;
 
 use super::*;
-use crate::conformance::{
-    moves::*,
-    stage::{Stage, ms},
-};
+use crate::conformance::{moves::*, stage::Stage};
 
 pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
@@ -41,8 +38,8 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let deliveries = take(&*queue, 3).await;
-    settle(&*queue, Settlement::retry(deliveries[0].receipt, ms(90))).await;
-    settle(&*queue, Settlement::defer(deliveries[1].receipt, ms(50))).await;
+    settle(&*queue, Settlement::retry(deliveries[0].receipt, 2 * LONG)).await;
+    settle(&*queue, Settlement::defer(deliveries[1].receipt, LONG)).await;
     let batch = vec![Offer::new("x"); 5];
     let offered = queue
         .offer(&batch, Overflow::DropOldest)

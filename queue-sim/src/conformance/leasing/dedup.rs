@@ -1,5 +1,7 @@
 //! L9: a dedup key makes a repeat harmless for a window.
 
+use std::time::Duration;
+
 use queue_core::*;
 
 use crate::conformance::{
@@ -8,18 +10,25 @@ use crate::conformance::{
 };
 
 fn marked(key: &'static str, window: u64) -> Push {
-    Push::new(format!("body of {key}")).with_dedup(key, ms(window))
+    marked_for(key, ms(window))
+}
+
+fn marked_for(key: &'static str, window: Duration) -> Push {
+    Push::new(format!("body of {key}")).with_dedup(key, window)
 }
 
 pub(crate) async fn l9_a_repeat_within_the_window_changes_nothing(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    assert_eq!(queue.put(marked("a", 1_000)).await, Pushed::Accepted(id(1)));
     assert_eq!(
-        queue.put(marked("a", 1_000)).await,
+        queue.put(marked_for("a", LONG)).await,
+        Pushed::Accepted(id(1))
+    );
+    assert_eq!(
+        queue.put(marked_for("a", LONG)).await,
         Pushed::Duplicate(id(1))
     );
     assert_eq!(
-        queue.put(marked("b", 1_000)).await,
+        queue.put(marked_for("b", LONG)).await,
         Pushed::Accepted(id(2)),
         "no id was used"
     );
@@ -36,10 +45,10 @@ pub(crate) async fn l9_a_repeat_within_the_window_changes_nothing(stage: &Stage<
 pub(crate) async fn l9_a_repeat_within_a_batch_is_a_duplicate(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let batch = [
-        marked("a", 50),
+        marked_for("a", LONG),
         Push::new("x"),
-        marked("a", 50),
-        marked("b", 50),
+        marked_for("a", LONG),
+        marked_for("b", LONG),
     ];
     let pushed = queue.try_put(&batch).await.expect("is accepted");
     use Pushed::{Accepted, Duplicate};
@@ -128,7 +137,7 @@ pub(crate) async fn l9_keys_are_bytes_and_belong_to_their_queue(stage: &Stage<'_
     let queue = stage.leasing().await;
     let keys: [&'static [u8]; 6] = [b"a", b"A", b"a\0", b"\0a", b"\xff\xfe", &[b'k'; 256]];
     for (number, key) in (1..).zip(keys) {
-        let push = || Push::new("x").with_dedup(key, ms(1_000));
+        let push = || Push::new("x").with_dedup(key, LONG);
         assert_eq!(
             queue.put(push()).await,
             Pushed::Accepted(id(number)),
@@ -141,7 +150,10 @@ pub(crate) async fn l9_keys_are_bytes_and_belong_to_their_queue(stage: &Stage<'_
         );
     }
     let other = stage.leasing_named("other", |_| {}).await;
-    assert_eq!(other.put(marked("a", 1_000)).await, Pushed::Accepted(id(1)));
+    assert_eq!(
+        other.put(marked_for("a", LONG)).await,
+        Pushed::Accepted(id(1))
+    );
 }
 
 pub(crate) async fn l9_a_refused_push_leaves_no_mark(stage: &Stage<'_>) {

@@ -1,5 +1,7 @@
 //! L4: only the live lease settles.
 
+use std::time::Duration;
+
 use queue_core::*;
 
 use crate::conformance::{
@@ -7,12 +9,12 @@ use crate::conformance::{
     stage::{Stage, ms},
 };
 
-/// Every way to end a lease.
-fn every_settlement(receipt: Receipt) -> [Settlement; 5] {
+/// Every way to end a lease, for so long where it comes back.
+fn every_settlement(receipt: Receipt, delay: Duration) -> [Settlement; 5] {
     [
         Settlement::ack(receipt),
-        Settlement::retry(receipt, ms(7)),
-        Settlement::defer(receipt, ms(7)),
+        Settlement::retry(receipt, delay),
+        Settlement::defer(receipt, delay),
         Settlement::release(receipt),
         Settlement::bury(receipt, "no use"),
     ]
@@ -21,7 +23,7 @@ fn every_settlement(receipt: Receipt) -> [Settlement; 5] {
 /// Fails unless the receipt settles and extends nothing, and leaves no trace.
 async fn is_refused(queue: &dyn Leasing, receipt: Receipt) {
     let before = counted(queue).await;
-    for settlement in every_settlement(receipt) {
+    for settlement in every_settlement(receipt, LONG) {
         let settled = settle(queue, settlement.clone()).await;
         assert_eq!(settled, Settled::LeaseLost, "{settlement:?}");
         let error = queue.settle_one(settlement).await.expect_err("is lost");
@@ -54,7 +56,7 @@ pub(crate) async fn l4_a_receipt_is_stale_from_its_deadline_on(stage: &Stage<'_>
         let id = queue.put("x").await.id();
         let delivery = take_one_for(&*queue, ms(100)).await;
         stage.advance(99).await;
-        let in_time = every_settlement(delivery.receipt)[settlement].clone();
+        let in_time = every_settlement(delivery.receipt, ms(7))[settlement].clone();
         let settled = settle(&*queue, in_time).await;
         assert_ne!(settled, Settled::LeaseLost, "1 ms before the deadline");
         stage.advance(7).await;
@@ -66,7 +68,7 @@ pub(crate) async fn l4_a_receipt_is_stale_from_its_deadline_on(stage: &Stage<'_>
         assert!(next > id);
         let delivery = take_one_for(&*queue, ms(100)).await;
         stage.advance(100).await;
-        let late = every_settlement(delivery.receipt)[settlement].clone();
+        let late = every_settlement(delivery.receipt, ms(7))[settlement].clone();
         let settled = settle(&*queue, late).await;
         assert_eq!(
             settled,
@@ -114,7 +116,7 @@ pub(crate) async fn l4_a_settled_lease_settles_no_more(stage: &Stage<'_>) {
         let queue = stage.leasing_named(&format!("q{settlement}"), |_| {}).await;
         queue.put_numbered(1).await;
         let receipt = take_one(&*queue).await.receipt;
-        let first = every_settlement(receipt)[settlement].clone();
+        let first = every_settlement(receipt, LONG)[settlement].clone();
         assert_ne!(settle(&*queue, first).await, Settled::LeaseLost);
         is_refused(&*queue, receipt).await;
     }
@@ -182,7 +184,7 @@ pub(crate) async fn l4_equal_receipts_in_a_batch_act_once(stage: &Stage<'_>) {
 pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 2).await;
     queue.put_numbered(3).await;
-    let (settled, leased) = queue.turn(&[], count(1), ms(100)).await.expect("turns");
+    let (settled, leased) = queue.turn(&[], count(1), LONG).await.expect("turns");
     assert_eq!((settled, ids(&leased.deliveries)), (vec![], vec![1]));
     let first = leased.deliveries[0].receipt;
 

@@ -10,7 +10,7 @@ use std::{
 
 use queue_core::*;
 
-use super::{super::moves::cut, KEY, busy, claimed, found, lost, open};
+use super::{super::moves::cut, KEY, LONG, busy, claimed, found, lost, open};
 use crate::conformance::stage::{Stage, ms};
 
 /// A handle whose claims last 100 ms and whose marks are kept for 1,000 ms.
@@ -46,7 +46,7 @@ pub(crate) async fn o5_an_effect_runs_once_while_its_mark_is_kept(stage: &Stage<
 }
 
 pub(crate) async fn o5_a_failed_effect_releases_its_claim(stage: &Stage<'_>) {
-    let once = once(stage).await;
+    let once = Once::new(open(stage).await).with_claim(LONG);
     for _ in 0..3 {
         let failed: Result<OnceRun<()>, Error> = once
             .run(KEY, |_| async { Err(Error::invalid("no such card")) })

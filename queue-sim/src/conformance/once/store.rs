@@ -87,9 +87,9 @@ pub(crate) async fn o4_keys_are_bytes_and_belong_to_their_store(stage: &Stage<'_
         &longest,
     ];
     for key in keys {
-        let token = claimed(&*store, key, 100_000).await;
+        let token = claimed(&*store, key, 3_600_000).await;
         store.finish(key, token, LONG).await.expect("is live");
-        claimed(&*other, key, 100_000).await;
+        claimed(&*other, key, 3_600_000).await;
     }
     for key in keys {
         assert_eq!(found(&*store, key).await, Claim::Done);

@@ -1,7 +1,9 @@
+//! Who holds a message, until when, and what it costs: leases, receipts and attempts.
+
 use queue_core::*;
 use queue_sim::{
     call::{Answer, Call},
-    history::{Event, Outcome},
+    history::Event,
 };
 
 use crate::story::{Story, TTL, again, lease, leased, ms, push};
@@ -160,57 +162,6 @@ fn l4_a_made_up_receipt_is_taken() {
 }
 
 #[test]
-fn l5_a_message_is_made_up() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let mut first = story.take();
-    first = again(&first, 1);
-    first.receipt.id = MessageId::new(2);
-    story.after(1).claims(lease(1), leased(&first));
-    story.breaks("L5");
-}
-
-#[test]
-fn l5_a_body_is_another() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let mut other = Story::reliable();
-    other.push("b");
-    let wrong = other.take();
-    story.says(lease(1), leased(&wrong));
-    story.breaks("L5");
-}
-
-#[test]
-fn l5_the_books_do_not_balance() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let Answer::Counters(mut counters) = story
-        .model()
-        .apply(queue_sim::world::EPOCH, &Call::Counters)
-        .unwrap()
-    else {
-        panic!("counters");
-    };
-    counters.depth.ready = 0;
-    story.says(Call::Counters, Answer::Counters(counters));
-    story.breaks("L5");
-}
-
-#[test]
-fn l5_what_was_acked_is_not_counted() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
-    story.settle(Settlement::ack(first.receipt));
-    let mut counters = Counters::default();
-    counters.accepted = 1;
-    counters.purged = 1;
-    story.says(Call::Counters, Answer::Counters(Box::new(counters)));
-    story.breaks("L5");
-}
-
-#[test]
 fn l6_an_expiry_is_not_charged() {
     let mut story = Story::reliable();
     story.push("a");
@@ -246,77 +197,6 @@ fn l6_a_last_attempt_is_retried() {
 }
 
 #[test]
-fn l7_something_is_left() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.event(Event::Healed);
-    story.call(Call::Counters);
-    story.breaks("L7");
-}
-
-#[test]
-fn l8_a_message_is_lost() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.loses(push("b"), false);
-    story.event(Event::Healed);
-    let mut counters = Counters::default();
-    counters.accepted = 1;
-    counters.trimmed = 1;
-    story.says(Call::Counters, Answer::Counters(Box::new(counters)));
-    story.breaks("L8");
-}
-
-#[test]
-fn l8_not_applied_is_not_true() {
-    let mut story = Story::reliable();
-    let outcome = Outcome::NotApplied(ErrorKind::Unavailable, "no connection".to_owned());
-    story.record(push("a"), Some(outcome), true);
-    story.breaks_first("outcome");
-}
-
-#[test]
-fn what_is_valid_is_called_invalid() {
-    let mut story = Story::reliable();
-    let outcome = Outcome::NotApplied(ErrorKind::Invalid, "an empty body".to_owned());
-    story.record(push("a"), Some(outcome), false);
-    story.breaks("limits");
-}
-
-#[test]
-fn what_is_invalid_is_answered() {
-    let mut story = Story::reliable();
-    story.says(Call::Push(Vec::new()), Answer::Pushed(Vec::new()));
-    story.breaks_first("limits");
-}
-
-#[test]
-fn l9_a_key_is_accepted_twice() {
-    let mut story = Story::reliable();
-    let keyed = |body| Call::Push(vec![Push::new(body).with_dedup("key", ms(50))]);
-    story.call(keyed("a"));
-    story.after(20);
-    story.says(
-        keyed("a"),
-        Answer::Pushed(vec![Pushed::Accepted(MessageId::new(2))]),
-    );
-    story.breaks("L9");
-}
-
-#[test]
-fn l9_a_mark_outlives_its_window() {
-    let mut story = Story::reliable();
-    let keyed = |body| Call::Push(vec![Push::new(body).with_dedup("key", ms(50))]);
-    story.call(keyed("a"));
-    story.after(60);
-    story.says(
-        keyed("a"),
-        Answer::Pushed(vec![Pushed::Duplicate(MessageId::new(1))]),
-    );
-    story.breaks("L9");
-}
-
-#[test]
 fn l10_an_extended_lease_is_lost() {
     let mut story = Story::reliable();
     story.push("a");
@@ -343,82 +223,4 @@ fn l11_a_retry_comes_too_soon() {
     second.attempt = 2;
     story.says(lease(1), leased(&second));
     story.breaks("L11");
-}
-
-#[test]
-fn l13_more_dead_letters_than_are_kept() {
-    let mut story = Story::reliable();
-    for body in ["a", "b", "c"] {
-        story.push(body);
-        let delivery = story.take();
-        story.settle(Settlement::bury(delivery.receipt, body));
-    }
-    let depth = Depth {
-        dead: 3,
-        ..Depth::default()
-    };
-    story.says(Call::Depth, Answer::Depth(depth));
-    story.breaks("L13");
-}
-
-#[test]
-fn l13_a_letter_has_another_reason() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let delivery = story.take();
-    story.settle(Settlement::bury(delivery.receipt, "no"));
-    let letter = DeadLetter {
-        id: delivery.id(),
-        body: delivery.body,
-        headers: Headers::new(),
-        reason: DeathReason::Buried("yes".to_owned()),
-        attempts: 1,
-        died_at: queue_sim::world::EPOCH,
-    };
-    let page = Paged {
-        entries: vec![letter],
-        next: None,
-    };
-    story.says(Call::DeadLetters(Page::first(9)), Answer::DeadLetters(page));
-    story.breaks("L13");
-}
-
-#[test]
-fn l13_who_never_died_is_revived() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let revived = Answer::Revived(vec![Revived::Revived]);
-    story.says(Call::Revive(vec![MessageId::new(1)]), revived);
-    story.breaks("L13");
-}
-
-#[test]
-fn r1_what_survives_a_roll_back_holds() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let (order, model) = (story.order(), story.model());
-    story.push("b");
-    let lost = story.take();
-    story.after(10).rolls_back(order, model);
-    story.push("c");
-    story.settle(Settlement::ack(lost.receipt));
-    let first = story.take();
-    assert_eq!(first.id(), lost.id());
-    story.settle(Settlement::ack(first.receipt));
-    assert_eq!(story.take().body, "c");
-    story.holds_with_truth();
-}
-
-#[test]
-fn r1_a_receipt_of_the_lost_history_is_taken() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let (order, model) = (story.order(), story.model());
-    let lost = story.take();
-    story.after(10).rolls_back(order, model);
-    story.says(
-        Call::Settle(vec![Settlement::ack(lost.receipt)]),
-        done(Settled::Done),
-    );
-    story.breaks_first("R1");
 }
