@@ -4,7 +4,7 @@
 use queue_core::ErrorKind;
 use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str = "known are memory:, redis://, rediss:// and unix://";
+const KNOWN: &str = "known are memory:, redis:// and unix://";
 
 /// Opens the backend that a URL names.
 ///

@@ -1,5 +1,4 @@
 use std::{
-    any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt,
     future::poll_fn,
@@ -14,6 +13,7 @@ use tokio::{task::unconstrained, time};
 
 use super::{
     LaneSpawn,
+    panics::said,
     ready::{Ready, TaskId, TaskWaker},
 };
 use crate::plan::{Chance, Decisions, Lane, Site, What};
@@ -228,7 +228,7 @@ impl Executor {
             Err(panic) => {
                 drop(tasks.remove(id));
                 if awaited {
-                    tasks.panicked.get_or_insert((lane, message(&*panic)));
+                    tasks.panicked.get_or_insert((lane, said(&*panic)));
                 }
             }
         }
@@ -293,16 +293,6 @@ impl Tasks {
         let slot = self.slots.remove(&id)?;
         self.awaited -= usize::from(slot.awaited);
         Some(slot)
-    }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "a panic without a message".to_owned()
     }
 }
 

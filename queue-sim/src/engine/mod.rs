@@ -10,9 +10,11 @@
 //! were: their futures are dropped and nothing else of theirs runs.
 
 mod executor;
+mod panics;
 mod ready;
 mod spawn;
 
+pub(crate) use self::panics::said;
 pub use self::{
     executor::{End, Executor},
     spawn::LaneSpawn,

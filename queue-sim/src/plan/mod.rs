@@ -4,15 +4,17 @@
 //! a lane does, whether a reply is lost. A decision is a small number, and 0 is the simplest: no
 //! fault, no preemption, nothing done. A [`Plan`] holds only what is not 0, so it stays small, can
 //! be printed in one line, and what is taken out of it becomes simple. It is the plan that is
-//! shrunk and kept, never the seed, which dies at the first change of code.
+//! shrunk and kept ([`Regressions`]), never the seed, which dies at the first change of code.
 
 mod decisions;
+mod kept;
 mod shrink;
 mod site;
 mod text;
 
 pub use self::{
     decisions::{Chance, Decisions},
+    kept::{Misfit, Regression, Regressions},
     shrink::shrink,
     site::{Lane, Site, What},
     text::PlanError,

@@ -49,6 +49,23 @@ impl Site {
         self.nth = nth;
         self
     }
+
+    /// Whether the decision is about a parameter of the whole run: what may happen in it, and
+    /// nothing of what does.
+    pub const fn is_parameter(self) -> bool {
+        matches!(self.what, What::Parameter)
+    }
+}
+
+impl fmt::Display for Site {
+    /// `lane.step.what`, and `.nth` if it is not the first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.lane, self.step, self.what)?;
+        match self.nth {
+            0 => Ok(()),
+            nth => write!(f, ".{nth}"),
+        }
+    }
 }
 
 macro_rules! whats {

@@ -25,11 +25,7 @@ impl fmt::Display for Plan {
             if index > 0 {
                 f.write_str(",")?;
             }
-            write!(f, "{}.{}.{}", site.lane, site.step, site.what)?;
-            if site.nth > 0 {
-                write!(f, ".{}", site.nth)?;
-            }
-            write!(f, "={value}")?;
+            write!(f, "{site}={value}")?;
         }
         Ok(())
     }
@@ -40,12 +36,17 @@ impl FromStr for Plan {
 
     fn from_str(line: &str) -> Result<Self, PlanError> {
         let Some(entries) = line.trim().strip_prefix(VERSION) else {
-            return Err(PlanError(format!("a plan begins with {VERSION}")));
+            return Err(PlanError(format!(
+                "a plan begins with `{VERSION}`; give the whole text between the quotes of the replay line"
+            )));
         };
         let mut plan = Self::default();
         for entry in entries.split(',').filter(|entry| !entry.is_empty()) {
             let (site, value) = decision(entry)
-                .ok_or_else(|| PlanError(format!("{entry:?}: not lane.step.what[.nth]=value")))?;
+                .ok_or_else(|| PlanError(format!(
+                    "{entry:?} is no decision, such as `2.1.reply.1=1`; give the whole text between the \
+                     quotes of the replay line"
+                )))?;
             plan.set(site, value);
         }
         Ok(plan)

@@ -11,6 +11,9 @@ use crate::{
     plan::Lane,
 };
 
+/// A story with more rows is told without its middle: what goes on for a day in vain.
+const LONGEST: usize = 200;
+
 /// A history of several queues as lanes in time, up to what is marked last: only the lanes that
 /// have a name here, and without what led to nothing, such as waiting. `marked` is what stands
 /// beside the ends of some calls, `effects` beside the events of that order.
@@ -44,17 +47,30 @@ pub(crate) fn named_lanes(
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
     };
-    let lines: Vec<Line> = rows
-        .iter()
-        .map(|row| Line {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut left_out = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let near_an_end = index < LONGEST / 2 || index + LONGEST / 2 >= rows.len();
+        if !near_an_end && !shows(row) {
+            left_out += 1;
+            continue;
+        }
+        if left_out > 0 {
+            lines.push(Line {
+                text: format!("== {left_out} rows are left out"),
+                ..Line::default()
+            });
+            left_out = 0;
+        }
+        lines.push(Line {
             time: words.time(row.at).to_string(),
             column: row
                 .lane
                 .and_then(|lane| busy.iter().position(|other| *other == lane)),
             text: row.text.clone(),
             beside: beside(row),
-        })
-        .collect();
+        });
+    }
     columns(&headings, &lines)
 }
 
@@ -68,7 +84,8 @@ fn is_idle(record: &Record) -> bool {
     };
     match &ended.outcome {
         Outcome::Ok(Answer::Leased(leased)) => leased.is_empty(),
-        Outcome::NotApplied(..) => true,
+        // A worker asks again; whoever sends something has to be told.
+        Outcome::NotApplied(..) => matches!(record.call, Call::Lease(..)),
         _ => false,
     }
 }

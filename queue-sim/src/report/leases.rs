@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Extended, Receipt, Settled, Settlement, Timestamp, millis_ceil};
+use queue_core::{Extended, QueueName, Receipt, Settled, Settlement, Timestamp, millis_ceil};
 
 use super::wording::deliveries;
 use crate::{
@@ -15,15 +15,19 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Expired {
     pub(super) lane: Lane,
+    pub(super) queue: QueueName,
     pub(super) receipt: Receipt,
     pub(super) deadline: Timestamp,
     /// It shows after this.
     pub(super) since: u64,
 }
 
+/// Two queues may give out the same receipt.
+type Held = BTreeMap<(QueueName, Receipt), Expired>;
+
 /// The leases that ran out before the history ended.
 pub(super) fn expired(history: &History) -> Vec<Expired> {
-    let mut held: BTreeMap<Receipt, Expired> = BTreeMap::new();
+    let mut held: Held = BTreeMap::new();
     let mut records: Vec<&Record> = history.records.iter().collect();
     records.sort_by_key(|record| effect(record).order);
     for record in &records {
@@ -39,7 +43,8 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
                         }
                         _ => may_have_acted(record),
                     };
-                    if let Some(lease) = held.get_mut(receipt)
+                    let named = (record.queue.clone(), *receipt);
+                    if let Some(lease) = held.get_mut(&named)
                         && extended
                         && at.at < lease.deadline
                     {
@@ -53,11 +58,12 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
         for delivery in deliveries(record) {
             let lease = Expired {
                 lane: record.lane,
+                queue: record.queue.clone(),
                 receipt: delivery.receipt,
                 deadline: at.at.plus_millis(millis_ceil(delivery.time_left)),
                 since: at.order,
             };
-            held.insert(delivery.receipt, lease);
+            held.insert((record.queue.clone(), delivery.receipt), lease);
         }
     }
     let last = records.iter().map(|record| record.began.at).max();
@@ -66,7 +72,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
     held.into_values().collect()
 }
 
-fn settle(held: &mut BTreeMap<Receipt, Expired>, record: &Record, batch: &[Settlement]) {
+fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
     let at = effect(record).at;
     for (index, settlement) in batch.iter().enumerate() {
         let ended = match record.answer() {
@@ -76,8 +82,9 @@ fn settle(held: &mut BTreeMap<Receipt, Expired>, record: &Record, batch: &[Settl
             _ => may_have_acted(record),
         };
         let live = |lease: &Expired| at < lease.deadline;
-        if ended && held.get(&settlement.receipt).is_some_and(live) {
-            held.remove(&settlement.receipt);
+        let named = (record.queue.clone(), settlement.receipt);
+        if ended && held.get(&named).is_some_and(live) {
+            held.remove(&named);
         }
     }
 }

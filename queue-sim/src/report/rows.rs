@@ -8,7 +8,11 @@ use super::{leases, wording::Words};
 use crate::{
     history::{CallId, Event, History, Moment, Outcome, Record},
     plan::Lane,
+    world::Fault,
 };
+
+const CRASHED: &str = Fault::Crashed.as_str();
+const STALLED: &str = Fault::Stalled.as_str();
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -93,7 +97,11 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
         let row = Row {
             at: lease.deadline,
             lane: Some(lease.lane),
-            text: format!("  . lease {} expires", words.receipt(lease.receipt)),
+            text: format!(
+                "  . {}lease {} expires",
+                words.queue(&lease.queue),
+                words.receipt(&lease.queue, lease.receipt)
+            ),
             ends: None,
             call: None,
             order: lease.since,
@@ -109,19 +117,20 @@ fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Op
         Part::Executed(nth) => Some(*nth),
         _ => None,
     });
-    let asked = words.call(&record.call);
+    let asked = words.call(&record.queue, &record.call);
+    let queue = words.queue(&record.queue);
     let ended = parts.contains(&Part::Ended);
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
-        (true, _, Some(ended)) => format!("{asked} -> {ended}"),
+        (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),
         // A wait that is executed is of no interest, nor is the moment of what was to be expected.
         (false, Some(_), None) if record.call.is_wait() => return None,
-        (true, Some(_), None) => format!("{asked} (executed)"),
-        (true, None, None) => format!("{asked} …"),
-        (false, Some(0), None) => format!("  . executed: {asked}"),
-        (false, Some(_), None) => format!("  . executed again: {asked}"),
-        (false, None | Some(0), Some(ended)) => format!("… {asked} -> {ended}"),
-        (false, Some(_), Some(ended)) => format!("… {asked} (executed again) -> {ended}"),
+        (true, Some(_), None) => format!("{queue}{asked} (executed)"),
+        (true, None, None) => format!("{queue}{asked} …"),
+        (false, Some(0), None) => format!("  . executed: {queue}{asked}"),
+        (false, Some(_), None) => format!("  . executed again: {queue}{asked}"),
+        (false, None | Some(0), Some(ended)) => format!("… {queue}{asked} -> {ended}"),
+        (false, Some(_), Some(ended)) => format!("… {queue}{asked} (executed again) -> {ended}"),
         (false, None, None) => return None,
     })
 }
@@ -143,7 +152,7 @@ fn outcome(history: &History, record: &Record, words: &Words) -> String {
     match &ended.outcome {
         Outcome::Ok(answer) => {
             let executed = record.executed.first();
-            words.answer(answer, executed.unwrap_or(&ended.at).at)
+            words.answer(&record.queue, answer, executed.unwrap_or(&ended.at).at)
         }
         Outcome::NotApplied(kind, _) if record.executed.is_empty() => format!("{kind:?}"),
         Outcome::NotApplied(kind, _) => format!("{kind:?}, not applied{}", truth()),
@@ -160,7 +169,10 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
             (Some(*lane), format!("  . stands still until {until}"))
         }
         Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
+        Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Command(lane, command) => (Some(*lane), command.clone()),
+        // Told by what comes of it.
+        Event::Fault(fault, _) if *fault == CRASHED || *fault == STALLED => return None,
         Event::Fault(fault, lane) => {
             if *lane == Lane::WORLD {
                 (None, format!("== {fault}"))

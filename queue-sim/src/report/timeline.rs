@@ -76,7 +76,7 @@ fn lay_out(config: &Config, history: &History, violation: Option<&Violation>) ->
             let record = history.records.iter().find(|record| record.id == id)?;
             let at = record.executed.first().map_or(record.began, |first| *first);
             return Some(match should {
-                Ok(answer) => format!("expected {}", words.answer(answer, at.at)),
+                Ok(answer) => format!("expected {}", words.answer(&record.queue, answer, at.at)),
                 Err(kind) => format!("expected {kind:?}"),
             });
         }

@@ -1,10 +1,15 @@
 //! Calls and answers in the words of a story: `ack(103 #1)`, `-> 103 #1 <120`.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
+    time::Duration,
+};
 
 use queue_core::{
-    Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Message, MessageId, Offer, Offered,
-    Overflow, Push, Receipt, Settled, Settlement, Timestamp, Token, millis_ceil,
+    Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
+    Offered, Overflow, Push, QueueName, Receipt, Settled, Settlement, Timestamp, Token,
+    millis_ceil,
 };
 
 use crate::{
@@ -12,8 +17,8 @@ use crate::{
     history::{History, Record},
 };
 
-/// A body or key longer than this is not shown.
-const LONGEST: usize = 16;
+/// A body or key longer than this is cut where it is text, and else not shown.
+const LONGEST: usize = 24;
 
 /// What is less is a small number and no time of a clock.
 const LONG_AGO: Timestamp = Timestamp::from_millis(1_000_000_000_000);
@@ -24,26 +29,34 @@ const LONGEST_RUN: Duration = Duration::from_secs(86_400);
 /// What the words of a history refer to: when it began, and which deliveries are known.
 ///
 /// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message
-/// 103, which is what its token stands for.
+/// 103, which is what its token stands for. Where there are several queues, each call and each
+/// message is of a named one.
 #[derive(Debug)]
 pub(super) struct Words {
     base: Timestamp,
-    deliveries: BTreeMap<MessageId, Vec<Token>>,
+    several: bool,
+    deliveries: BTreeMap<(QueueName, MessageId), Vec<Token>>,
 }
 
 impl Words {
     pub(super) fn of(history: &History) -> Self {
         let calls = history.records.iter().map(|record| record.began.at);
         let events = history.events.iter().map(|(moment, _)| moment.at);
+        let queues: BTreeSet<&QueueName> =
+            history.records.iter().map(|record| &record.queue).collect();
         let mut words = Self {
             base: calls.chain(events).min().unwrap_or_default(),
+            several: queues.len() > 1,
             deliveries: BTreeMap::new(),
         };
-        for delivery in history.records.iter().flat_map(deliveries) {
-            let Receipt { id, token } = delivery.receipt;
-            let tokens = words.deliveries.entry(id).or_default();
-            if let Err(place) = tokens.binary_search(&token) {
-                tokens.insert(place, token);
+        for record in &history.records {
+            for delivery in deliveries(record) {
+                let Receipt { id, token } = delivery.receipt;
+                let known = (record.queue.clone(), id);
+                let tokens = words.deliveries.entry(known).or_default();
+                if let Err(place) = tokens.binary_search(&token) {
+                    tokens.insert(place, token);
+                }
             }
         }
         words
@@ -76,16 +89,25 @@ impl Words {
         told
     }
 
-    pub(super) fn receipt(&self, receipt: Receipt) -> String {
+    /// What begins whatever concerns this queue: nothing where there is no other.
+    pub(super) fn queue(&self, queue: &QueueName) -> String {
+        if self.several {
+            format!("{queue}: ")
+        } else {
+            String::new()
+        }
+    }
+
+    pub(super) fn receipt(&self, queue: &QueueName, receipt: Receipt) -> String {
         let Receipt { id, token } = receipt;
-        let known = self.deliveries.get(&id);
+        let known = self.deliveries.get(&(queue.clone(), id));
         match known.and_then(|tokens| tokens.binary_search(&token).ok()) {
             Some(place) => format!("{id} #{}", place + 1),
             None => format!("{id} of token {token}"),
         }
     }
 
-    pub(super) fn call(&self, call: &Call) -> String {
+    pub(super) fn call(&self, queue: &QueueName, call: &Call) -> String {
         match call {
             Call::Push(messages) => format!("push {}", list(messages, push)),
             Call::Schedule(messages) => {
@@ -115,12 +137,12 @@ impl Words {
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
             Call::Len => "len".to_owned(),
             Call::Lease(max, ttl) => lease(*max, *ttl),
-            Call::Settle(batch) => self.settle(batch),
+            Call::Settle(batch) => self.settle(queue, batch),
             Call::Turn(batch, max, ttl) => {
-                format!("turn: {}; {}", self.settle(batch), lease(*max, *ttl))
+                format!("turn: {}; {}", self.settle(queue, batch), lease(*max, *ttl))
             }
             Call::Extend(receipts, ttl) => {
-                let each = list(receipts, |receipt| self.receipt(*receipt));
+                let each = list(receipts, |receipt| self.receipt(queue, *receipt));
                 format!("extend({each}) by {}", ms(*ttl))
             }
             Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
@@ -136,7 +158,7 @@ impl Words {
     }
 
     /// What came back, of a call that was executed at this time.
-    pub(super) fn answer(&self, answer: &Answer, at: Timestamp) -> String {
+    pub(super) fn answer(&self, queue: &QueueName, answer: &Answer, at: Timestamp) -> String {
         match answer {
             Answer::Nothing => "done".to_owned(),
             Answer::Pushed(pushed) => list(pushed, |pushed| {
@@ -161,11 +183,11 @@ impl Words {
             Answer::Rotated(rotated) if rotated.items.is_empty() => next_in(rotated.next),
             Answer::Rotated(rotated) => list(&rotated.items, message),
             Answer::Items(items) => list(&items.entries, message),
-            Answer::Leased(leased) => self.leased(leased, at),
+            Answer::Leased(leased) => self.leased(queue, leased, at),
             Answer::Settled(settled) => list(settled, debug::<Settled>),
             Answer::Turned(settled, leased) => {
                 let settled = list(settled, debug::<Settled>);
-                format!("{settled}; {}", self.leased(leased, at))
+                format!("{settled}; {}", self.leased(queue, leased, at))
             }
             Answer::Extended(extended) => list(extended, debug),
             Answer::Depth(depth) => held(*depth),
@@ -183,16 +205,18 @@ impl Words {
         }
     }
 
-    fn leased(&self, leased: &queue_core::Leased, at: Timestamp) -> String {
+    fn leased(&self, queue: &QueueName, leased: &Leased, at: Timestamp) -> String {
         if leased.is_empty() {
             return next_in(leased.next);
         }
-        list(&leased.deliveries, |delivery| self.delivery(delivery, at))
+        list(&leased.deliveries, |delivery| {
+            self.delivery(queue, delivery, at)
+        })
     }
 
     /// `103 #1 <120`: held before 120. The attempt is told where it is not the delivery's number.
-    fn delivery(&self, delivery: &Delivery, at: Timestamp) -> String {
-        let named = self.receipt(delivery.receipt);
+    fn delivery(&self, queue: &QueueName, delivery: &Delivery, at: Timestamp) -> String {
+        let named = self.receipt(queue, delivery.receipt);
         let deadline = self.time(at) + i128::from(millis_ceil(delivery.time_left));
         if named.ends_with(&format!("#{}", delivery.attempt)) {
             format!("{named} <{deadline}")
@@ -201,9 +225,9 @@ impl Words {
         }
     }
 
-    fn settle(&self, batch: &[Settlement]) -> String {
+    fn settle(&self, queue: &QueueName, batch: &[Settlement]) -> String {
         list(batch, |settlement| {
-            let receipt = self.receipt(settlement.receipt);
+            let receipt = self.receipt(queue, settlement.receipt);
             match &settlement.disposition {
                 Disposition::Ack => format!("ack({receipt})"),
                 Disposition::Retry { delay } => format!("retry({receipt}) after {}", ms(*delay)),
@@ -268,8 +292,20 @@ fn bytes(bytes: &Bytes) -> String {
         }
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) if text.len() <= LONGEST => format!("{text:?}"),
-        _ => format!("{} bytes", bytes.len()),
+        Ok(text) => excerpt(text),
+        Err(_) => format!("{} bytes", bytes.len()),
+    }
+}
+
+/// A text, or how it begins. JSON stands for itself: the quotes of a quoted one are hard to read.
+fn excerpt(text: &str) -> String {
+    let json = text.starts_with(['{', '[', '"']) && !text.contains(char::is_control);
+    let shown: String = text.chars().take(LONGEST).collect();
+    let rest = if shown.len() < text.len() { "…" } else { "" };
+    if json {
+        format!("{shown}{rest}")
+    } else {
+        format!("{shown:?}{rest}")
     }
 }
 

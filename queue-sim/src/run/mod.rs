@@ -3,13 +3,13 @@
 mod failure;
 mod many;
 mod play;
-mod regressions;
+mod relapse;
 mod tally;
 
 pub use self::{
     failure::Failure,
     many::{Replayed, Runs},
     play::{Mode, Played, Scenario, play},
-    regressions::{Regression, Regressions, Relapse},
+    relapse::Relapse,
     tally::Tally,
 };

@@ -1,4 +1,6 @@
-use std::{fmt, future::Future, marker::PhantomData, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    fmt, future::Future, marker::PhantomData, path::PathBuf, pin::Pin, sync::Arc, time::Duration,
+};
 
 use queue_core::{
     Bounded, BoundedConfig, Consumer, Context, Delay, DelayConfig, Priority, PriorityConfig,
@@ -7,7 +9,7 @@ use queue_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Chaos, Run, check::Check};
+use super::{Chaos, Run, check::Check, handled::told};
 use crate::{call::Config, world::Ground};
 
 /// Whatever ends a lane early.
@@ -37,6 +39,7 @@ pub struct Sim {
     pub(super) lease: Duration,
     pub(super) patience: Duration,
     pub(super) ground: Option<MakeGround>,
+    pub(super) regressions: Option<PathBuf>,
 }
 
 /// One lane of a simulation.
@@ -57,6 +60,20 @@ pub(super) enum Role {
     Worker,
 }
 
+macro_rules! queue {
+    ($(#[$doc:meta])* $kind:ident($config:ident) by $open:ident: $typed:ident) => {
+        $(#[$doc])*
+        pub fn $kind<T: Body>(self, name: &str, config: $config) -> Scene<T, $typed<T>> {
+            let (named, with) = (name.to_owned(), config.clone());
+            let open: Open<$typed<T>> = Arc::new(move |queues| {
+                let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
+                Box::pin(async move { queues.$open(&name, &config).await })
+            });
+            Scene::new(self, name, Config::$typed(config), open)
+        }
+    };
+}
+
 impl Sim {
     pub(super) fn new(name: &str) -> Self {
         Self {
@@ -70,57 +87,29 @@ impl Sim {
             lease: Duration::from_secs(30),
             patience: Duration::from_secs(24 * 60 * 60),
             ground: None,
+            regressions: None,
         }
     }
 
-    /// A reliable queue of this name, and then what works on it.
-    pub fn reliable<T: Body>(self, name: &str, config: ReliableConfig) -> Scene<T, Reliable<T>> {
-        let opened = config.clone();
-        let open = opener(name, move |queues: Queues, name| {
-            let config = opened.clone();
-            async move { queues.reliable_with(&name, &config).await }
-        });
-        Scene::new(self, name, Config::Reliable(config), open)
+    queue! {
+        /// A reliable queue of this name, and then what works on it.
+        reliable(ReliableConfig) by reliable_with: Reliable
     }
-
-    /// A delay queue of this name, and then what works on it.
-    pub fn delay<T: Body>(self, name: &str, config: DelayConfig) -> Scene<T, Delay<T>> {
-        let opened = config.clone();
-        let open = opener(name, move |queues: Queues, name| {
-            let config = opened.clone();
-            async move { queues.delay_with(&name, &config).await }
-        });
-        Scene::new(self, name, Config::Delay(config), open)
+    queue! {
+        /// A delay queue of this name, and then what works on it.
+        delay(DelayConfig) by delay_with: Delay
     }
-
-    /// A priority queue of this name, and then what works on it.
-    pub fn priority<T: Body>(self, name: &str, config: PriorityConfig) -> Scene<T, Priority<T>> {
-        let opened = config.clone();
-        let open = opener(name, move |queues: Queues, name| {
-            let config = opened.clone();
-            async move { queues.priority_with(&name, &config).await }
-        });
-        Scene::new(self, name, Config::Priority(config), open)
+    queue! {
+        /// A priority queue of this name, and then what works on it.
+        priority(PriorityConfig) by priority_with: Priority
     }
-
-    /// A bounded queue of this name, and then what works on it.
-    pub fn bounded<T: Body>(self, name: &str, config: BoundedConfig) -> Scene<T, Bounded<T>> {
-        let opened = config.clone();
-        let open = opener(name, move |queues: Queues, name| {
-            let config = opened.clone();
-            async move { queues.bounded_with(&name, &config).await }
-        });
-        Scene::new(self, name, Config::Bounded(config), open)
+    queue! {
+        /// A bounded queue of this name, and then what works on it.
+        bounded(BoundedConfig) by bounded_with: Bounded
     }
-
-    /// A ring of this name, and then what works on it.
-    pub fn rotating<T: Body>(self, name: &str, config: RotatingConfig) -> Scene<T, Rotating<T>> {
-        let opened = config.clone();
-        let open = opener(name, move |queues: Queues, name| {
-            let config = opened.clone();
-            async move { queues.rotating_with(&name, &config).await }
-        });
-        Scene::new(self, name, Config::Rotating(config), open)
+    queue! {
+        /// A ring of this name, and then what works on it.
+        rotating(RotatingConfig) by rotating_with: Rotating
     }
 
     /// What may go wrong. [`Chaos::all`] by default.
@@ -165,6 +154,15 @@ impl Sim {
         self
     }
 
+    /// Where plans that fail are kept, and those that failed before are found: by default
+    /// `sim-regressions` in the folder of the crate under test, as cargo tells it at run time. Where
+    /// tests are not run by cargo, there is no such folder, and nothing is kept unless one is given.
+    /// In it, each simulation has a file for each backend, named after both.
+    pub fn regressions(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.regressions = Some(folder.into());
+        self
+    }
+
     /// Anything else that takes part: `script` runs until it ends, crashes like a worker and is
     /// started again. It opens what it needs from [`Run::queues`]; if it runs for ever, it has to
     /// end at [`Run::shutdown`].
@@ -203,14 +201,6 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Body for T {}
 type Opening<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
 type Open<Q> = Arc<dyn Fn(&Queues) -> Opening<Q> + Send + Sync>;
 type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
-
-fn opener<Q, F>(name: &str, open: impl Fn(Queues, String) -> F + Send + Sync + 'static) -> Open<Q>
-where
-    F: Future<Output = Result<Q>> + Send + 'static,
-{
-    let name = name.to_owned();
-    Arc::new(move |queues| Box::pin(open(queues.clone(), name.clone())))
-}
 
 /// A simulation, and the queue that is being furnished: its producers and workers.
 #[must_use = "nothing is simulated before `run`"]
@@ -296,7 +286,7 @@ impl<T: Body, Q: Send + 'static> Scene<T, Q> {
         let (lease, name) = (self.sim.lease, self.name.clone());
         self.sim.handled.push(name.clone());
         let script = move |run: Run| -> Life {
-            let handler = make(&run);
+            let handler = told(make(&run), run.actor.clone());
             let opening = open(run.queues());
             let (tune, name) = (Arc::clone(&tune), name.clone());
             Box::pin(async move {

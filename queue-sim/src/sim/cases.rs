@@ -1,23 +1,24 @@
 //! A simulation as a proptest strategy.
 
 use std::{
-    fmt,
+    env, fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use proptest::{
     strategy::{NewTree, Strategy, ValueTree},
-    test_runner::{TestCaseError, TestCaseResult, TestRunner},
+    test_runner::{Reason, TestCaseError, TestCaseResult, TestRunner},
 };
 use rand_chacha::rand_core::Rng;
 
 use super::{Story, builder::Sim, tale::Tale};
-use crate::plan::{Decisions, Plan, Site};
+use crate::plan::{Decisions, Plan, PlanError, Site};
 
 impl Sim {
     /// The runs of this simulation as a proptest strategy, for tests that mix them with other
     /// generated values. What is shrunk is the plan: decisions are taken out one by one, then
-    /// lowered.
+    /// lowered. With `QUEUE_SIM_REPLAY='v1:…'` every case plays that plan; what else was generated
+    /// is up to proptest, which keeps it in its own files.
     ///
     /// ```
     /// use proptest::prelude::*;
@@ -53,11 +54,19 @@ impl Strategy for Cases {
     type Value = Case;
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        // Drawn in any case, so that what is drawn after it stays the same.
+        let seed = runner.rng().next_u64();
+        let replayed = match env::var("QUEUE_SIM_REPLAY") {
+            Ok(line) => Some(line.parse().map_err(|error: PlanError| {
+                Reason::from(format!("QUEUE_SIM_REPLAY={line:?}: {error}"))
+            })?),
+            Err(_) => None,
+        };
         Ok(CaseTree {
             sim: self.sim.clone(),
-            seed: runner.rng().next_u64(),
+            seed,
             taken: Arc::default(),
-            smallest: None,
+            smallest: replayed,
             tried: None,
             next: 0,
         })
@@ -101,7 +110,8 @@ impl Case {
             None => Ok(()),
             Some(finding) => {
                 let tale = Tale::new(&self.sim.name, &story, Some(finding));
-                Err(TestCaseError::fail(tale.to_string()))
+                // Whoever tells it may put a full stop behind, which is not the test's name.
+                Err(TestCaseError::fail(format!("{tale}\n")))
             }
         }
     }

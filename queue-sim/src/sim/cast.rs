@@ -223,6 +223,13 @@ impl Actor {
         journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
         (journal.order(), journal.now())
     }
+
+    /// Writes down what a handler failed with.
+    pub(super) fn failed(&self, how: &str) {
+        let how: Vec<&str> = how.split_whitespace().collect();
+        let journal = &self.cast.stage().journal;
+        journal.note(Event::Failed(self.lane, how.join(" ")));
+    }
 }
 
 impl Layer for Actor {

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::{self, Display},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -65,13 +65,19 @@ pub(super) struct Books(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     effects: Vec<Effect>,
+    opened: BTreeMap<Arc<str>, BTreeSet<Lane>>,
     newest: BTreeMap<(Arc<str>, String), Token>,
 }
 
 impl Books {
     pub(super) fn ledger(&self, name: &str, actor: Actor) -> Ledger {
+        let name: Arc<str> = name.into();
+        let mut state = self.lock();
+        let opened = state.opened.entry(Arc::clone(&name)).or_default();
+        opened.insert(actor.lane());
+        drop(state);
         Ledger {
-            name: name.into(),
+            name,
             actor,
             books: self.clone(),
         }
@@ -79,6 +85,10 @@ impl Books {
 
     pub(super) fn effects(&self) -> Vec<Effect> {
         self.lock().effects.clone()
+    }
+
+    pub(super) fn opened(&self) -> BTreeMap<Arc<str>, BTreeSet<Lane>> {
+        self.lock().opened.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

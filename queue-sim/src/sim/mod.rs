@@ -6,9 +6,10 @@ mod cases;
 mod cast;
 mod chaos;
 pub mod check;
+mod handled;
+mod kept;
 mod ledger;
 mod panics;
-mod plans;
 mod play;
 mod run;
 mod runner;
@@ -28,7 +29,8 @@ pub use self::{
     tally::Tally,
 };
 
-/// Begins a simulation of this name, which failures and their files are kept under.
+/// Begins a simulation of this name, which is told with its failures, and which their plans are kept
+/// by: give each simulation of a crate a name of its own.
 pub fn sim(name: &str) -> Sim {
     Sim::new(name)
 }

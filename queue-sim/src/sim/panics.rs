@@ -2,7 +2,6 @@
 //! of the hundreds of runs that a failure is shrunk in.
 
 use std::{
-    any::Any,
     cell::{Cell, RefCell},
     future::Future,
     panic::{self, AssertUnwindSafe, catch_unwind},
@@ -10,6 +9,8 @@ use std::{
     sync::Once,
     task::Poll,
 };
+
+use crate::engine::said;
 
 thread_local! {
     /// Whether code under test is running on this thread.
@@ -57,10 +58,4 @@ fn listen() {
             }
         }));
     });
-}
-
-fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "without a message".to_owned())
 }

@@ -102,6 +102,7 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
             handled: sim.handled.iter().cloned().collect(),
             history: journal.take(),
             effects: director.books.effects(),
+            ledgers: director.books.opened(),
             lanes: director.lanes(),
             drained: told.drained,
             dead: told.dead,

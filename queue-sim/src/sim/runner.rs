@@ -8,13 +8,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use super::{
-    Story,
-    builder::Sim,
-    check::Finding,
-    plans::{Kept, Plans},
-    play::play,
-    tale::Tale,
-    tally::Tally,
+    Story, builder::Sim, check::Finding, kept::Upkeep, play::play, tale::Tale, tally::Tally,
 };
 use crate::{
     engine::End,
@@ -32,8 +26,8 @@ const TWICE: u64 = 8;
 pub struct Broken {
     /// What was found first.
     pub finding: Finding,
-    /// The smallest plan that shows it.
-    pub plan: Plan,
+    /// The smallest plan that shows it; none if it is not one run that is wrong.
+    pub plan: Option<Plan>,
     /// The whole message: the story, the rule in plain words, the line that replays it.
     pub message: String,
 }
@@ -49,31 +43,34 @@ impl std::error::Error for Broken {}
 impl Sim {
     /// Plays the simulation: first the plans that failed before, then one run for each seed.
     ///
-    /// Prints what was exercised; with `QUEUE_SIM_VERBOSE=1`, also the story of each kept plan that
-    /// passes now. `QUEUE_SIM_SEEDS=20000` plays more; `QUEUE_SIM_REPLAY='v1:…'` plays just this
-    /// plan, and shows its story.
+    /// A run that fails is shrunk, and its plan kept in a file ([`regressions`](Self::regressions)
+    /// says where), to be played first from then on. Keep these files in version control. A kept
+    /// plan that passes now, but decides things that are not asked for any more, does not count as
+    /// passed: mending a bug may send its run another way, and so may any other change of the code,
+    /// after which it proves nothing. So once all else passes, it fails the test, and the message
+    /// says which line to put in its place, or that it is to be deleted.
+    ///
+    /// Prints what was exercised. The environment says how:
+    ///
+    /// | variable | |
+    /// | --- | --- |
+    /// | `QUEUE_SIM_SEEDS=20000` | plays so many seeds |
+    /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its story; nothing is kept |
+    /// | `QUEUE_SIM_KEPT=update` | replaces and deletes the kept plans that do not fit any more, instead of failing; look at what it changed, as at any other change |
+    /// | `QUEUE_SIM_VERBOSE=1` | also tells the story of each kept plan that passes |
     ///
     /// # Panics
     ///
     /// If a run breaks a check, with the shortest story that shows it and the line that replays
-    /// it; if the runs were not worth much: fewer than nine in ten got a message accepted,
+    /// it; if a kept plan does not fit, or the file of kept plans cannot be read (the message names
+    /// file and line); if the runs were not worth much: fewer than nine in ten got a message accepted,
     /// delivered and settled, or a fault that was asked for was never met; if the same seed gave
     /// two different runs; and inside a tokio runtime (`#[tokio::test]`): the simulation brings its
     /// own, so make it a plain `#[test]`.
     pub fn run(&self) {
-        let plans = Plans::of(&self.name);
-        let mut ground = self.ground();
-        for kept in plans.read() {
-            if let Err(broken) = self.play_kept(&mut *ground, &kept) {
-                panic!("{broken}");
-            }
-        }
-        match self.play_all(&mut *ground) {
+        match self.play_and_keep(Upkeep::asked()) {
             Ok(tally) => eprintln!("{tally}"),
-            Err(broken) => {
-                plans.keep(&broken.plan, &broken.finding);
-                panic!("{broken}");
-            }
+            Err(broken) => panic!("{broken}"),
         }
     }
 
@@ -88,13 +85,33 @@ impl Sim {
     ///
     /// Inside a tokio runtime.
     pub fn try_run(&self) -> Result<Tally, Box<Broken>> {
-        self.play_all(&mut *self.ground())
+        let ground = &mut *self.ground();
+        match self.replay_asked(ground) {
+            Some(replayed) => replayed,
+            None => self.play_seeds(ground),
+        }
     }
 
-    fn play_all(&self, ground: &mut dyn Ground) -> Result<Tally, Box<Broken>> {
-        if let Ok(line) = env::var("QUEUE_SIM_REPLAY") {
-            return self.replay(ground, &line);
+    pub(super) fn play_and_keep(&self, upkeep: Upkeep) -> Result<Tally, Box<Broken>> {
+        let ground = &mut *self.ground();
+        if let Some(replayed) = self.replay_asked(ground) {
+            return replayed;
         }
+        let Some(file) = self.kept(ground) else {
+            return self.play_seeds(ground);
+        };
+        let misfits = self.play_kept(ground, &file)?;
+        let tally = self.play_seeds(ground).inspect_err(|broken| {
+            if let Some(plan) = &broken.plan {
+                self.keep(&file, plan, &broken.finding);
+            }
+        })?;
+        // Only now: whether a plan may be let go is easier to say when all else passes.
+        self.settle(&file, &misfits, upkeep)?;
+        Ok(tally)
+    }
+
+    fn play_seeds(&self, ground: &mut dyn Ground) -> Result<Tally, Box<Broken>> {
         let mut tally = Tally::new(&self.name);
         for seed in 0..self.seeds_to_play() {
             let story = play(self, ground, &Decisions::seeded(seed));
@@ -167,6 +184,12 @@ impl Sim {
         })
     }
 
+    /// Plays the plan that the environment asks for, if it asks for one.
+    fn replay_asked(&self, ground: &mut dyn Ground) -> Option<Result<Tally, Box<Broken>>> {
+        let line = env::var("QUEUE_SIM_REPLAY").ok()?;
+        Some(self.replay(ground, &line))
+    }
+
     fn replay(&self, ground: &mut dyn Ground, line: &str) -> Result<Tally, Box<Broken>> {
         let plan: Plan = match line.parse() {
             Ok(plan) => plan,
@@ -180,7 +203,7 @@ impl Sim {
         match finding {
             Some(finding) => Err(Box::new(Broken {
                 finding,
-                plan: story.plan,
+                plan: Some(story.plan),
                 message: tale,
             })),
             None if unmet > 0 => Err(told(
@@ -197,25 +220,6 @@ impl Sim {
                 Ok(tally)
             }
         }
-    }
-
-    fn play_kept(&self, ground: &mut dyn Ground, kept: &Kept) -> Result<(), Box<Broken>> {
-        let decisions = Decisions::planned(kept.plan.clone());
-        let story = play(self, ground, &decisions);
-        if let Some(finding) = self.findings(&story).into_iter().next() {
-            return Err(self.broken(ground, story, &finding));
-        }
-        let unmet = decisions.unmet().len();
-        if unmet > 0 {
-            eprintln!(
-                "{}: {unmet} decisions of a kept plan were never asked for, so it does not fit this \
-                 version any more and proves nothing; take it out of {}:\n{}",
-                self.name, kept.file, kept.plan
-            );
-        } else if env::var("QUEUE_SIM_VERBOSE").is_ok_and(|value| value != "0") {
-            eprintln!("{}", Tale::new(&self.name, &story, None));
-        }
-        Ok(())
     }
 
     /// Plays the run again, which must come out the same.
@@ -242,7 +246,12 @@ impl Sim {
     }
 
     /// Shrinks a failure, and tells it.
-    fn broken(&self, ground: &mut dyn Ground, story: Story, finding: &Finding) -> Box<Broken> {
+    pub(super) fn broken(
+        &self,
+        ground: &mut dyn Ground,
+        story: Story,
+        finding: &Finding,
+    ) -> Box<Broken> {
         let before = story.size();
         let rule = finding.rule.clone();
         let mut smallest = (story.plan.clone(), story, finding.clone());
@@ -268,7 +277,7 @@ impl Sim {
         Box::new(Broken {
             message: tale.to_string(),
             finding,
-            plan,
+            plan: Some(plan),
         })
     }
 
@@ -280,10 +289,11 @@ impl Sim {
     }
 }
 
-fn told(rule: &'static str, message: String) -> Box<Broken> {
+/// Something is wrong that is not of one run.
+pub(super) fn told(rule: &'static str, message: String) -> Box<Broken> {
     Box::new(Broken {
         finding: Finding::new(rule, message.clone()),
-        plan: Plan::default(),
+        plan: None,
         message,
     })
 }

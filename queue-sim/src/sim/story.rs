@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -27,6 +28,8 @@ pub struct Story {
     pub history: History,
     /// The effects outside of the queues, in order.
     pub effects: Vec<Effect>,
+    /// The ledgers, and the lanes that opened them.
+    pub ledgers: BTreeMap<Arc<str>, BTreeSet<Lane>>,
     /// What the lanes are called.
     pub lanes: BTreeMap<Lane, String>,
     /// How long after the faults were over every queue was empty, but for dead letters; `None` if
@@ -85,6 +88,15 @@ impl Story {
             }
         }
         faults
+    }
+
+    /// What the handlers failed with, in order.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        let events = self.history.events.iter();
+        events.filter_map(|(_, event)| match event {
+            Event::Failed(_, how) => Some(&**how),
+            _ => None,
+        })
     }
 
     /// Whether it shows anything at all: something was accepted, delivered and settled where there

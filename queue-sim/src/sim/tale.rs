@@ -75,12 +75,19 @@ impl fmt::Display for Tale<'_> {
             writeln!(f, "  “{text}” (CONTRACT.md)")?;
         }
         if let Some(before) = before {
-            let now = story.size();
-            let decisions = story.plan.len();
-            writeln!(
-                f,
-                "  shrunk from {before} calls to {now}, and to {decisions} decisions of chance"
-            )?;
+            match story.plan.len() {
+                0 => writeln!(f, "  it takes no fault, and no other decision of chance")?,
+                1 => writeln!(
+                    f,
+                    "  shrunk to 1 decision of chance{}",
+                    fewer(*before, story)
+                )?,
+                n => writeln!(
+                    f,
+                    "  shrunk to {n} decisions of chance{}",
+                    fewer(*before, story)
+                )?,
+            }
         }
         writeln!(f)?;
         let lanes = named_lanes(
@@ -104,5 +111,13 @@ impl fmt::Display for Tale<'_> {
             )?;
         }
         Ok(())
+    }
+}
+
+/// What is shrunk are decisions, which need not lead to fewer calls.
+fn fewer(before: usize, story: &Story) -> String {
+    match story.size() {
+        now if now < before => format!(", and from {before} calls to {now}"),
+        _ => String::new(),
     }
 }

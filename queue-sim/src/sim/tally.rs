@@ -22,8 +22,11 @@ pub struct Tally {
     pub effects: u64,
     /// Calls whose outcome was unknown to the caller.
     pub unknown: u64,
+    /// Handlers that failed or panicked.
+    pub failed: u64,
     /// How often each fault struck.
     pub faults: BTreeMap<&'static str, u64>,
+    last_failure: Option<String>,
 }
 
 impl Tally {
@@ -54,6 +57,10 @@ impl Tally {
             let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
             self.unknown += u64::from(matches!(outcome, Some(Outcome::Unknown(..))));
         }
+        for failure in story.failed() {
+            self.failed += 1;
+            self.last_failure = Some(failure.to_owned());
+        }
         for (fault, times) in story.faults() {
             *self.faults.entry(fault).or_default() += times;
         }
@@ -61,10 +68,24 @@ impl Tally {
 
     /// Whether the runs were worth anything.
     pub(super) fn worth(&self, asked: &BTreeSet<&'static str>) -> Result<(), String> {
-        if self.telling * 10 < self.runs * 9 {
+        if self.runs == 0 {
             return Err(format!(
-                "{}: only in {} of {} runs was a message accepted, delivered and settled: the \
-                 simulation shows little (is there a producer, a handler, enough patience?)\n{self}",
+                "{}: no run was played, so nothing is shown: ask for more than 0 seeds, by \
+                 Sim::seeds or QUEUE_SIM_SEEDS",
+                self.name
+            ));
+        }
+        if self.telling * 10 < self.runs * 9 {
+            let why = match &self.last_failure {
+                Some(failure) => format!(
+                    "The handlers failed {} times; the last one {failure}",
+                    self.failed
+                ),
+                None => "Is there a producer, a handler, enough patience?".to_owned(),
+            };
+            return Err(format!(
+                "{}: only in {} of {} runs was a message accepted, delivered and acked, so the \
+                 simulation shows little. {why}\n{self}",
                 self.name, self.telling, self.runs
             ));
         }
@@ -96,6 +117,7 @@ impl fmt::Display for Tally {
             redeliveries,
             effects,
             unknown,
+            failed,
             ..
         } = self;
         write!(
@@ -103,6 +125,9 @@ impl fmt::Display for Tally {
             "{name}: runs={runs} deliveries={deliveries} redeliveries={redeliveries} \
              effects={effects} unknown={unknown}"
         )?;
+        if *failed > 0 {
+            write!(f, " failed={failed}")?;
+        }
         let faults: &Counts = &self.faults;
         for (fault, times) in faults {
             write!(f, " {}={times}", fault.replace(' ', "-"))?;

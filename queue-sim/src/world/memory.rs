@@ -13,6 +13,7 @@ type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 /// tokio's clock.
 #[derive(Clone)]
 pub struct MemoryGround {
+    name: &'static str,
     factory: Factory,
     has_truth: bool,
 }
@@ -20,7 +21,10 @@ pub struct MemoryGround {
 impl MemoryGround {
     /// queue-memory.
     pub fn new() -> Self {
-        Self::over(|| Arc::new(MemoryBackend::starting_at(EPOCH)))
+        Self {
+            name: "memory",
+            ..Self::over(|| Arc::new(MemoryBackend::starting_at(EPOCH)))
+        }
     }
 
     /// The backends that this makes, one for each run. Their clocks have to show [`EPOCH`] when they
@@ -28,6 +32,7 @@ impl MemoryGround {
     /// that cannot keep the latter say [`without_truth`](Self::without_truth).
     pub fn over(factory: impl Fn() -> Arc<dyn Backend> + Send + Sync + 'static) -> Self {
         Self {
+            name: "own",
             factory: Arc::new(factory),
             has_truth: true,
         }
@@ -51,12 +56,18 @@ impl Default for MemoryGround {
 impl fmt::Debug for MemoryGround {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryGround")
+            .field("name", &self.name)
             .field("has_truth", &self.has_truth)
             .finish_non_exhaustive()
     }
 }
 
 impl Ground for MemoryGround {
+    /// `memory`, and `own` over a backend of somebody's own.
+    fn name(&self) -> &str {
+        self.name
+    }
+
     fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
         Arc::new(MemoryWorld {
             backend: (self.factory)(),

@@ -70,6 +70,10 @@ pub trait World: Debug + Send + Sync + 'static {
 
 /// Makes worlds: holds what is expensive and outlives a run, such as a server.
 pub trait Ground: Debug {
+    /// What it is called: `memory`, `redis`. Plans that fail are kept by it, since what one ground
+    /// asks to be decided another may not.
+    fn name(&self) -> &str;
+
     /// A fresh world, for a run on this stage. Called inside the run's virtual time.
     fn world(&mut self, stage: &Stage) -> Arc<dyn World>;
 

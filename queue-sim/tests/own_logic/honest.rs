@@ -10,59 +10,25 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, TestRunner},
 };
-use queue_core::{Context, Failure, Reliable, ReliableConfig};
+use queue_core::{Context, Failure, ReliableConfig};
 use queue_sim::{
     plan::{Decisions, Plan},
-    sim::{Chaos, Drained, Effects, Run, Sim, check, sim},
+    sim::{Chaos, Drained, check, sim},
     world::Fault,
 };
+
+use crate::jobs::{harmful, harmless, push_two};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-async fn push_two(jobs: Reliable<u32>) -> Result<(), queue_sim::sim::BoxError> {
-    jobs.push(&1).await?;
-    jobs.push(&2).await?;
-    Ok(())
-}
-
-/// Two jobs, whose effects go to a ledger that does not mind being asked twice.
-fn harmless(name: &str) -> Sim {
-    sim(name)
-        .reliable::<u32>("jobs", ReliableConfig::default())
-        .producer(push_two)
-        .handler(|run: &Run| {
-            let done = run.ledger("job");
-            move |job: u32, _cx: Context| {
-                let done = done.clone();
-                async move {
-                    done.apply_once(job).await;
-                }
-            }
-        })
-        .check(Effects::exactly_once())
-        .check(Drained::within(secs(3600)))
-}
-
-/// The same with a ledger that does mind.
-fn harmful(name: &str) -> Sim {
-    sim(name)
-        .reliable::<u32>("jobs", ReliableConfig::default())
-        .producer(push_two)
-        .handler(|run: &Run| {
-            let done = run.ledger("job");
-            move |job: u32, _cx: Context| {
-                let done = done.clone();
-                async move { done.apply(job).await }
-            }
-        })
-        .check(Effects::exactly_once())
-}
-
 #[test]
 fn what_holds_passes_and_tells_what_it_exercised() {
-    let tally = harmless("harmless").try_run().expect("it holds");
+    let tally = harmless("harmless")
+        .check(Drained::within(secs(3600)))
+        .try_run()
+        .expect("it holds");
     assert_eq!(tally.runs, 256);
     assert!(tally.redeliveries > 0 && tally.unknown > 0, "{tally}");
     assert!(tally.faults["crashed"] > 0, "{tally}");
@@ -157,12 +123,13 @@ async fn inside_a_runtime_it_says_what_to_do() {
 #[test]
 fn a_failure_is_replayed_by_its_plan_and_by_no_other() {
     let broken = harmful("replayed").try_run().expect_err("it is harmful");
-    let story = harmful("replayed").story(&Decisions::planned(broken.plan.clone()));
+    let plan = broken.plan.clone().expect("a run is wrong");
+    let story = harmful("replayed").story(&Decisions::planned(plan.clone()));
     let findings = harmful("replayed").findings(&story);
     assert_eq!(findings.first(), Some(&broken.finding));
-    let line = format!("QUEUE_SIM_REPLAY='{}'", broken.plan);
+    let line = format!("QUEUE_SIM_REPLAY='{plan}'");
     assert!(broken.message.contains(&line), "{broken}");
-    assert!(broken.plan.len() <= 6, "{}", broken.plan);
+    assert!(plan.len() <= 6, "{plan}");
     let calm = harmful("replayed").story(&Decisions::planned(Plan::default()));
     assert!(harmful("replayed").findings(&calm).is_empty());
 }

@@ -3,10 +3,13 @@
 
 mod gift_feed;
 mod honest;
+mod jobs;
+mod kept;
 mod order_timeouts;
 #[path = "../page/mod.rs"]
 mod page;
 mod several_queues;
+mod told;
 
 /// Does what the page says, from an empty folder on.
 #[cfg(unix)]

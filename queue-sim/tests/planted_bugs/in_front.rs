@@ -13,6 +13,10 @@ use queue_sim::{
 pub(crate) struct InFront<G, L>(pub(crate) G, pub(crate) L);
 
 impl<G: Ground, L: Layer + Copy> Ground for InFront<G, L> {
+    fn name(&self) -> &str {
+        "in front"
+    }
+
     fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
         Arc::new(InFront(self.0.world(stage), self.1))
     }

@@ -4,29 +4,44 @@ use std::{env, path::Path};
 
 use queue_core::QueueKind;
 use queue_sim::{
+    plan::Regressions,
     report::{replay_line, story, timeline},
-    run::{Failure, Regressions, Relapse, Runs, Scenario},
+    run::{Failure, Relapse, Runs, Scenario},
     world::Ground,
 };
 
 /// With fewer seeds than this, not every goal may be reached.
 const ENOUGH: u64 = 300;
 
-/// Plays what is kept and so many seeds, or as many as `QUEUE_SIM_SEEDS` says; fails if a rule is
-/// broken, if a run is not the same again, or if the runs did not get to see what they must.
-/// `unreached` are the goals that this backend cannot reach, each for a reason.
-pub(crate) fn holds(
-    kind: QueueKind,
-    backend: &str,
-    ground: &mut dyn Ground,
-    seeds: u64,
-    unreached: &[&str],
-) {
-    let seeds = env::var("QUEUE_SIM_SEEDS").map_or(seeds, |seeds| {
+/// So many seeds of each kind are played, unless `QUEUE_SIM_SEEDS` says otherwise.
+const SEEDS: u64 = 500;
+
+/// A test of each kind on this ground.
+macro_rules! each_kind {
+    ($ground:expr) => {
+        sim::each_kind!($ground, reliable Reliable, delay Delay, priority Priority, bounded Bounded,
+            rotating Rotating);
+    };
+    ($ground:expr, $($test:ident $kind:ident),*) => {
+        $(
+            #[test]
+            fn $test() {
+                sim::hold(queue_core::QueueKind::$kind, &mut $ground);
+            }
+        )*
+    };
+}
+pub(crate) use each_kind;
+
+/// Plays what is kept, then the seeds; fails if a rule is broken, if a run is not the same again, or
+/// if the runs did not get to see what they must.
+pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
+    let seeds = env::var("QUEUE_SIM_SEEDS").map_or(SEEDS, |seeds| {
         seeds.parse().expect("QUEUE_SIM_SEEDS: a whole number")
     });
+    let backend = &*ground.name().to_owned();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
-    let regressions = Regressions::of(&folder, kind, backend);
+    let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     let scenario = Scenario::new(kind);
     let mut runs = Runs::new(scenario.clone(), ground).twice();
     relapses(&mut runs, &regressions, backend);
@@ -53,8 +68,7 @@ pub(crate) fn holds(
         "only {distinct} of {seeds} seeds lead to a history of their own"
     );
     if seeds >= ENOUGH {
-        let missed = runs.missed_goals().iter();
-        let missed: Vec<_> = missed.filter(|goal| !unreached.contains(goal)).collect();
+        let missed = runs.missed_goals();
         assert!(missed.is_empty(), "no run reached {missed:?}");
         let unstruck = runs.unstruck_faults();
         assert!(unstruck.is_empty(), "no run met {unstruck:?}");
@@ -74,7 +88,7 @@ fn keep(regressions: &Regressions, failures: &[Failure]) -> String {
             violation, played, ..
         } = failure;
         if let Err(error) = regressions.keep(violation.rule, &played.plan) {
-            return format!("the plan could not be kept in {regressions}: {error}");
+            return format!("the plan could not be kept: {error}");
         }
     }
     format!("the plan is kept in {regressions}: check it in with what mends it")
@@ -84,7 +98,7 @@ fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) {
     let kept = regressions.read().expect("the plans that are kept");
     for regression in kept {
         let line = replay_line(runs.scenario(), backend, &regression.plan);
-        let why = match regression.replay(runs) {
+        let why = match runs.regression(&regression) {
             Ok(()) => continue,
             Err(Relapse::Broken(replayed)) => {
                 let played = &replayed.played;
@@ -94,16 +108,12 @@ fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) {
                 pages.collect::<String>()
             }
             Err(Relapse::Inconclusive) => "the checks ran out of their budget".to_owned(),
-            Err(Relapse::Stale(unmet)) => format!(
-                "{} decisions of the plan are never asked for, {} when it was kept: it no longer \
-                 fits the code and proves nothing. Find the failure anew, or take the line out",
-                unmet.len(),
-                regression.unmet
-            ),
+            Err(Relapse::Misfit(misfit)) => panic!("{misfit}"),
         };
         panic!(
-            "a plan of {regressions}, which broke {}:\n{why}\nreplay: {line}",
-            regression.rule
+            "{}: it broke {}:\n{why}\nreplay: {line}",
+            regression.place(),
+            regression.broke
         );
     }
 }

@@ -234,7 +234,7 @@ mod tests {
             ("--kind all --replay v1:", "a plan is of one kind"),
             (
                 "--kind delay --replay v9:",
-                "--replay: a plan begins with v1:",
+                "--replay: a plan begins with `v1:`",
             ),
             ("--kind all --fast", "unknown option --fast"),
             ("--kind all surplus", "one argument too many"),

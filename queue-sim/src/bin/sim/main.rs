@@ -9,9 +9,9 @@ use std::{env, io, path::Path, process::ExitCode, time::Instant};
 use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
-    plan::Plan,
+    plan::{Plan, Regressions},
     report::{lanes_in_time, replay_line, story, summary, timeline},
-    run::{Regressions, Relapse, Replayed, Runs, Scenario, Tally},
+    run::{Relapse, Replayed, Runs, Scenario, Tally},
     world::Ground,
 };
 
@@ -24,8 +24,8 @@ use self::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     Passed,
-    /// A plan was not of this code.
-    Stale,
+    /// A plan does not fit this code.
+    Misfit,
     Failed,
 }
 
@@ -34,7 +34,7 @@ impl From<Status> for ExitCode {
         Self::from(match status {
             Status::Passed => 0,
             Status::Failed => 1,
-            Status::Stale => 3,
+            Status::Misfit => 3,
         })
     }
 }
@@ -80,7 +80,7 @@ fn play(arguments: &Arguments, kind: QueueKind, ground: &mut dyn Ground) -> io::
     let backend = arguments.backend.as_str();
     let scenario = arguments.scenario(kind);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
-    let regressions = Regressions::of(&folder, kind, backend);
+    let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     // Plans are of the usual scenario.
     let usual = scenario == Scenario::new(kind);
     let mut runs = Runs::new(scenario.clone(), ground);
@@ -127,20 +127,24 @@ fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) -> io
     let mut status = Status::Passed;
     for kept in regressions.read()? {
         let line = replay_line(runs.scenario(), backend, &kept.plan);
-        match kept.replay(runs) {
+        match runs.regression(&kept) {
             Ok(()) => continue,
             Err(Relapse::Broken(replayed)) => {
                 print_run(&replayed);
-                println!("replay (it broke {} before): {line}\n", kept.rule);
+                println!(
+                    "replay ({} broke {} before): {line}\n",
+                    kept.place(),
+                    kept.broke
+                );
                 status = Status::Failed;
             }
             Err(Relapse::Inconclusive) => {
-                eprintln!("inconclusive: {line}");
+                eprintln!("{} is inconclusive: {line}", kept.place());
                 status = Status::Failed;
             }
-            Err(Relapse::Stale(unmet)) => {
-                eprintln!("{}\n{line}", stale(&kept.plan, unmet.len()));
-                status = status.max(Status::Stale);
+            Err(Relapse::Misfit(misfit)) => {
+                eprintln!("{misfit}");
+                status = status.max(Status::Misfit);
             }
         }
     }
@@ -163,11 +167,11 @@ fn replay(
     print_run(&replayed);
     let unmet = replayed.unmet.len();
     if unmet > 0 {
-        eprintln!("{}", stale(plan, unmet));
+        eprintln!("{}", misfit(plan, unmet));
     }
     let status = match &replayed.verdict {
         Verdict::Broken(_) | Verdict::Inconclusive => Status::Failed,
-        Verdict::Holds if unmet > 0 => Status::Stale,
+        Verdict::Holds if unmet > 0 => Status::Misfit,
         Verdict::Holds => Status::Passed,
     };
     let tally = Tally::of(&replayed);
@@ -197,7 +201,7 @@ fn print_run(replayed: &Replayed) {
     }
 }
 
-fn stale(plan: &Plan, unmet: usize) -> String {
+fn misfit(plan: &Plan, unmet: usize) -> String {
     format!(
         "the plan does not fit this code: {unmet} of its {} decisions were never asked for, so \
          that the rules hold says little",

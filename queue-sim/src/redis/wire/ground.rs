@@ -124,6 +124,10 @@ impl WireGroundBuilder {
 }
 
 impl Ground for WireGround {
+    fn name(&self) -> &str {
+        "redis"
+    }
+
     /// # Panics
     ///
     /// If the server does not answer any more.

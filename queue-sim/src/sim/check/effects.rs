@@ -1,8 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use queue_core::QueueName;
 
 use super::{Check, Finding};
 use crate::{
-    call::Config,
+    call::{Call, Config},
+    plan::Lane,
     sim::{Effect, Story},
 };
 
@@ -20,6 +23,10 @@ impl Effects {
     /// Nothing happens twice under one key, and there are as many effects on each ledger as
     /// messages were accepted: perhaps one more for each whose producer never learned of it, one
     /// less for each that was cancelled, evicted or died.
+    ///
+    /// With several queues, the messages that count for a ledger are those of the queues whose
+    /// workers write in it. A ledger that not every message has an effect on wants
+    /// [`at_most_once`](Self::at_most_once), and a [check of its own](super::that).
     ///
     /// Leases alone cannot give this (L1): it takes a sink that deduplicates by the key.
     pub const fn exactly_once() -> Self {
@@ -56,40 +63,98 @@ impl Check for Effects {
             }
         }
         if self.0 == Count::ExactlyOnce && findings.is_empty() && story.drained.is_some() {
-            findings.extend(miscounted(story, &by_key));
+            findings.extend(miscounted(story));
         }
         findings
     }
 }
 
-/// Fewer effects than there must be, or more than there can be.
-fn miscounted(story: &Story, by_key: &BTreeMap<(&str, &str), Vec<usize>>) -> Option<Finding> {
-    let (mut least, mut most) = (0_u64, 0_u64);
-    let queues = story.queues.iter();
-    for (name, _) in queues.filter(|(_, config)| !matches!(config, Config::Rotating(_))) {
-        let fates = story.fates(name);
-        let dead = story.dead.keys().filter(|(queue, _)| queue == name);
-        let gone = fates.withdrawn.len() + dead.count();
-        let accepted = fates.accepted.len() as u64;
-        least += accepted.saturating_sub(gone as u64);
-        most += accepted + fates.unknown;
-    }
-    let mut ledgers: BTreeMap<&str, u64> = BTreeMap::new();
-    for (ledger, _) in by_key.keys() {
-        *ledgers.entry(ledger).or_default() += 1;
-    }
+/// Fewer effects on a ledger than there must be, or more than there can be.
+fn miscounted(story: &Story) -> Option<Finding> {
     let rule = Effects::exactly_once().name();
-    let Some((ledger, effects)) = ledgers.into_iter().min_by_key(|(_, effects)| *effects) else {
+    let bounds = bounds(story);
+    if story.ledgers.is_empty() {
+        let least: u64 = bounds.values().map(|bounds| bounds.least).sum();
         let message = format!("no effect at all, for {least} accepted messages");
         return (least > 0).then(|| Finding::new(rule, message));
-    };
-    if effects < least {
-        let message = format!(
-            "{effects} effects on {ledger}, for {least} messages that were accepted and neither \
-             withdrawn nor given up"
-        );
-        return Some(Finding::new(rule, message));
     }
-    let message = format!("{effects} effects on {ledger}, for {most} messages at most");
-    (effects > most).then(|| Finding::new(rule, message))
+    let mut wrong = Vec::new();
+    for ledger in story.ledgers.keys() {
+        let on = story.effects.iter().filter(|each| each.ledger == *ledger);
+        let keys: BTreeSet<&str> = on.map(|each| &*each.key).collect();
+        let effects = keys.len() as u64;
+        let queues = queues_behind(story, ledger, &bounds);
+        let of = match queues.len() == bounds.len() {
+            true => String::new(),
+            false => {
+                let names: Vec<&str> = queues.iter().map(|queue| queue.as_str()).collect();
+                format!(" of {}", names.join(" and "))
+            }
+        };
+        let least: u64 = queues.iter().map(|queue| bounds[queue].least).sum();
+        let most: u64 = queues.iter().map(|queue| bounds[queue].most).sum();
+        if effects < least {
+            let message = format!(
+                "{effects} effects on {ledger}, for {least} messages{of} that were accepted and \
+                 neither withdrawn nor given up"
+            );
+            wrong.push((effects, message));
+        } else if effects > most {
+            let message = format!("{effects} effects on {ledger}, for {most} messages{of} at most");
+            wrong.push((effects, message));
+        }
+    }
+    let (_, message) = wrong.into_iter().min()?;
+    Some(Finding::new(rule, message))
+}
+
+/// How many effects the messages of a queue must have had, and how many they can have had.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    least: u64,
+    most: u64,
+}
+
+fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
+    let queues = story.queues.iter();
+    let leasing = queues.filter(|(_, config)| !matches!(config, Config::Rotating(_)));
+    let each = leasing.map(|(name, _)| {
+        let fates = story.fates(name);
+        let dead = story.dead.keys().filter(|(queue, _)| queue == name);
+        let gone = (fates.withdrawn.len() + dead.count()) as u64;
+        let accepted = fates.accepted.len() as u64;
+        let bounds = Bounds {
+            least: accepted.saturating_sub(gone),
+            most: accepted + fates.unknown,
+        };
+        (name, bounds)
+    });
+    each.collect()
+}
+
+/// The queues whose messages have their effects on this ledger: those that were served by who
+/// wrote in it, or if nobody did, by who opened it.
+fn queues_behind<'a>(
+    story: &'a Story,
+    ledger: &str,
+    bounds: &BTreeMap<&'a QueueName, Bounds>,
+) -> BTreeSet<&'a QueueName> {
+    let on = story.effects.iter().filter(|each| &*each.ledger == ledger);
+    let wrote: BTreeSet<Lane> = on.map(|each| each.lane).collect();
+    let nobody = wrote.is_empty();
+    let lanes = if nobody {
+        &story.ledgers[ledger]
+    } else {
+        &wrote
+    };
+    let records = story.history.records.iter();
+    let serves = records.filter(|record| {
+        let takes = matches!(record.call, Call::Lease(..) | Call::Turn(..));
+        takes && lanes.contains(&record.lane) && bounds.contains_key(&record.queue)
+    });
+    let served: BTreeSet<&QueueName> = serves.map(|record| &record.queue).collect();
+    if served.is_empty() && !nobody {
+        return bounds.keys().copied().collect();
+    }
+    served
 }

@@ -1,0 +1,178 @@
+//! Plans that failed once: kept in a file, and played before any seed.
+
+use std::{env, path::PathBuf};
+
+use super::{
+    builder::Sim,
+    check::Finding,
+    play::play,
+    runner::{Broken, told},
+    tale::Tale,
+};
+use crate::{
+    plan::{Decisions, Misfit, Plan, Regression, Regressions},
+    world::Ground,
+};
+
+const FOLDER: &str = "sim-regressions";
+
+/// What to do with kept plans that pass, but do not fit any more: `QUEUE_SIM_KEPT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Upkeep {
+    /// Fail, and say what to do.
+    Tell,
+    /// Do it.
+    Update,
+}
+
+impl Upkeep {
+    pub(super) fn asked() -> Self {
+        match env::var("QUEUE_SIM_KEPT").as_deref() {
+            Err(_) => Self::Tell,
+            Ok("update") => Self::Update,
+            Ok(other) => panic!("QUEUE_SIM_KEPT={other:?}: update, or leave it out"),
+        }
+    }
+}
+
+impl Sim {
+    /// The file of the plans that are kept; none outside of cargo, unless a folder was given.
+    pub(super) fn kept(&self, ground: &dyn Ground) -> Option<Regressions> {
+        let crate_under_test = || Some(PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?));
+        let folder = self.regressions.clone();
+        let folder = folder.or_else(|| Some(crate_under_test()?.join(FOLDER)))?;
+        Some(Regressions::of(&folder, &self.name, ground.name()))
+    }
+
+    /// Plays what is kept. Answers the plans that pass, but do not fit any more.
+    ///
+    /// # Panics
+    ///
+    /// If the file cannot be read.
+    pub(super) fn play_kept(
+        &self,
+        ground: &mut dyn Ground,
+        file: &Regressions,
+    ) -> Result<Vec<Misfit>, Box<Broken>> {
+        let kept = file.read();
+        let kept = kept.unwrap_or_else(|error| panic!("the kept plans of {}: {error}", self.name));
+        let mut misfits = Vec::new();
+        for regression in kept {
+            misfits.extend(self.play_one_kept(ground, &regression)?);
+        }
+        Ok(misfits)
+    }
+
+    fn play_one_kept(
+        &self,
+        ground: &mut dyn Ground,
+        kept: &Regression,
+    ) -> Result<Option<Misfit>, Box<Broken>> {
+        let decisions = Decisions::planned(kept.plan.clone());
+        let story = play(self, ground, &decisions);
+        if let Some(finding) = self.findings(&story).into_iter().next() {
+            let mut broken = self.broken(ground, story, &finding);
+            let place = kept.place();
+            broken.message = format!("{place}: a kept plan fails again\n{}", broken.message);
+            return Err(broken);
+        }
+        if env::var("QUEUE_SIM_VERBOSE").is_ok_and(|value| value != "0") {
+            eprintln!("{}: {}", kept.place(), Tale::new(&self.name, &story, None));
+        }
+        Ok(kept.misfit(&decisions.unmet()))
+    }
+
+    /// Does what misfits ask for, or fails by them.
+    pub(super) fn settle(
+        &self,
+        file: &Regressions,
+        misfits: &[Misfit],
+        upkeep: Upkeep,
+    ) -> Result<(), Box<Broken>> {
+        if misfits.is_empty() {
+            return Ok(());
+        }
+        if upkeep == Upkeep::Tell {
+            let misfits: Vec<String> = misfits.iter().map(Misfit::to_string).collect();
+            let message = format!(
+                "{}: every seed passes, and so does every kept plan, but not all of these prove \
+                 anything.\n\n{}\nQUEUE_SIM_KEPT=update cargo test … does all of this: replaces what \
+                 can be replaced, and deletes the rest.\nIf a plan is not of this test at all: \
+                 simulations of one name share a file, so give each a name of its own.",
+                self.name,
+                misfits.join("\n")
+            );
+            return Err(told("kept plans", message));
+        }
+        if let Err(error) = file.update(misfits) {
+            let message = format!("the kept plans of {} cannot be updated: {error}", self.name);
+            return Err(told("kept plans", message));
+        }
+        for misfit in misfits {
+            let place = misfit.place();
+            match misfit.replacement() {
+                Some(line) => eprintln!("{place} is now: {line}"),
+                None => eprintln!("{place} is deleted"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the plan of a failure. If it cannot be kept, the failure is told all the same.
+    pub(super) fn keep(&self, file: &Regressions, plan: &Plan, finding: &Finding) {
+        let told = match file.keep(&finding.to_string(), plan) {
+            Ok(()) => format!("kept in {file}, to be played first: check it in with what mends it"),
+            Err(error) => format!("the plan could not be kept: {error}"),
+        };
+        eprintln!("{told}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use queue_core::ReliableConfig;
+
+    use super::*;
+    use crate::{
+        plan::{Lane, Site, What},
+        sim::{Chaos, sim},
+    };
+
+    #[test]
+    fn an_update_replaces_what_can_be_granted_and_deletes_the_rest() {
+        let folder = env::temp_dir().join(format!("queue-sim-kept-{}", std::process::id()));
+        let simulation = sim("updated")
+            .faults(Chaos::none())
+            .seeds(4)
+            .reliable::<u32>("jobs", ReliableConfig::default())
+            .producer(|jobs| async move {
+                jobs.push(&1).await?;
+                Ok(())
+            })
+            .handler(|_run| |_job, _cx| async {})
+            .and()
+            .regressions(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("updated.memory.txt");
+        let mut partly = simulation.story(&Decisions::seeded(0)).plan;
+        partly.set(Site::new(Lane(9), 0, What::User), 1);
+        let lines = format!("# for people\nL4 {partly}\nL2 v1:9.0.user=1\n\nL1 v1:\n");
+        fs::write(&file, &lines).expect("writes");
+
+        let told = simulation.play_and_keep(Upkeep::Tell);
+        let told = told.expect_err("two plans do not fit").to_string();
+        for part in ["updated.memory.txt:2: ", "updated.memory.txt:3: "] {
+            assert!(told.contains(part), "no {part:?} in {told}");
+        }
+        assert_eq!(fs::read_to_string(&file).expect("reads"), lines);
+
+        simulation.play_and_keep(Upkeep::Update).expect("it holds");
+        let updated = fs::read_to_string(&file).expect("reads");
+        let expected = format!("# for people\nL4 unmet=1 {partly}\n\nL1 v1:\n");
+        assert_eq!(updated, expected);
+        simulation.play_and_keep(Upkeep::Tell).expect("they fit");
+        fs::remove_dir_all(&folder).expect("removes");
+    }
+}

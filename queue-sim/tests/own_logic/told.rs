@@ -1,0 +1,174 @@
+//! What a failure tells somebody who knows nothing of the simulator.
+
+use std::time::Duration;
+
+use queue_core::{Context, Dedup, Delay, DelayConfig, Failure, Reliable, ReliableConfig};
+use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
+
+const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
+    jobs.push(&1).await?;
+    Ok(())
+}
+
+/// One job, and this handler, where nothing goes wrong.
+fn calm<F, R>(name: &str, handler: fn(Run, u32) -> F) -> Sim
+where
+    F: Future<Output = Result<(), R>> + Send + 'static,
+    R: Into<Failure> + Send + 'static,
+{
+    sim(name)
+        .reliable::<u32>("jobs", ReliableConfig::default())
+        .producer(push_one)
+        .workers(1)
+        .handler(move |run: &Run| {
+            let run = run.clone();
+            move |job: u32, _cx: Context| handler(run.clone(), job)
+        })
+        .check(Drained::within(secs(3600)))
+        .faults(Chaos::none())
+}
+
+#[test]
+fn what_a_handler_fails_with() {
+    let broken = calm("failing", |_, _| async {
+        Err(Failure::new("the card is expired"))
+    })
+    .check(Effects::exactly_once())
+    .seeds(20)
+    .try_run()
+    .expect_err("it never succeeds");
+    let last = "The handlers failed 100 times; the last one fails: the card is expired";
+    assert!(broken.message.contains(last), "{broken}");
+    assert!(broken.message.contains(" failed=100"), "{broken}");
+}
+
+#[test]
+fn what_a_handler_panics_with_and_where() {
+    let broken = calm("panicking", |run, job| async move {
+        run.ledger("charge").apply(job).await;
+        assert!(run.ledger("charge").has(2), "no such card");
+        Ok::<_, BoxError>(())
+    })
+    .check(Effects::at_most_once())
+    .try_run()
+    .expect_err("it charges again and again");
+    let panics = "  . panics: no such card";
+    assert!(broken.message.contains(panics), "{broken}");
+    assert!(broken.message.contains("told.rs"), "{broken}");
+    assert!(broken.message.contains("it takes no fault"), "{broken}");
+}
+
+#[test]
+fn that_no_seed_was_played() {
+    let broken = calm("no seed", |_, _| async { Ok::<_, BoxError>(()) })
+        .seeds(0)
+        .try_run()
+        .expect_err("nothing is shown");
+    assert!(broken.message.contains("no run was played"), "{broken}");
+}
+
+#[test]
+fn a_ledger_on_which_every_effect_is_missing() {
+    let broken = calm("half done", |run, job| async move {
+        let (debits, _credits) = (run.ledger("debit"), run.ledger("credit"));
+        debits.apply_once(job).await;
+        Ok::<_, BoxError>(())
+    })
+    .check(Effects::exactly_once())
+    .try_run()
+    .expect_err("nothing is credited");
+    let missing = "0 effects on credit, for 1 messages";
+    assert!(broken.message.contains(missing), "{broken}");
+}
+
+#[test]
+fn a_day_in_vain_without_its_middle() {
+    let broken = calm("stuck", |_, _| async {
+        std::future::pending::<()>().await;
+        Ok::<_, BoxError>(())
+    })
+    .try_run()
+    .expect_err("nothing is ever done");
+    assert_eq!(broken.finding.rule, "drained");
+    assert!(broken.message.contains(" rows are left out"), "{broken}");
+    assert!(broken.message.lines().count() < 250, "{broken}");
+}
+
+/// A job books a table, and its reminder sends a mail.
+fn hand_over(mail: fn(queue_sim::sim::Ledger, u32) -> Mailing) -> Sim {
+    sim("hand-over")
+        .reliable::<u32>("tables", ReliableConfig::default())
+        .producer(|tables| async move {
+            tables.push(&1).await?;
+            tables.push(&2).await?;
+            Ok(())
+        })
+        .workers(1)
+        .handler(|run: &Run| {
+            let run = run.clone();
+            move |table: u32, _cx: Context| book(run.clone(), table)
+        })
+        .delay::<u32>("reminders", DelayConfig::default())
+        .workers(1)
+        .handler(move |run: &Run| {
+            let mails = run.ledger("mail");
+            move |table: u32, _cx: Context| mail(mails.clone(), table)
+        })
+        .check(Effects::exactly_once())
+        .check(Drained::within(secs(3600)))
+        .faults(Chaos::none())
+}
+
+type Mailing = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+async fn book(run: Run, table: u32) -> Result<(), Failure> {
+    run.ledger("book").apply_once(table).await;
+    let reminders: Delay<u32> = run.queues().delay("reminders").await?;
+    let dedup = Dedup {
+        key: table.to_string().into(),
+        window: secs(86_400),
+    };
+    reminders.push_once(&table, secs(600), dedup).await?;
+    Ok(())
+}
+
+#[test]
+fn each_ledger_is_held_to_the_queue_behind_it() {
+    hand_over(|mails, table| {
+        Box::pin(async move {
+            mails.apply_once(table).await;
+        })
+    })
+    .try_run()
+    .expect("two tables are booked, and two mails sent");
+}
+
+#[test]
+fn of_which_queue_a_message_is() {
+    let broken = hand_over(|mails, table| {
+        Box::pin(async move {
+            if table == 1 {
+                mails.apply_once(table).await;
+            }
+        })
+    })
+    .try_run()
+    .expect_err("the second mail is missing");
+    let message = &broken.message;
+    let missing = "1 effects on mail, for 2 messages of reminders";
+    assert!(message.contains(missing), "{broken}");
+    // Each queue counts its deliveries by itself.
+    assert!(
+        message.contains("tables: lease for 30000 ms -> 1 #1"),
+        "{broken}"
+    );
+    assert!(
+        message.contains("reminders: lease for 30000 ms -> 1 #1"),
+        "{broken}"
+    );
+    assert!(!message.contains("#2"), "{broken}");
+}

@@ -1,0 +1,33 @@
+//! Connections to Redis: what is refused at open, and what happens when one ends.
+
+#![cfg(unix)]
+
+mod ending;
+mod opening;
+
+use std::error::Error as StdError;
+
+use queue_redis::{Builder, RedisBackend};
+use queue_sim::redis::Server;
+
+type Test = Result<(), Box<dyn StdError>>;
+
+fn to(server: &Server) -> Builder {
+    RedisBackend::builder(&server.url()).expect("the harness gives good URLs")
+}
+
+fn command(server: &Server, words: &[&str]) -> redis::Value {
+    let mut connection = server.connect().expect("the server runs");
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    command.query(&mut connection).expect("the server obeys")
+}
+
+/// The clients that the server has, other than the one that asks.
+fn clients(server: &Server) -> Vec<String> {
+    let mut connection = server.connect().expect("the server runs");
+    let mut command = redis::cmd("CLIENT");
+    let list: String = command.arg("LIST").query(&mut connection).expect("it does");
+    let others = list.lines().filter(|line| !line.contains(" cmd=client"));
+    others.map(str::to_owned).collect()
+}
