@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::{
+    blocked::Blocked,
     resp,
     scripts::{Replace, Scripts},
     socket::Socket,
@@ -30,11 +31,26 @@ const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.ca
 pub(super) struct Machine {
     server: Server,
     commands: Socket,
-    idle: Vec<Blocking>,
-    blocked: BTreeMap<ConnectionId, Blocked>,
+    ahead: Ahead,
+    blocked: Blocked,
     scripts: Scripts,
     known: BTreeMap<Bytes, Vec<u8>>,
     counts: Counts,
+}
+
+/// Commands whose replies nobody waits for. They go in one piece with the next that somebody does
+/// wait for, and are executed right before it.
+#[derive(Default)]
+struct Ahead {
+    requests: Vec<u8>,
+    count: usize,
+}
+
+impl Ahead {
+    fn add<W: AsRef<[u8]>>(&mut self, words: &[W]) {
+        resp::encode(words, &mut self.requests);
+        self.count += 1;
+    }
 }
 
 /// How much a ground has asked of its server.
@@ -48,28 +64,16 @@ pub struct Counts {
     pub round_trips: u64,
 }
 
-/// A socket for a command that blocks.
-struct Blocking {
-    socket: Socket,
-    /// The server's number for it.
-    id: Vec<u8>,
-}
-
-struct Blocked {
-    blocking: Blocking,
-    reply: oneshot::Sender<Vec<u8>>,
-}
-
 impl Machine {
     /// Connects to the server, and gives it the scripts.
     pub(super) fn new(server: Server, replace: Option<&Replace>) -> io::Result<Self> {
-        let mut commands = Socket::connect(&server.socket())?;
+        let mut commands = connect(&server)?;
         let scripts = Scripts::load(&mut commands, replace)?;
         Ok(Self {
             server,
             commands,
-            idle: Vec::new(),
-            blocked: BTreeMap::new(),
+            ahead: Ahead::default(),
+            blocked: Blocked::default(),
             scripts,
             known: BTreeMap::new(),
             counts: Counts::default(),
@@ -85,39 +89,49 @@ impl Machine {
     }
 
     /// Empties the server for a new run: nothing is blocked, no key is there, and every script is.
-    pub(super) fn reset(&mut self) -> io::Result<()> {
+    pub(super) fn reset(&mut self) {
         self.counts.runs += 1;
-        self.unblock_all()?;
-        self.run(&["FLUSHALL", "SYNC"])?;
-        self.scripts.owe_all();
-        Ok(())
+        self.unblock_all();
+        self.ahead.add(&["FLUSHALL", "SYNC"]);
+        self.scripts.renew();
     }
 
     /// Executes requests, one right after another, and lets whomever they wake have their replies.
     pub(super) fn execute(&mut self, requests: &[u8], count: usize) -> io::Result<Vec<Vec<u8>>> {
-        self.commands.send(requests)?;
+        let Ahead {
+            requests: mut all,
+            count: ahead,
+        } = std::mem::take(&mut self.ahead);
+        all.extend_from_slice(requests);
+        let asked = self.blocked.ask(&mut all);
+        self.commands.send(&all)?;
         self.counts.round_trips += 1;
-        self.counts.commands += count as u64;
-        let replies = (0..count).map(|_| self.commands.receive()).collect();
-        self.collect()?;
-        replies
+        self.counts.commands += (ahead + count + usize::from(asked)) as u64;
+        // All are received before any is looked at: an error leaves nothing behind.
+        let mut receive = |count| {
+            let replies = (0..count).map(|_| self.commands.receive());
+            replies.collect::<io::Result<Vec<_>>>()
+        };
+        let (before, replies) = (receive(ahead)?, receive(count)?);
+        let answer = asked.then(|| self.commands.receive()).transpose()?;
+        self.blocked.collect(answer.as_deref())?;
+        before.iter().try_for_each(|reply| accepted(reply))?;
+        Ok(replies)
     }
 
-    /// Executes one command of the wire's own.
-    pub(super) fn run<W: AsRef<[u8]>>(&mut self, words: &[W]) -> io::Result<Vec<u8>> {
-        let mut request = Vec::new();
-        resp::encode(words, &mut request);
-        let reply = self.execute(&request, 1)?.remove(0);
-        if reply.first() == Some(&b'-') {
-            let reply = String::from_utf8_lossy(&reply).into_owned();
-            return Err(io::Error::new(ErrorKind::InvalidData, reply));
+    /// Has the server execute what is ahead, if anything is.
+    fn catch_up(&mut self) -> io::Result<()> {
+        if self.ahead.count == 0 {
+            return Ok(());
         }
-        Ok(reply)
+        self.execute(&[], 0).map(drop)
     }
 
-    /// Makes sure that the server has this script if it should.
-    pub(super) fn settle(&mut self, script: usize) -> io::Result<()> {
-        self.scripts.settle(script, &mut self.commands)
+    /// Makes sure that the server has this script when it is called next, if it should.
+    pub(super) fn settle(&mut self, script: usize) {
+        if let Some(text) = self.scripts.settle(script) {
+            self.ahead.add(&["SCRIPT", "LOAD", text]);
+        }
     }
 
     /// Answers what never changes as the server answered it the first time: `INFO` as far as a
@@ -138,112 +152,74 @@ impl Machine {
         connection: ConnectionId,
         request: &[u8],
     ) -> io::Result<oneshot::Receiver<Vec<u8>>> {
-        let mut blocking = match self.idle.pop() {
-            Some(blocking) => blocking,
-            None => self.another()?,
-        };
-        // Both in one piece: the answer to the first is sent when the second has been begun, and
-        // with the reply to it if there is one at once.
-        let mut requests = Vec::with_capacity(request.len() + 16);
-        resp::encode(&["PING"], &mut requests);
-        requests.extend_from_slice(request);
-        blocking.socket.send(&requests)?;
-        blocking.socket.receive()?;
+        // It goes over a socket of its own.
+        self.catch_up()?;
         self.counts.commands += 2;
         self.counts.round_trips += 1;
-        let (reply, received) = oneshot::channel();
-        if let Some(at_once) = blocking.socket.receive_now()? {
-            // It is received further down.
-            let _ = reply.send(at_once);
-            self.idle.push(blocking);
-        } else {
-            self.blocked.insert(connection, Blocked { blocking, reply });
-        }
-        Ok(received)
+        let path = self.server.socket();
+        self.blocked.block(connection, request, &path)
     }
 
     /// Ends what the connection is blocked in, with nothing; answers whether it was.
     pub(super) fn unblock(&mut self, connection: ConnectionId) -> io::Result<bool> {
-        let Some(blocked) = self.blocked.get(&connection) else {
+        let Some(id) = self.blocked.id(connection) else {
             return Ok(false);
         };
-        let id = blocked.blocking.id.clone();
-        self.run(&[&b"CLIENT"[..], b"UNBLOCK", &id])?;
+        self.ahead.add(&[&b"CLIENT"[..], b"UNBLOCK", id]);
+        self.catch_up()?;
         Ok(true)
     }
 
-    /// Ends everything that is blocked, and nobody is told.
-    pub(super) fn unblock_all(&mut self) -> io::Result<()> {
-        let blocked: Vec<ConnectionId> = self.blocked.keys().copied().collect();
-        for connection in blocked {
-            if let Some(blocked) = self.blocked.get_mut(&connection) {
-                blocked.reply = oneshot::channel().0;
-            }
-            self.unblock(connection)?;
+    /// Ends what the connection is blocked in, before anything else is done, and nobody is told.
+    pub(super) fn abandon(&mut self, connection: ConnectionId) {
+        if let Some(id) = self.blocked.leave(connection) {
+            self.ahead.add(&[&b"CLIENT"[..], b"UNBLOCK", id]);
         }
-        Ok(())
     }
 
-    /// Has the server forget its scripts.
-    pub(super) fn flush_scripts(&mut self) -> io::Result<()> {
-        self.run(&["SCRIPT", "FLUSH", "SYNC"])?;
-        self.scripts.lost();
-        Ok(())
+    /// Ends everything that is blocked, and nobody is told.
+    fn unblock_all(&mut self) {
+        for connection in self.blocked.connections() {
+            self.abandon(connection);
+        }
     }
 
     /// Remembers all data.
-    pub(super) fn snapshot(&mut self) -> io::Result<()> {
-        self.run(&["EVAL", SNAPSHOT, "0"]).map(drop)
+    pub(super) fn snapshot(&mut self) {
+        self.ahead.add(&["EVAL", SNAPSHOT, "0"]);
     }
 
     /// Puts the data back that were remembered. Whatever was blocked is not any more.
-    pub(super) fn roll_back(&mut self) -> io::Result<()> {
-        self.unblock_all()?;
-        self.run(&["SWAPDB", "0", "1"]).map(drop)
+    pub(super) fn roll_back(&mut self) {
+        self.unblock_all();
+        self.ahead.add(&["SWAPDB", "0", "1"]);
     }
 
     /// Kills the server and starts it again from its append-only file. Connections do not survive.
     pub(super) fn restart(&mut self) -> io::Result<()> {
-        self.blocked.clear();
-        self.idle.clear();
+        self.catch_up()?;
+        self.blocked = Blocked::default();
         self.server.kill().map_err(io::Error::other)?;
         self.server.start_again().map_err(io::Error::other)?;
-        self.commands = Socket::connect(&self.server.socket())?;
+        self.commands = connect(&self.server)?;
         self.scripts.lost();
         Ok(())
     }
+}
 
-    fn another(&mut self) -> io::Result<Blocking> {
-        let mut socket = Socket::connect(&self.server.socket())?;
-        let reply = socket.ask(&["CLIENT", "ID"])?;
-        let id = reply[1..reply.len() - 2].to_vec();
-        Ok(Blocking { socket, id })
-    }
+/// Connects for commands, to a server that is not to measure how long each takes.
+fn connect(server: &Server) -> io::Result<Socket> {
+    let mut socket = Socket::connect(&server.socket())?;
+    // Before 7.0 servers do not know this, nor measure it.
+    socket.ask(&["CONFIG", "SET", "latency-tracking", "no"])?;
+    Ok(socket)
+}
 
-    /// Passes on the replies of what is not blocked any more.
-    ///
-    /// Before the server looks at the next command it has sent all that the last one led to, also
-    /// to other connections: so when the barrier is answered, whatever was woken can be read.
-    fn collect(&mut self) -> io::Result<()> {
-        if self.blocked.is_empty() {
-            return Ok(());
-        }
-        self.counts.round_trips += 1;
-        self.counts.commands += 1;
-        self.commands.ask(&["PING"])?;
-        let mut woken = Vec::new();
-        for (connection, blocked) in &mut self.blocked {
-            if let Some(reply) = blocked.blocking.socket.receive_now()? {
-                woken.push((*connection, reply));
-            }
-        }
-        for (connection, reply) in woken {
-            if let Some(blocked) = self.blocked.remove(&connection) {
-                self.idle.push(blocked.blocking);
-                // Nobody is there to receive it if its client is gone.
-                let _ = blocked.reply.send(reply);
-            }
-        }
-        Ok(())
+/// The reply to a command of the wire's own, which is never an error.
+pub(super) fn accepted(reply: &[u8]) -> io::Result<()> {
+    if reply.first() == Some(&b'-') {
+        let reply = String::from_utf8_lossy(reply).into_owned();
+        return Err(io::Error::new(ErrorKind::InvalidData, reply));
     }
+    Ok(())
 }

@@ -32,13 +32,24 @@
 //! For speed, a few replies are not fresh. `HELLO`, `CLIENT SETINFO`, `INFO` and `CONFIG GET` are
 //! answered as the server answered the first time; connections have numbers of their own, the same
 //! in every run (`CLIENT ID`, `CLIENT UNBLOCK`, `HELLO`). `SCRIPT EXISTS` and `SCRIPT LOAD` are
-//! answered from what is known of the server's scripts, which nobody else changes: a script that it
-//! should have, but has lost in an earlier run or in a flush before the load, it is given right
-//! before the first call. Every other reply is the server's, to this request.
+//! answered from what is known of the server's scripts, which nobody else changes. Every other reply
+//! is the server's, to this request.
+//!
+//! Compiling a script takes longer than running it, so when the scripts are flushed the server keeps
+//! its own: a script that is lost to clients is called by a hash of which the server really knows
+//! none, until a client has sent the text again or loaded it. The server's `NOSCRIPT` and what it
+//! makes of the text are real; what is not asked of it is to forget. Only a restart has it forget
+//! them all: those that a new run should have it is given right before the first call.
+//!
+//! What the wire asks for itself goes in one piece with the next command of a client, right before
+//! it or right after it: emptying the server, ending what is blocked, remembering the data and
+//! putting them back, how long a bounded queue is, and whom the command has woken. Commands of
+//! clients go one by one.
 //!
 //! All commands that do not block share one socket; what would leave a state behind on it (`SELECT`,
 //! `MULTI` and such) is refused.
 
+mod blocked;
 mod connector;
 mod ground;
 mod machine;

@@ -114,13 +114,7 @@ impl Network {
         &self,
         work: impl FnOnce(&mut Machine) -> io::Result<T>,
     ) -> Option<T> {
-        let mut machine = self
-            .0
-            .machine
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let done = work(&mut machine);
-        drop(machine);
+        let done = work(&mut self.machine());
         match done {
             Ok(value) => Some(value),
             Err(error) => {
@@ -129,6 +123,12 @@ impl Network {
                 None
             }
         }
+    }
+
+    /// The server, for what cannot fail. No time passes.
+    pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
+        let machine = self.0.machine.lock();
+        machine.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn next_connection(&self) -> ConnectionId {
@@ -236,16 +236,14 @@ impl Network {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
             let order = self.0.journal.order();
-            if self.with_machine(Machine::snapshot).is_some() {
-                self.lock().snapshot = Some(order);
-            }
+            self.machine().snapshot();
+            self.lock().snapshot = Some(order);
             return;
         };
         self.cut_all();
-        if self.with_machine(Machine::roll_back).is_some() {
-            self.note(Fault::RolledBack, lane);
-            self.0.journal.note(Event::RolledBack { to });
-        }
+        self.machine().roll_back();
+        self.note(Fault::RolledBack, lane);
+        self.0.journal.note(Event::RolledBack { to });
     }
 
     /// Kills the server, and starts it again from what it had written down; it takes connections

@@ -1,6 +1,8 @@
 //! As much of the Redis protocol as a wire has to understand: where a value ends, and which words
 //! a request is made of.
 
+use std::io::Write;
+
 use bytes::Bytes;
 
 /// How long the first value is, once all of it is there.
@@ -38,7 +40,23 @@ fn line_len(bytes: &[u8]) -> Option<usize> {
 
 /// A decimal number.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    let (negative, digits) = match digits {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    // Downwards, since the least number has no counterpart above zero.
+    let number = digits.iter().try_fold(0_i64, |number, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_sub(digit.into())
+    })?;
+    if negative {
+        Some(number)
+    } else {
+        number.checked_neg()
+    }
 }
 
 /// The words of a whole request; `None` if it is not an array of bulk strings.
@@ -48,13 +66,15 @@ pub(super) fn words(request: &Bytes) -> Option<Vec<Bytes>> {
     let mut words = Vec::with_capacity(usize::try_from(count).ok()?);
     let mut at = line;
     for _ in 0..count {
-        let value = value_len(request.get(at..)?)?;
-        let head = line_len(&request[at..])?;
-        if request[at] != b'$' || value < head + 2 {
+        let head = line_len(request.get(at..)?)?;
+        let digits = request[at..at + head].strip_prefix(b"$")?.trim_ascii_end();
+        let first = at + head;
+        let end = first.checked_add(usize::try_from(number(digits)?).ok()?)?;
+        if !request.get(end..)?.starts_with(b"\r\n") {
             return None;
         }
-        words.push(request.slice(at + head..at + value - 2));
-        at += value;
+        words.push(request.slice(first..end));
+        at = end + 2;
     }
     Some(words)
 }
@@ -76,9 +96,8 @@ pub(super) fn bulk(text: &[u8], out: &mut Vec<u8>) {
 
 /// Writes the first line of a value that has a length.
 pub(super) fn head(kind: u8, length: usize, out: &mut Vec<u8>) {
-    out.push(kind);
-    out.extend_from_slice(length.to_string().as_bytes());
-    out.extend_from_slice(b"\r\n");
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "{}{length}\r\n", char::from(kind));
 }
 
 #[cfg(test)]
@@ -116,8 +135,27 @@ mod tests {
 
     #[test]
     fn what_is_no_request_has_no_words() {
-        for text in [&b"PING\r\n"[..], b"*1\r\n:1\r\n", b"*2\r\n$1\r\nx\r\n"] {
+        let texts: [&[u8]; 7] = [
+            b"PING\r\n",
+            b"*1\r\n:1\r\n",
+            b"*2\r\n$1\r\nx\r\n",
+            b"*1\r\n$-1\r\n",
+            b"*1\r\n$2\r\nx\r\n",
+            b"*1\r\n$1\r\nxyz\r\n",
+            b"*1\r\n$9223372036854775807\r\nx\r\n",
+        ];
+        for text in texts {
             assert_eq!(words(&Bytes::from_static(text)), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_decimal_and_fits() {
+        for found in [0, 7, -12, i64::MAX, i64::MIN] {
+            assert_eq!(number(found.to_string().as_bytes()), Some(found));
+        }
+        for text in ["", "-", "1a", "--1", "9223372036854775808"] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -1,11 +1,8 @@
 //! The scripts of queue-redis, those that stand in for them, and which of them the server has.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, ErrorKind},
-};
+use std::{collections::HashMap, io};
 
-use super::socket::Socket;
+use super::{machine::accepted, socket::Socket};
 
 /// Replaces scripts by others: given a script's name, such as `reliable/turn`, and its text,
 /// answers the text that runs in its place.
@@ -13,9 +10,12 @@ pub(super) type Replace = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 pub(super) struct Scripts {
     table: Vec<Script>,
-    by_hash: BTreeMap<String, usize>,
-    by_text: BTreeMap<&'static str, usize>,
+    /// By its hash, and by its text. Never listed: its order is nobody's.
+    find: HashMap<String, usize>,
 }
+
+/// No text has this hash.
+const OF_NO_SCRIPT: &str = "0000000000000000000000000000000000000000";
 
 struct Script {
     name: &'static str,
@@ -23,16 +23,10 @@ struct Script {
     /// What runs in its place, or itself.
     text: String,
     text_hash: String,
-    there: There,
-}
-
-/// Whether the server has it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum There {
-    Yes,
-    No,
-    /// It should have, and is given it before it can be noticed.
-    Owed,
+    /// Whether the server has it.
+    loaded: bool,
+    /// Whether clients find it there.
+    found: bool,
 }
 
 impl Scripts {
@@ -40,8 +34,7 @@ impl Scripts {
     pub(super) fn load(socket: &mut Socket, replace: Option<&Replace>) -> io::Result<Self> {
         let mut scripts = Self {
             table: Vec::new(),
-            by_hash: BTreeMap::new(),
-            by_text: BTreeMap::new(),
+            find: HashMap::new(),
         };
         for (name, original) in queue_redis::scripts() {
             let replaced = replace.and_then(|replace| replace(name, original));
@@ -52,33 +45,37 @@ impl Scripts {
                 hash: hash(original),
                 text_hash: hash(&text),
                 text,
-                there: There::Owed,
+                loaded: true,
+                found: true,
             };
+            accepted(&socket.ask(&["SCRIPT", "LOAD", &script.text])?)?;
             let at = scripts.table.len();
-            scripts.by_hash.insert(script.hash.clone(), at);
-            scripts.by_text.insert(original, at);
+            scripts.find.insert(script.hash.clone(), at);
+            scripts.find.insert(original.to_owned(), at);
             scripts.table.push(script);
-        }
-        for at in 0..scripts.table.len() {
-            scripts.settle(at, socket)?;
         }
         Ok(scripts)
     }
 
     /// Which one an `EVALSHA` or `EVAL` of this word calls.
     pub(super) fn find(&self, word: &[u8]) -> Option<usize> {
-        let word = std::str::from_utf8(word).ok()?;
-        let found = self.by_hash.get(word).or_else(|| self.by_text.get(word));
-        found.copied()
+        self.find.get(std::str::from_utf8(word).ok()?).copied()
     }
 
     pub(super) fn name(&self, at: usize) -> &'static str {
         self.table[at].name
     }
 
-    /// The text that runs, by its hash.
-    pub(super) fn hash_of_text(&self, at: usize) -> &str {
-        &self.table[at].text_hash
+    /// What the server is to be asked for when a client calls the script by its hash: the hash of
+    /// the text that runs or, if the client is not to find that, one of which the server knows no
+    /// script.
+    pub(super) fn called(&self, at: usize) -> &str {
+        let script = &self.table[at];
+        if script.found {
+            &script.text_hash
+        } else {
+            OF_NO_SCRIPT
+        }
     }
 
     /// The text that runs.
@@ -93,48 +90,49 @@ impl Scripts {
 
     /// Whether clients find it there.
     pub(super) fn is_there(&self, at: usize) -> bool {
-        self.table[at].there != There::No
+        self.table[at].found
     }
 
     /// A client has run the whole text: the server has it now.
     pub(super) fn came(&mut self, at: usize) {
-        self.table[at].there = There::Yes;
+        let script = &mut self.table[at];
+        (script.loaded, script.found) = (true, true);
     }
 
-    /// A client loads it: the server is given it when it is called.
-    pub(super) fn owe(&mut self, at: usize) {
-        let there = &mut self.table[at].there;
-        if *there == There::No {
-            *there = There::Owed;
+    /// A client loads it, and finds it from now on.
+    pub(super) fn load_again(&mut self, at: usize) {
+        self.table[at].found = true;
+    }
+
+    /// Clients find none of them any more.
+    pub(super) fn flush(&mut self) {
+        for script in &mut self.table {
+            script.found = false;
         }
     }
 
     /// The server has none of them any more.
     pub(super) fn lost(&mut self) {
         for script in &mut self.table {
-            script.there = There::No;
+            (script.loaded, script.found) = (false, false);
         }
     }
 
-    /// A new run begins: the server is to have all of them.
-    pub(super) fn owe_all(&mut self) {
-        for at in 0..self.table.len() {
-            self.owe(at);
+    /// A new run begins: clients find all of them.
+    pub(super) fn renew(&mut self) {
+        for script in &mut self.table {
+            script.found = true;
         }
     }
 
-    /// Gives the server the script if it is owed.
-    pub(super) fn settle(&mut self, at: usize, socket: &mut Socket) -> io::Result<()> {
+    /// The text that the server is to be given before the script is called: it does not have what
+    /// a client is to find.
+    pub(super) fn settle(&mut self, at: usize) -> Option<&str> {
         let script = &mut self.table[at];
-        if script.there != There::Owed {
-            return Ok(());
+        if script.loaded || !script.found {
+            return None;
         }
-        let reply = socket.ask(&["SCRIPT", "LOAD", &script.text])?;
-        if reply.first() == Some(&b'-') {
-            let reply = String::from_utf8_lossy(&reply).into_owned();
-            return Err(io::Error::new(ErrorKind::InvalidData, reply));
-        }
-        script.there = There::Yes;
-        Ok(())
+        script.loaded = true;
+        Some(&script.text)
     }
 }

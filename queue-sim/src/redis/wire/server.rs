@@ -51,13 +51,13 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
 
 /// Whether the server has the script that the request calls, or is sent it.
 fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
-    request.words[0].eq_ignore_ascii_case(b"EVAL")
-        || network
-            .with_machine(|machine| {
-                let scripts = machine.scripts();
-                Ok(scripts.find(word).is_some_and(|at| scripts.is_there(at)))
-            })
-            .unwrap_or(false)
+    if request.words[0].eq_ignore_ascii_case(b"EVAL") {
+        return true;
+    }
+    let mut machine = network.machine();
+    let scripts = machine.scripts();
+    let found = scripts.find(word);
+    found.is_some_and(|at| scripts.is_there(at))
 }
 
 /// What would leave a state behind on its connection: all wires share one.
@@ -144,7 +144,7 @@ impl Executing<'_> {
         let queue = bounded_queue(request, self.request);
         let (reply, length) = self.network.with_machine(|machine| {
             let mut requests = Vec::with_capacity(1024);
-            let called = call(machine, request, &mut requests)?;
+            let called = call(machine, request, &mut requests);
             let mut count = 1;
             if let Some(queue) = &queue {
                 count += queue.ask(&mut requests);
@@ -193,27 +193,23 @@ fn hash_tag(key: &[u8]) -> &[u8] {
 }
 
 /// Writes a request as the server is to have it; answers which script it brings along.
-fn call(
-    machine: &mut Machine,
-    request: &Request,
-    out: &mut Vec<u8>,
-) -> std::io::Result<Option<usize>> {
+fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
     let called = request
         .script
         .and_then(|_| machine.scripts().find(&request.words[1]));
     let Some(at) = called else {
         resp::encode(&request.words, out);
-        return Ok(None);
+        return None;
     };
     let in_full = request.words[0].eq_ignore_ascii_case(b"EVAL");
     if !in_full {
-        machine.settle(at)?;
+        machine.settle(at);
     }
     let scripts = machine.scripts();
     let script = if in_full {
         scripts.text(at)
     } else {
-        scripts.hash_of_text(at)
+        scripts.called(at)
     };
     resp::head(b'*', request.words.len(), out);
     resp::bulk(&request.words[0], out);
@@ -221,7 +217,7 @@ fn call(
     for word in &request.words[2..] {
         resp::bulk(word, out);
     }
-    Ok(in_full.then_some(at))
+    in_full.then_some(at)
 }
 
 /// A bounded queue, whose length is looked at after everything that is done to it.

@@ -152,19 +152,19 @@ impl Shim {
     fn understood(&self, bytes: &Bytes) -> Option<Request> {
         let words = resp::words(bytes)?;
         let verb = words.first()?;
+        let calls = verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL");
         let mut request = Request {
             script: None,
             lane: self.lane,
             call: None,
-            words: words.clone(),
+            words,
         };
-        if verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL") {
-            let name = |machine: &mut Machine| {
-                let scripts = machine.scripts();
-                let found = words.get(1).and_then(|word| scripts.find(word));
-                Ok(found.map(|at| scripts.name(at)))
-            };
-            request.script = self.network.with_machine(name)?;
+        if calls {
+            let mut machine = self.network.machine();
+            let scripts = machine.scripts();
+            let found = request.words.get(1).and_then(|word| scripts.find(word));
+            request.script = found.map(|at| scripts.name(at));
+            drop(machine);
             // The clock that the backend was built with tells the call instead of the time.
             let tag = request
                 .arguments()
@@ -239,7 +239,7 @@ impl Shim {
             }
             Fault::ScriptsFlushed => {
                 network.note(fault, lane);
-                network.with_machine(Machine::flush_scripts);
+                network.machine().scripts().flush();
             }
             Fault::ClockBack => {
                 network.note(fault, Lane::WORLD);
@@ -372,8 +372,7 @@ struct Abandoned {
 
 impl Drop for Abandoned {
     fn drop(&mut self) {
-        self.network
-            .with_machine(|machine| machine.unblock(self.id));
+        self.network.machine().abandon(self.id);
     }
 }
 

@@ -13,10 +13,15 @@ use super::resp;
 /// Longer than any command takes: what takes longer never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// More than most replies have.
+const CHUNK: usize = 2 * 1024;
+
 /// Blocks the thread while it waits, so that no virtual time passes.
 pub(super) struct Socket {
     stream: UnixStream,
     received: Vec<u8>,
+    /// How much of what was received has been handed out.
+    taken: usize,
 }
 
 impl Socket {
@@ -28,6 +33,7 @@ impl Socket {
         let mut socket = Self {
             stream,
             received: Vec::new(),
+            taken: 0,
         };
         socket.ask(&["HELLO", "3"])?;
         Ok(socket)
@@ -71,7 +77,7 @@ impl Socket {
             match self.read() {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.received.is_empty() {
+                    if self.taken == self.received.len() {
                         return Ok(None);
                     }
                     // The rest of what has begun is on its way.
@@ -83,13 +89,19 @@ impl Socket {
     }
 
     fn whole(&mut self) -> Option<Vec<u8>> {
-        let length = resp::value_len(&self.received)?;
-        let rest = self.received.split_off(length);
-        Some(std::mem::replace(&mut self.received, rest))
+        let rest = &self.received[self.taken..];
+        let length = resp::value_len(rest)?;
+        let reply = rest[..length].to_vec();
+        self.taken += length;
+        if self.taken == self.received.len() {
+            self.received.clear();
+            self.taken = 0;
+        }
+        Some(reply)
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let mut chunk = [0; 16 * 1024];
+        let mut chunk = [0; CHUNK];
         let count = self.stream.read(&mut chunk)?;
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
