@@ -124,7 +124,9 @@ async fn what_has_ended_is_cleared_away() -> Test {
         let key = n.to_be_bytes();
         let token = claim(&*store, &key).await?;
         if n % 2 == 0 {
-            store.finish(&key, token, short).await?;
+            // One stays, so that there is a key to look at however late.
+            let keep = if n == 0 { LONG } else { short };
+            store.finish(&key, token, keep).await?;
         }
     }
     for key in ["once", "once-claimed", "once-done", "once-tokens"] {
@@ -134,14 +136,14 @@ async fn what_has_ended_is_cleared_away() -> Test {
     let mut rounds = 0_u32;
     let left =
         |key: &str, count: &str| ask::<u64>(&server, &[count, &format!("qk:{{effects}}:{key}")]);
-    while left("once-done", "ZCARD") > 0 {
+    while left("once-done", "ZCARD") > 1 {
         assert!(rounds < 1_000, "each claim clears some away");
         claim(&*store, format!("another-{rounds}").as_bytes()).await?;
         rounds += 1;
     }
     let live = 250 + u64::from(rounds);
     assert_eq!(left("once-claimed", "ZCARD"), live);
-    assert_eq!(left("once-tokens", "HLEN"), live);
+    assert_eq!(left("once-tokens", "HLEN"), live + 1, "the mark's too");
     assert_eq!(store.counts().await?.claimed, live);
     Ok(())
 }

@@ -16,9 +16,9 @@ local function lease(reply)
   local frames = picked.frames
   local got = #frames
   if got > 0 then
-    -- A thousand for each millisecond (Token::PER_MILLI): fewer, and a busy queue would run ahead of
-    -- the clock, and after a failover hand out the tokens of the lost history again (R1).
-    local first = math.max(last_token + 1, now * 1000)
+    -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and
+    -- after a failover hand out the tokens of the lost history again (R1).
+    local first = math.max(last_token + 1, now_micros)
     local deadline, leases = string.format('%d', now + ttl), {}
     for k = 1, got do
       leases[2 * k - 1] = deadline

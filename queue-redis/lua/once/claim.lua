@@ -22,8 +22,8 @@ local busy = live(CLAIMED, key)
 if busy then
   return { 1, busy - now }
 end
--- A thousand for each millisecond, as leases have them (Token::PER_MILLI).
-local token = math.max((tonumber(meta[2]) or 0) + 1, now * 1000)
+-- One for each µs, as leases have them (Token::PER_MILLI).
+local token = math.max((tonumber(meta[2]) or 0) + 1, now_micros)
 local token_text = string.format('%d', token)
 call('HSET', META, 'config', ARGV[2], 'token', token_text)
 -- Before clearing: what has ended of this key is gone, or its claim would be cleared away with it.

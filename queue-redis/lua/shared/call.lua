@@ -15,8 +15,12 @@ local CHUNK = 16 -- how many bodies are read at a time, so that large ones fit
 -- commands get on the usual path are strings, since each number costs the server as much to print
 -- as a small command.
 local now = tonumber(ARGV[1])
-if not now then
+local now_micros -- for tokens: the finer, the less likely does a lost history hand out one again (R1)
+if now then
+  now_micros = now * 1000
+else
   local time = call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now_micros = time[1] * 1000000 + time[2]
 end
 local now_text = string.format('%d', now)

@@ -99,7 +99,7 @@ edits! {
         "leasing/extend": "deadlines[k] and tonumber(deadlines[k]) > now" => "deadlines[k]";
     }
     TOKEN_REUSED {
-        "leasing/turn": "math.max(last_token + 1, now * 1000)" => "now * 1000";
+        "leasing/turn": "math.max(last_token + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
         "shared/settle": "over[#over + 1] = member" =>
