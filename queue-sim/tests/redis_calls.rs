@@ -62,11 +62,7 @@ async fn scripts_that_are_forgotten_in_mid_flight_are_loaded_again() -> Test {
 #[tokio::test]
 async fn a_primary_that_was_demoted_is_left() -> Test {
     let (server, other) = (Server::start()?, Server::builder().with_tcp().start()?);
-    let backend = RedisBackend::builder(&server.url())?
-        .response_timeout(Duration::from_secs(1))
-        .connect()
-        .await?;
-    let queue = queue(&backend).await?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
     let port = other.port().expect("it has a port").to_string();
     command(&server, &["REPLICAOF", "127.0.0.1", &port]);
     let error = queue.push_one("hello").await.expect_err("it is a replica");
