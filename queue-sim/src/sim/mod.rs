@@ -1,6 +1,7 @@
 //! Your own logic under the simulator: your producers and your handlers, unchanged from
 //! production, in virtual time, under crashes, lost replies and expired leases.
 
+mod audit;
 mod builder;
 mod cases;
 mod cast;

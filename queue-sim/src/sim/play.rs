@@ -7,7 +7,7 @@ use std::{
 };
 
 use queue_core::{
-    Backend, DeathReason, Leasing, MessageId, Page, QueueName, Result, Running, Spawn, Task, limits,
+    Backend, Counters, DeathReason, MessageId, QueueName, Result, Running, Spawn, Task,
 };
 use tokio::{
     runtime::Handle,
@@ -17,6 +17,7 @@ use tokio::{
 
 use super::{
     Story,
+    audit::{Audit, Left},
     builder::{LaneScript, Role, Sim},
     cast::{Actor, Cast},
     ledger::Books,
@@ -106,6 +107,7 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
             lanes: director.lanes(),
             drained: told.drained,
             dead: told.dead,
+            counters: told.counters,
             failures,
             end,
             plan: decisions.taken(),
@@ -122,6 +124,7 @@ fn lane_number(index: usize) -> Lane {
 struct Told {
     drained: Option<Duration>,
     dead: BTreeMap<(QueueName, MessageId), DeathReason>,
+    counters: BTreeMap<QueueName, Counters>,
     failures: Vec<(String, String)>,
 }
 
@@ -145,8 +148,8 @@ impl Director {
         // Recorded like the others: whoever looks reclaims what has expired, which may decide the
         // order of what comes after.
         let recorder = Recorder::new(AUDITOR, self.cast.stage().journal.clone());
-        let backend = Arc::new(Behind::new(recorder, backend));
-        let audit = match Audit::open(&self.sim, backend).await {
+        let recorded = Behind::new(recorder, Arc::clone(&backend));
+        let audit = match Audit::open(&self.sim, &recorded).await {
             Ok(audit) => audit,
             Err(error) => return self.failed("auditor", error.to_string()),
         };
@@ -183,6 +186,18 @@ impl Director {
         for (ended, _running) in workers {
             let _ = ended.await;
         }
+        if let Err(error) = self.count(&*backend).await {
+            self.failed("auditor", error.to_string());
+        }
+    }
+
+    /// Writes down what the queues counted. No rule is held against that, so it is not recorded,
+    /// and nothing may come after it.
+    async fn count(&self, backend: &dyn Backend) -> Result<()> {
+        let audit = Audit::open(&self.sim, backend).await?;
+        let counters = audit.counters().await?;
+        self.tell(|told| told.counters = counters);
+        Ok(())
     }
 
     /// Waits until nothing is left, with faults for a while and then without; answers how long
@@ -321,72 +336,5 @@ impl Director {
         scripts
             .map(|(index, script)| (lane_number(index), script.name.clone()))
             .collect()
-    }
-}
-
-/// What is left in the queues of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
-    Nothing,
-    /// Nothing but what is due later.
-    Later,
-    Something,
-}
-
-/// Looks at the queues of a run from outside.
-struct Audit {
-    leasing: Vec<(QueueName, Arc<dyn Leasing>)>,
-}
-
-impl Audit {
-    async fn open(sim: &Sim, backend: Arc<dyn Backend>) -> Result<Self> {
-        let mut leasing: Vec<(QueueName, Arc<dyn Leasing>)> = Vec::new();
-        for (name, config) in &sim.queues {
-            let name = QueueName::new(name)?;
-            let queue: Arc<dyn Leasing> = match config {
-                Config::Reliable(config) => backend.open_reliable(&name, config).await?,
-                Config::Delay(config) => backend.open_delay(&name, config).await?,
-                Config::Priority(config) => backend.open_priority(&name, config).await?,
-                Config::Bounded(config) => backend.open_bounded(&name, config).await?,
-                Config::Rotating(config) => {
-                    backend.open_rotating(&name, config).await?;
-                    continue;
-                }
-            };
-            leasing.push((name, queue));
-        }
-        Ok(Self { leasing })
-    }
-
-    async fn left(&self) -> Result<Left> {
-        let mut left = Left::Nothing;
-        for (_, queue) in &self.leasing {
-            let depth = queue.depth().await?;
-            if depth.ready + depth.leased > 0 {
-                return Ok(Left::Something);
-            }
-            if depth.delayed > 0 {
-                left = Left::Later;
-            }
-        }
-        Ok(left)
-    }
-
-    async fn dead(&self) -> Result<BTreeMap<(QueueName, MessageId), DeathReason>> {
-        let mut dead = BTreeMap::new();
-        for (name, queue) in &self.leasing {
-            let mut page = Page::first(limits::MAX_PAGE);
-            loop {
-                let letters = queue.dead_letters(page).await?;
-                for letter in letters.entries {
-                    dead.insert((name.clone(), letter.id), letter.reason);
-                }
-                match letters.next {
-                    Some(next) => page = Page::after(next, limits::MAX_PAGE),
-                    None => break,
-                }
-            }
-        }
-        Ok(dead)
     }
 }

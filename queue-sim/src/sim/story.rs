@@ -5,8 +5,8 @@ use std::{
 };
 
 use queue_core::{
-    Cancelled, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueName, Settled,
-    Settlement,
+    Cancelled, Counters, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueName,
+    Settled, Settlement,
 };
 
 use super::ledger::Effect;
@@ -37,6 +37,9 @@ pub struct Story {
     pub drained: Option<Duration>,
     /// Which messages were dead letters in the end, and why.
     pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,
+    /// What the queues that lease counted in the end: also what nobody was told of, such as an ack
+    /// whose reply was lost. None if the run did not come to its end.
+    pub counters: BTreeMap<QueueName, Counters>,
     /// Lanes that ended with an error or a panic, and what it said.
     pub failures: Vec<(String, String)>,
     /// How the run ended.
@@ -99,27 +102,51 @@ impl Story {
         })
     }
 
-    /// Whether it shows anything at all: something was accepted, delivered and settled where there
-    /// is a handler, accepted where there is none.
+    /// Whether it shows anything at all, whoever was told of it: where there is a handler, a message
+    /// was accepted and either acked, or died of nothing but expired leases, which is what faults
+    /// do; where there is none, one was accepted; an item came into a ring; or without a queue,
+    /// something was done.
     pub fn is_telling(&self) -> bool {
         if self.queues.is_empty() {
             return self.size() > 0;
         }
-        let told = |queue: &QueueName, config: &Config| {
+        let told = |(queue, config): (&QueueName, &Config)| {
             if matches!(config, Config::Rotating(_)) {
-                return self
-                    .history
-                    .records
-                    .iter()
-                    .any(|record| record.queue == *queue);
+                return self.has_inserted(queue);
             }
-            let fates = self.fates(queue);
-            let handled = !fates.deliveries.is_empty() && !fates.acked.is_empty();
-            !fates.accepted.is_empty() && (handled || !self.handled.contains(queue.as_str()))
+            let Some(counted) = self.counters.get(queue) else {
+                return false;
+            };
+            let settled = counted.acked > 0 || self.has_expired(queue);
+            counted.accepted > 0 && (settled || !self.handled.contains(queue.as_str()))
         };
-        self.queues
-            .iter()
-            .any(|(queue, config)| told(queue, config))
+        self.queues.iter().any(told)
+    }
+
+    /// Whether a message was acked, whoever was told of it, if there is a handler at all.
+    pub fn is_acked(&self) -> bool {
+        let mut counters = self.counters.iter();
+        let acked = counters
+            .any(|(queue, counted)| counted.acked > 0 && self.handled.contains(queue.as_str()));
+        acked || self.handled.is_empty()
+    }
+
+    /// Whether a message of this queue died by its last lease's end, not by what a handler said.
+    fn has_expired(&self, queue: &QueueName) -> bool {
+        let mut dead = self.dead.iter();
+        dead.any(|((name, _), reason)| name == queue && *reason == DeathReason::Expired)
+    }
+
+    /// Whether anybody put an item into this ring.
+    fn has_inserted(&self, ring: &QueueName) -> bool {
+        let mut records = self.history.records.iter();
+        records.any(|record| {
+            let answered =
+                matches!(record.answer(), Some(Answer::Inserted(items)) if !items.is_empty());
+            let executed = matches!(&record.call, Call::Insert(items) if !items.is_empty())
+                && !record.executed.is_empty();
+            record.queue == *ring && (answered || executed)
+        })
     }
 
     /// How much there is to tell: calls, and commands beside the queues.

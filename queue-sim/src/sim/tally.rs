@@ -12,8 +12,10 @@ pub struct Tally {
     name: String,
     /// How many runs were played.
     pub runs: u64,
-    /// In how many of them a message was accepted, delivered and settled.
+    /// How many of them [showed something](Story::is_telling).
     pub telling: u64,
+    /// In how many of them [a message was acked](Story::is_acked), or there was no handler to do so.
+    pub acked: u64,
     /// Messages that were handed out.
     pub deliveries: u64,
     /// Of these, those that had been handed out before.
@@ -40,6 +42,7 @@ impl Tally {
     pub(super) fn add(&mut self, story: &Story) {
         self.runs += 1;
         self.telling += u64::from(story.is_telling());
+        self.acked += u64::from(story.is_acked());
         self.effects += story.effects.len() as u64;
         for record in &story.history.records {
             match record.answer() {
@@ -75,7 +78,8 @@ impl Tally {
                 self.name
             ));
         }
-        if self.telling * 10 < self.runs * 9 {
+        // Faults alone use up the attempts of some messages, but never of most.
+        if self.telling * 10 < self.runs * 9 || self.acked * 2 < self.runs {
             let why = match &self.last_failure {
                 Some(failure) => format!(
                     "The handlers failed {} times; the last one {failure}",
@@ -84,9 +88,9 @@ impl Tally {
                 None => "Is there a producer, a handler, enough patience?".to_owned(),
             };
             return Err(format!(
-                "{}: only in {} of {} runs was a message accepted, delivered and acked, so the \
-                 simulation shows little. {why}\n{self}",
-                self.name, self.telling, self.runs
+                "{}: only in {} of {} runs was a message accepted and settled, and in {} of them was \
+                 one acked, so the simulation shows little. {why}\n{self}",
+                self.name, self.telling, self.runs, self.acked
             ));
         }
         let never: Vec<&str> = asked

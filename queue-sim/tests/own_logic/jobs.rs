@@ -1,7 +1,12 @@
-//! Two jobs, and workers that do them.
+//! A job or two, and workers that do them.
 
 use queue_core::{Context, Reliable, ReliableConfig};
 use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
+
+pub(crate) async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
+    jobs.push(&1).await?;
+    Ok(())
+}
 
 pub(crate) async fn push_two(jobs: Reliable<u32>) -> Result<(), BoxError> {
     jobs.push(&1).await?;

@@ -10,6 +10,7 @@ mod order_timeouts;
 mod page;
 mod several_queues;
 mod told;
+mod worth;
 
 /// Does what the page says, from an empty folder on.
 #[cfg(unix)]

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use queue_core::{Context, Dedup, Delay, DelayConfig, Failure, Reliable, ReliableConfig};
+use queue_core::{Context, Dedup, Delay, DelayConfig, Failure, ReliableConfig};
 use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
+
+use crate::jobs::push_one;
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
-}
-
-async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
-    jobs.push(&1).await?;
-    Ok(())
 }
 
 /// One job, and this handler, where nothing goes wrong.
