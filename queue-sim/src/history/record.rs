@@ -71,6 +71,8 @@ pub enum Event {
     Stalled(Lane, Timestamp),
     /// A lane had an effect on something outside of the queue: which, and on what.
     Effect(Lane, String),
+    /// A lane left out an effect on something outside of the queue: which, on what, and why.
+    Spared(Lane, String),
     /// A handler of a lane failed, or panicked: what it said.
     Failed(Lane, String),
     /// A lane sent the server a command of its own, beside the queues: what was executed, and the

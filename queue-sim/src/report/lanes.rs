@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    held::extended_once,
     layout::{Line, columns},
     rows::{Row, lanes, rows},
     wording::Words,
@@ -24,34 +25,90 @@ pub(crate) fn named_lanes(
     effects: &BTreeMap<u64, String>,
 ) -> String {
     let words = Words::of(history);
-    let mut rows = rows(history, &words, false);
-    let idle: BTreeSet<CallId> = history
-        .records
-        .iter()
-        .filter(|record| is_idle(record) && !marked.contains_key(&record.id))
-        .map(|record| record.id)
-        .collect();
-    rows.retain(|row| {
-        row.lane.is_none_or(|lane| names.contains_key(&lane))
-            && row.call.is_none_or(|call| !idle.contains(&call))
-    });
+    let mut rows = shown(history, &words, names, marked);
     let shows = |row: &Row| {
         row.ends.is_some_and(|id| marked.contains_key(&id)) || effects.contains_key(&row.order)
     };
     if let Some(last) = rows.iter().rposition(shows) {
         rows.truncate(last + 1);
     }
-    let busy: Vec<Lane> = lanes(&rows).into_iter().collect();
-    let headings: Vec<String> = busy.iter().map(|lane| names[lane].clone()).collect();
-    let beside = |row: &Row| match row.ends {
+    page(&rows, &words, names, |row| match row.ends {
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
-    };
+    })
+}
+
+/// Two histories that should be one, each up to the first row in which they differ; `None` if they
+/// do not differ in what is shown.
+pub(crate) fn parting_lanes(
+    first: &History,
+    second: &History,
+    names: &BTreeMap<Lane, String>,
+) -> Option<(String, String)> {
+    let words = [Words::of(first), Words::of(second)];
+    let mut rows = [
+        shown(first, &words[0], names, &BTreeMap::new()),
+        shown(second, &words[1], names, &BTreeMap::new()),
+    ];
+    let told = |words: &Words, row: &Row| (words.time(row.at), row.lane, row.text.clone());
+    let mut both = rows[0].iter().zip(&rows[1]);
+    let alike = both.position(|(one, other)| told(&words[0], one) != told(&words[1], other));
+    let alike = alike.unwrap_or_else(|| rows[0].len().min(rows[1].len()));
+    if rows.iter().all(|rows| rows.len() == alike) {
+        return None;
+    }
+    for rows in &mut rows {
+        rows.truncate(alike + 1);
+    }
+    let [first, second] = [0, 1].map(|run| {
+        let parts = rows[run].get(alike).map(|row| row.order);
+        let mut told = page(&rows[run], &words[run], names, |row| {
+            (Some(row.order) == parts).then(|| "here they part".to_owned())
+        });
+        if parts.is_none() {
+            told.push_str("      == nothing more   <- here they part\n");
+        }
+        told
+    });
+    Some((first, second))
+}
+
+/// The rows that have a named lane, or concern all of them, without what led to nothing.
+fn shown(
+    history: &History,
+    words: &Words,
+    names: &BTreeMap<Lane, String>,
+    marked: &BTreeMap<CallId, String>,
+) -> Vec<Row> {
+    let idle: BTreeSet<CallId> = history
+        .records
+        .iter()
+        .filter(|record| is_idle(record) && !marked.contains_key(&record.id))
+        .map(|record| record.id)
+        .collect();
+    let mut rows = rows(history, words, false);
+    rows.retain(|row| {
+        row.lane.is_none_or(|lane| names.contains_key(&lane))
+            && row.call.is_none_or(|call| !idle.contains(&call))
+    });
+    extended_once(history, words, rows, |call| marked.contains_key(&call))
+}
+
+/// Lays rows out, with what stands beside some of them; a long story without its middle.
+fn page(
+    rows: &[Row],
+    words: &Words,
+    names: &BTreeMap<Lane, String>,
+    beside: impl Fn(&Row) -> Option<String>,
+) -> String {
+    let busy: Vec<Lane> = lanes(rows).into_iter().collect();
+    let headings: Vec<String> = busy.iter().map(|lane| names[lane].clone()).collect();
     let mut lines: Vec<Line> = Vec::new();
     let mut left_out = 0;
     for (index, row) in rows.iter().enumerate() {
         let near_an_end = index < LONGEST / 2 || index + LONGEST / 2 >= rows.len();
-        if !near_an_end && !shows(row) {
+        let beside = beside(row);
+        if !near_an_end && beside.is_none() {
             left_out += 1;
             continue;
         }
@@ -68,7 +125,7 @@ pub(crate) fn named_lanes(
                 .lane
                 .and_then(|lane| busy.iter().position(|other| *other == lane)),
             text: row.text.clone(),
-            beside: beside(row),
+            beside,
         });
     }
     columns(&headings, &lines)

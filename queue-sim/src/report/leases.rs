@@ -90,7 +90,7 @@ fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
 }
 
 /// When a call took effect, as well as that is known.
-fn effect(record: &Record) -> Moment {
+pub(super) fn effect(record: &Record) -> Moment {
     let ended = record.ended.as_ref().map(|ended| ended.at);
     let executed = record.executed.first().copied();
     executed.or(ended).unwrap_or(record.began)

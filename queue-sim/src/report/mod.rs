@@ -1,6 +1,7 @@
 //! Telling people what happened: a failure as lanes in time, and what many runs came to in a line.
 
 mod expected;
+mod held;
 mod lanes;
 mod layout;
 mod leases;
@@ -11,7 +12,7 @@ mod summary;
 mod timeline;
 mod wording;
 
-pub(crate) use self::lanes::named_lanes;
+pub(crate) use self::lanes::{named_lanes, parting_lanes};
 pub use self::{
     replay::{replay_line, story},
     rules::rule,

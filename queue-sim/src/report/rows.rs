@@ -169,6 +169,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
             (Some(*lane), format!("  . stands still until {until}"))
         }
         Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
+        Event::Spared(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Command(lane, command) => (Some(*lane), command.clone()),
         // Told by what comes of it.

@@ -1,7 +1,7 @@
 //! A simulation as a proptest strategy.
 
 use std::{
-    env, fmt,
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,8 +11,8 @@ use proptest::{
 };
 use rand_chacha::rand_core::Rng;
 
-use super::{Story, builder::Sim, tale::Tale};
-use crate::plan::{Decisions, Plan, PlanError, Site};
+use super::{Story, builder::Sim, environment, tale::Tale};
+use crate::plan::{Decisions, Plan, Site};
 
 impl Sim {
     /// The runs of this simulation as a proptest strategy, for tests that mix them with other
@@ -56,12 +56,7 @@ impl Strategy for Cases {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
         // Drawn in any case, so that what is drawn after it stays the same.
         let seed = runner.rng().next_u64();
-        let replayed = match env::var("QUEUE_SIM_REPLAY") {
-            Ok(line) => Some(line.parse().map_err(|error: PlanError| {
-                Reason::from(format!("QUEUE_SIM_REPLAY={line:?}: {error}"))
-            })?),
-            Err(_) => None,
-        };
+        let replayed = environment::replay().transpose().map_err(Reason::from)?;
         Ok(CaseTree {
             sim: self.sim.clone(),
             seed,

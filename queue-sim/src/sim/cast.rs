@@ -224,6 +224,12 @@ impl Actor {
         (journal.order(), journal.now())
     }
 
+    /// Writes down that an effect was left out, and why.
+    pub(super) fn spares(&self, ledger: &str, key: &str, why: &str) {
+        let journal = &self.cast.stage().journal;
+        journal.note(Event::Spared(self.lane, format!("{ledger} {key}: {why}")));
+    }
+
     /// Writes down what a handler failed with.
     pub(super) fn failed(&self, how: &str) {
         let how: Vec<&str> = how.split_whitespace().collect();

@@ -5,6 +5,7 @@ use std::{env, path::PathBuf};
 use super::{
     builder::Sim,
     check::Finding,
+    environment,
     play::play,
     runner::{Broken, told},
     tale::Tale,
@@ -27,10 +28,10 @@ pub(super) enum Upkeep {
 
 impl Upkeep {
     pub(super) fn asked() -> Self {
-        match env::var("QUEUE_SIM_KEPT").as_deref() {
-            Err(_) => Self::Tell,
-            Ok("update") => Self::Update,
-            Ok(other) => panic!("QUEUE_SIM_KEPT={other:?}: update, or leave it out"),
+        match environment::kept().as_deref() {
+            None => Self::Tell,
+            Some("update") => Self::Update,
+            Some(other) => panic!("QUEUE_SIM_KEPT={other:?}: update, or leave it out"),
         }
     }
 }
@@ -76,7 +77,7 @@ impl Sim {
             broken.message = format!("{place}: a kept plan fails again\n{}", broken.message);
             return Err(broken);
         }
-        if env::var("QUEUE_SIM_VERBOSE").is_ok_and(|value| value != "0") {
+        if environment::is_verbose() {
             eprintln!("{}: {}", kept.place(), Tale::new(&self.name, &story, None));
         }
         Ok(kept.misfit(&decisions.unmet()))

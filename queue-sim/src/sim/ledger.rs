@@ -113,6 +113,8 @@ impl Ledger {
         let fresh = !self.has(&key);
         if fresh {
             self.book(key);
+        } else {
+            self.actor.spares(&self.name, &key, "already done");
         }
         self.actor.interruptible().await;
         fresh
@@ -135,6 +137,8 @@ impl Ledger {
             *newest
         };
         if token < newest {
+            self.actor
+                .spares(&self.name, &key, "refused, the token is stale");
             return Err(Stale {
                 shown: token,
                 newest,

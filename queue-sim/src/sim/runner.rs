@@ -2,13 +2,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fmt,
+    fmt,
 };
 
 use tokio::runtime::Handle;
 
 use super::{
-    Story, builder::Sim, check::Finding, kept::Upkeep, play::play, tale::Tale, tally::Tally,
+    Story,
+    builder::Sim,
+    check::Finding,
+    environment,
+    kept::Upkeep,
+    play::play,
+    tale::{Tale, where_they_part},
+    tally::Tally,
 };
 use crate::{
     engine::End,
@@ -58,6 +65,8 @@ impl Sim {
     /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its story; nothing is kept |
     /// | `QUEUE_SIM_KEPT=update` | replaces and deletes the kept plans that do not fit any more, instead of failing; look at what it changed, as at any other change |
     /// | `QUEUE_SIM_VERBOSE=1` | also tells the story of each kept plan that passes |
+    ///
+    /// One that is set to nothing counts as not set.
     ///
     /// # Panics
     ///
@@ -177,25 +186,18 @@ impl Sim {
     }
 
     fn seeds_to_play(&self) -> u64 {
-        let Ok(seeds) = env::var("QUEUE_SIM_SEEDS") else {
-            return self.seeds;
-        };
-        seeds.parse().unwrap_or_else(|_| {
-            panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 20000")
-        })
+        environment::seeds().unwrap_or(self.seeds)
     }
 
     /// Plays the plan that the environment asks for, if it asks for one.
     fn replay_asked(&self, ground: &mut dyn Ground) -> Option<Result<Tally, Box<Broken>>> {
-        let line = env::var("QUEUE_SIM_REPLAY").ok()?;
-        Some(self.replay(ground, &line))
+        Some(match environment::replay()? {
+            Ok(plan) => self.replay(ground, plan),
+            Err(error) => Err(told("replay", error)),
+        })
     }
 
-    fn replay(&self, ground: &mut dyn Ground, line: &str) -> Result<Tally, Box<Broken>> {
-        let plan: Plan = match line.parse() {
-            Ok(plan) => plan,
-            Err(error) => return Err(told("replay", format!("QUEUE_SIM_REPLAY: {error}"))),
-        };
+    fn replay(&self, ground: &mut dyn Ground, plan: Plan) -> Result<Tally, Box<Broken>> {
         let decisions = Decisions::planned(plan);
         let story = play(self, ground, &decisions);
         let finding = self.findings(&story).into_iter().next();
@@ -229,19 +231,16 @@ impl Sim {
         if again.history == story.history && again.effects == story.effects {
             return Ok(());
         }
-        let records = story.history.records.iter().zip(&again.history.records);
-        let differ = records
-            .filter(|(first, second)| first != second)
-            .map(|(first, second)| format!("\n  first  {first:?}\n  second {second:?}"))
-            .next();
+        let (first, second) = where_they_part(story, &again);
         Err(told(
             "determinism",
             format!(
                 "{}: the same plan gave two different runs. Something in the test goes by another \
                  clock or by chance: a HashMap's order, SystemTime or std Instant, a random number \
-                 or uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.{}",
+                 or uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.\n\n\
+                 the first run, up to where they part:\n{first}\n\
+                 the second, from the same plan:\n{second}",
                 self.name,
-                differ.unwrap_or_default()
             ),
         ))
     }

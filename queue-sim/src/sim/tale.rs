@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt};
 use super::{Story, check::Finding};
 use crate::{
     history::CallId,
-    report::{named_lanes, rule},
+    report::{named_lanes, parting_lanes, rule},
 };
 
 /// A run as people read it: what is wrong, what the rule says, lanes in time, and the line that
@@ -120,4 +120,21 @@ fn fewer(before: usize, story: &Story) -> String {
         now if now < before => format!(", and from {before} calls to {now}"),
         _ => String::new(),
     }
+}
+
+/// Two runs that should be one, each told up to where it differs from the other.
+pub(super) fn where_they_part(first: &Story, second: &Story) -> (String, String) {
+    let told = parting_lanes(&first.history, &second.history, &first.lanes);
+    // What is not told in a story: calls that led to nothing, or looking on from outside.
+    told.unwrap_or_else(|| {
+        let records = first.history.records.iter().zip(&second.history.records);
+        let mut differ = records.filter(|(one, other)| one != other);
+        match differ.next() {
+            Some((one, other)) => (format!("  {one:?}\n"), format!("  {other:?}\n")),
+            None => (
+                "  all as told\n".to_owned(),
+                "  more or less of it\n".to_owned(),
+            ),
+        }
+    })
 }

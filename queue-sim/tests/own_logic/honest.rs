@@ -110,6 +110,37 @@ fn a_test_that_goes_by_chance_is_told() {
         .try_run()
         .expect_err("each run is another");
     assert_eq!(broken.finding.rule, "determinism");
+    for pushed in [0, 1] {
+        let told = format!("push \"{pushed}\" (executed)   <- here they part");
+        assert!(broken.message.contains(&told), "{broken}");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_where_the_other_ends_is_told() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let broken = sim("longer")
+        .reliable::<u64>("jobs", ReliableConfig::default())
+        .producer(|jobs| async move {
+            jobs.push(&7).await?;
+            if RUNS.fetch_add(1, Ordering::SeqCst) > 0 {
+                jobs.push(&8).await?;
+            }
+            Ok(())
+        })
+        .and()
+        .patience(secs(60))
+        .check(check::that("anything goes", |_| Ok(())))
+        .faults(Chaos::none())
+        .try_run()
+        .expect_err("each run is another");
+    assert_eq!(broken.finding.rule, "determinism");
+    for told in [
+        "== the faults are over   <- here",
+        "push \"8\" -> 2   <- here",
+    ] {
+        assert!(broken.message.contains(told), "{broken}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Somebody's own logic under the simulator: two worked examples, which the page
 //! `docs/simulate-your-logic.md` tells, and what keeps a simulation honest.
 
+mod asked;
 mod gift_feed;
 mod honest;
 mod jobs;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Context, Dedup, Delay, DelayConfig, Failure, ReliableConfig};
+use queue_core::{Backoff, Context, Dedup, Delay, DelayConfig, Failure, ReliableConfig, Token};
 use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
 
 use crate::jobs::push_one;
@@ -83,7 +83,7 @@ fn a_ledger_on_which_every_effect_is_missing() {
 }
 
 #[test]
-fn a_day_in_vain_without_its_middle() {
+fn how_long_a_handler_hangs_instead_of_every_heartbeat() {
     let broken = calm("stuck", |_, _| async {
         std::future::pending::<()>().await;
         Ok::<_, BoxError>(())
@@ -91,8 +91,61 @@ fn a_day_in_vain_without_its_middle() {
     .try_run()
     .expect_err("nothing is ever done");
     assert_eq!(broken.finding.rule, "drained");
+    let message = &broken.message;
+    assert!(message.contains("worker 0 held jobs 1 for 8"), "{broken}");
+    assert_eq!(message.matches("extend(1 #1)").count(), 2, "{broken}");
+    assert!(message.contains("held for 369.963s"), "{broken}");
+    assert!(message.lines().count() < 30, "{broken}");
+}
+
+#[test]
+fn a_day_in_vain_without_its_middle() {
+    let broken = sim("in vain")
+        .reliable::<u32>("jobs", ReliableConfig::default().with_max_attempts(100_000))
+        .producer(push_one)
+        .workers(1)
+        .worker(|worker| worker.retry(Backoff::fixed(secs(600))))
+        .handler(|_run| |_job: u32, _cx: Context| async { Err::<(), _>(Failure::new("never")) })
+        .check(Drained::within(secs(3600)))
+        .faults(Chaos::none())
+        .try_run()
+        .expect_err("nothing is ever done");
+    assert_eq!(broken.finding.rule, "drained");
     assert!(broken.message.contains(" rows are left out"), "{broken}");
-    assert!(broken.message.lines().count() < 250, "{broken}");
+    assert!(broken.message.lines().count() < 400, "{broken}");
+}
+
+#[test]
+fn what_was_left_out_since_it_was_done_before() {
+    let broken = calm("done before", |run, job| async move {
+        let done = run.ledger("job");
+        if !done.apply_once(job).await {
+            done.apply(job).await;
+        }
+        Err(Failure::new("so it comes again"))
+    })
+    .check(Effects::at_most_once())
+    .try_run()
+    .expect_err("the second time it is done again");
+    let message = &broken.message;
+    assert!(message.contains("  . job 1: already done"), "{broken}");
+    assert!(message.contains("  * job 1   <- time 2"), "{broken}");
+}
+
+#[test]
+fn who_was_refused_since_its_token_is_stale() {
+    let broken = calm("refused", |run, job| async move {
+        let done = run.ledger("job");
+        done.apply_fenced(job, Token::new(2)).await.ok();
+        let refused = done.apply_fenced(job, Token::new(1)).await;
+        assert!(refused.is_ok(), "refused");
+        Ok::<_, BoxError>(())
+    })
+    .check(Effects::at_most_once())
+    .try_run()
+    .expect_err("it fails, and so it comes again");
+    let told = "  . job 1: refused, the token is stale";
+    assert!(broken.message.contains(told), "{broken}");
 }
 
 /// A job books a table, and its reminder sends a mail.

@@ -36,9 +36,12 @@ pub(crate) use each_kind;
 /// Plays what is kept, then the seeds; fails if a rule is broken, if a run is not the same again, or
 /// if the runs did not get to see what they must.
 pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
-    let seeds = env::var("QUEUE_SIM_SEEDS").map_or(SEEDS, |seeds| {
-        seeds.parse().expect("QUEUE_SIM_SEEDS: a whole number")
-    });
+    let seeds = match env::var("QUEUE_SIM_SEEDS").as_deref() {
+        Err(_) | Ok("") => SEEDS,
+        Ok(seeds) => seeds.parse().unwrap_or_else(|_| {
+            panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 5000")
+        }),
+    };
     let backend = &*ground.name().to_owned();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);

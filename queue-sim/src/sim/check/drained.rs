@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding};
-use crate::sim::Story;
+use crate::sim::{Story, held::Held};
 
 /// Everything is done in the end (L7): nothing is left but dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,13 @@ impl Check for Drained {
                 "drained",
                 format!("{time:?} after the last fault something was left: {limit:?} at most"),
             )],
-            None => vec![Finding::new(
-                "drained",
-                "messages are left that nobody finishes, although nothing fails any more",
-            )],
+            None => {
+                let left =
+                    "messages are left that nobody finishes, although nothing fails any more";
+                let held = Held::longest(story);
+                let held = held.map_or_else(String::new, |held| format!(": {held}"));
+                vec![Finding::new("drained", format!("{left}{held}"))]
+            }
         }
     }
 }

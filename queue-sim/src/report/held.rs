@@ -1,0 +1,101 @@
+//! Leases that are extended over and over: told once, with how often and how long.
+
+use std::collections::BTreeMap;
+
+use queue_core::{Extended, QueueName, Receipt, Timestamp};
+
+use super::{
+    leases::effect,
+    rows::Row,
+    wording::{Words, deliveries},
+};
+use crate::{
+    call::{Answer, Call},
+    history::{CallId, History, Record},
+    plan::Lane,
+};
+
+/// Whose leases are extended.
+type Held = (Lane, QueueName, Vec<Receipt>);
+
+/// Extensions of the same leases, with nothing but extensions in between.
+struct Again {
+    place: usize,
+    times: u32,
+    last: Timestamp,
+    since: Timestamp,
+}
+
+/// The same rows, with one for all extensions of the same leases, as long as nothing else happens.
+/// Those whose calls are to be kept stay as they are.
+pub(super) fn extended_once(
+    history: &History,
+    words: &Words,
+    rows: Vec<Row>,
+    kept: impl Fn(CallId) -> bool,
+) -> Vec<Row> {
+    let mut leased: BTreeMap<(&QueueName, Receipt), Timestamp> = BTreeMap::new();
+    for record in &history.records {
+        for delivery in deliveries(record) {
+            leased.insert((&record.queue, delivery.receipt), effect(record).at);
+        }
+    }
+    let mut told: Vec<Row> = Vec::with_capacity(rows.len());
+    let mut again: BTreeMap<Held, Again> = BTreeMap::new();
+    for row in rows {
+        let call = row.call.filter(|call| row.ends.is_some() && !kept(*call));
+        let record = call.and_then(|CallId(id)| history.records.get(id as usize - 1));
+        let Some((record, receipts)) = record.and_then(extension) else {
+            tell(&mut told, std::mem::take(&mut again), words);
+            told.push(row);
+            continue;
+        };
+        let held = (record.lane, record.queue.clone(), receipts.to_vec());
+        if let Some(again) = again.get_mut(&held) {
+            again.times += 1;
+            again.last = row.at;
+            continue;
+        }
+        let since = receipts
+            .iter()
+            .filter_map(|receipt| leased.get(&(&record.queue, *receipt)));
+        let first = Again {
+            place: told.len(),
+            times: 1,
+            last: row.at,
+            since: since.min().copied().unwrap_or(row.at),
+        };
+        again.insert(held, first);
+        told.push(row);
+    }
+    tell(&mut told, again, words);
+    told
+}
+
+/// What a call extends, if it did so at once, and with everything.
+fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
+    let Call::Extend(receipts, _) = &record.call else {
+        return None;
+    };
+    let Some(Answer::Extended(each)) = record.answer() else {
+        return None;
+    };
+    let ended = record.ended.as_ref()?;
+    let whole = each.iter().all(|one| *one == Extended::Extended);
+    (whole && ended.at.at == record.began.at).then_some((record, receipts))
+}
+
+fn tell(told: &mut [Row], again: BTreeMap<Held, Again>, words: &Words) {
+    for again in again.into_values().filter(|again| again.times > 1) {
+        let Again {
+            place,
+            times,
+            last,
+            since,
+        } = again;
+        let until = words.time(last);
+        let time = last.since(since);
+        let text = format!(", {times} times until {until}: held for {time:?} by then");
+        told[place].text.push_str(&text);
+    }
+}

@@ -1,0 +1,98 @@
+//! Messages that are held on to: leased once, and extended ever since.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use queue_core::{Disposition, Extended, MessageId, QueueName, Receipt, Settlement, Timestamp};
+
+use super::Story;
+use crate::{
+    call::{Answer, Call},
+    history::{Event, Moment},
+    plan::Lane,
+};
+
+/// The message that was held the longest of those that nobody acked, and still when the faults
+/// were over.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    queue: &'a QueueName,
+    id: MessageId,
+    lane: &'a str,
+    time: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lease {
+    lane: Lane,
+    since: Timestamp,
+    /// When it was last extended.
+    until: Moment,
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn longest(story: &'a Story) -> Option<Self> {
+        let mut events = story.history.events.iter();
+        let (healed, _) = events.find(|(_, event)| matches!(event, Event::Healed))?;
+        let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
+        for record in &story.history.records {
+            let queue = &record.queue;
+            let until = record.ended.as_ref().map_or(record.began, |ended| ended.at);
+            if let (Call::Extend(receipts, _), Some(Answer::Extended(each))) =
+                (&record.call, record.answer())
+            {
+                for (receipt, how) in receipts.iter().zip(each) {
+                    let lease = leases.get_mut(&(queue, *receipt));
+                    if let Some(lease) = lease.filter(|_| *how == Extended::Extended) {
+                        lease.until = until;
+                    }
+                }
+            }
+            let acked: &[Settlement] = match &record.call {
+                Call::Settle(batch) | Call::Turn(batch, ..) => batch,
+                _ => &[],
+            };
+            for settlement in acked {
+                if settlement.disposition == Disposition::Ack {
+                    leases.remove(&(queue, settlement.receipt));
+                }
+            }
+            let leased = match record.answer() {
+                Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => leased,
+                _ => continue,
+            };
+            for delivery in &leased.deliveries {
+                let lease = Lease {
+                    lane: record.lane,
+                    since: until.at,
+                    until,
+                };
+                leases.insert((queue, delivery.receipt), lease);
+            }
+        }
+        let held = leases.into_iter();
+        let held = held.filter(|(_, lease)| lease.until.order > healed.order);
+        let held = held.map(|((queue, receipt), lease)| Self {
+            queue,
+            id: receipt.id,
+            lane: story.lanes.get(&lease.lane).map_or("somebody", |lane| lane),
+            time: lease.until.at.since(lease.since),
+        });
+        let held = held.filter(|held: &Self| !held.time.is_zero());
+        held.max_by_key(|held| held.time)
+    }
+}
+
+impl fmt::Display for Held<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            queue,
+            id,
+            lane,
+            time,
+        } = self;
+        write!(
+            f,
+            "{lane} held {queue} {id} for {time:?}, extending its lease"
+        )
+    }
+}

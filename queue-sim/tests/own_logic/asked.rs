@@ -1,0 +1,54 @@
+//! What the environment asks of a simulation: each test plays one in a process of its own.
+
+use std::{
+    env,
+    process::{Command, Output},
+};
+
+use crate::jobs::harmless;
+
+const CHILD: &str = "QUEUE_SIM_TEST_ASKED";
+
+/// The simulation that is asked; on its own it does nothing.
+#[test]
+fn of_a_child() {
+    if env::var_os(CHILD).is_some() {
+        println!("{}", harmless("asked").seeds(100).try_run().unwrap());
+    }
+}
+
+fn asked(variable: &str, value: &str) -> (Output, String) {
+    let mut child = Command::new(env::current_exe().expect("this program"));
+    child.args(["--exact", "asked::of_a_child", "--nocapture"]);
+    child.env(CHILD, "1").env_remove("QUEUE_SIM_SEEDS");
+    child.env_remove("QUEUE_SIM_REPLAY").env(variable, value);
+    let output = child.output().expect("it runs");
+    let said = [&*output.stdout, &*output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (output, said)
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_is_not_set() {
+    for variable in ["QUEUE_SIM_SEEDS", "QUEUE_SIM_REPLAY"] {
+        let (output, said) = asked(variable, "");
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("asked: runs=100 "), "{said}");
+    }
+    let (_, said) = asked("QUEUE_SIM_SEEDS", "120");
+    assert!(said.contains("asked: runs=120 "), "{said}");
+    let (_, said) = asked("QUEUE_SIM_REPLAY", "v1:");
+    assert!(said.contains("asked: runs=1 "), "{said}");
+}
+
+#[test]
+fn nonsense_is_named_and_quoted() {
+    for (variable, value) in [
+        ("QUEUE_SIM_SEEDS", "many"),
+        ("QUEUE_SIM_REPLAY", "v1:1.0.dance=1"),
+    ] {
+        let (output, said) = asked(variable, value);
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains(variable) && said.contains(value), "{said}");
+    }
+}
