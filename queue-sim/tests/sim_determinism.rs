@@ -41,6 +41,25 @@ fn two_processes_play_the_same_histories() {
     assert_ne!(once, digests("memory", "39"));
 }
 
+#[test]
+fn it_does_not_matter_how_many_threads_play() {
+    let of = |threads| {
+        let usual = [
+            "--kind=rotating",
+            "--digest",
+            "--seeds=41",
+            "--threads",
+            threads,
+        ];
+        let out = passes(&usual);
+        let (histories, summary) = out.split_once('\n').expect("two lines");
+        let counted = summary.split(" runs_per_s").next().unwrap_or_default();
+        (histories.to_owned(), counted.to_owned())
+    };
+    assert_eq!(of("1"), of("3"));
+    assert_eq!(of("1"), of("64"));
+}
+
 #[cfg(all(unix, feature = "redis"))]
 #[test]
 fn two_processes_play_the_same_histories_on_servers_of_their_own() {

@@ -1,7 +1,7 @@
 -- counters: what the queue holds and has done; `depth` is read from it too.
 --
 -- Returns {ready, delayed, leased, dead, dedup marks, ms that the oldest has been ready or -1,
--- 1 if paused, accepted, tonumber(meta[4]) or 0, retried, deferred, released, expired, died, revived, evicted,
+-- 1 if paused, accepted, acked, retried, deferred, released, expired, died, revived, evicted,
 -- replaced, cancelled, discarded, trimmed, purged}. What is still expired or due counts as ready.
 tidy()
 clear_marks()

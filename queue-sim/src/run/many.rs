@@ -102,7 +102,7 @@ impl<'a> Runs<'a> {
             _ => Decisions::planned(played.plan.clone()),
         });
         let verdict = self.verdict(&played, again);
-        self.tally.count(&played);
+        self.tally.count(seed, &played);
         // Looking for goals takes as long as some of the rules do.
         if !self.missing.is_empty() {
             self.tally.goals.extend(reached(&played));
@@ -117,6 +117,19 @@ impl<'a> Runs<'a> {
                 self.fail(seed, played, violations);
             }
         }
+    }
+
+    /// Counts what runs of the same scenario came to that were played beside these, on another
+    /// thread and ground.
+    pub fn absorb(&mut self, other: Runs<'_>) {
+        self.missing.retain(|goal| other.missing.contains(goal));
+        self.tally.absorb(other.tally);
+        self.failures.extend(other.failures);
+        // The first of each rule, as if they had been played one after another.
+        self.failures.sort_by_key(|failure| failure.seed);
+        let mut known = BTreeSet::new();
+        let rules = |failure: &Failure| failure.violation.rule;
+        self.failures.retain(|failure| known.insert(rules(failure)));
     }
 
     /// Plays and checks the run of a plan. It is not counted.

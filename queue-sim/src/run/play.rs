@@ -96,7 +96,6 @@ pub fn play(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) 
     in_virtual_time(run(scenario, ground, decisions))
 }
 
-#[expect(clippy::future_not_send, reason = "it is played on this thread")]
 async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
         let site = Site::new(Lane::WORLD, 0, What::Parameter);

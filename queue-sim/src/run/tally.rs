@@ -38,7 +38,7 @@ impl Tally {
     /// Of one run alone.
     pub fn of(replayed: &Replayed) -> Self {
         let mut tally = Self::default();
-        tally.count(&replayed.played);
+        tally.count(0, &replayed.played);
         match replayed.verdict {
             Verdict::Holds => {}
             Verdict::Broken(_) => tally.violations += 1,
@@ -52,8 +52,8 @@ impl Tally {
         self.histories.len() as u64
     }
 
-    /// A number that stands for all histories, in their order: another process that plays the same
-    /// runs must come to the same.
+    /// A number that stands for all histories and the seeds that led to them: another process that
+    /// plays the same seeds, in whatever order, must come to the same.
     pub const fn digest(&self) -> u64 {
         self.digest
     }
@@ -70,11 +70,27 @@ impl Tally {
         faults.filter(|fault| !struck(fault)).collect()
     }
 
-    pub(super) fn count(&mut self, played: &Played) {
+    /// Counts another's runs with its own.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.violations += other.violations;
+        self.inconclusive += other.inconclusive;
+        self.goals.extend(other.goals);
+        for (fault, runs) in other.faults {
+            *self.faults.entry(fault).or_default() += runs;
+        }
+        for (mix, runs) in other.inconclusive_mixes {
+            *self.inconclusive_mixes.entry(mix).or_default() += runs;
+        }
+        self.histories.extend(other.histories);
+        self.digest = self.digest.wrapping_add(other.digest);
+    }
+
+    pub(super) fn count(&mut self, seed: u64, played: &Played) {
         self.runs += 1;
         let history = hash(&played.history);
         self.histories.insert(history);
-        self.digest = hash(&(self.digest, history));
+        self.digest = self.digest.wrapping_add(hash(&(seed, history)));
         for fault in struck(&played.history) {
             *self.faults.entry(fault).or_default() += 1;
         }

@@ -69,7 +69,7 @@ pub trait World: Debug + Send + Sync + 'static {
 }
 
 /// Makes worlds: holds what is expensive and outlives a run, such as a server.
-pub trait Ground: Debug {
+pub trait Ground: Debug + Send {
     /// What it is called: `memory`, `redis`. Plans that fail are kept by it, since what one ground
     /// asks to be decided another may not.
     fn name(&self) -> &str;

@@ -103,7 +103,7 @@ struct Sound {
 }
 
 struct Known {
-    ground: Box<dyn Ground + Send>,
+    ground: Box<dyn Ground>,
     seeds: BTreeMap<u8, u64>,
 }
 
@@ -116,7 +116,7 @@ static REDIS: Sound = Sound {
     known: LazyLock::new(|| known(WireGround::start().expect("a server"))),
 };
 
-fn known(ground: impl Ground + Send + 'static) -> Mutex<Known> {
+fn known(ground: impl Ground + 'static) -> Mutex<Known> {
     Mutex::new(Known {
         ground: Box::new(ground),
         seeds: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::str::FromStr;
+use std::{num::NonZeroUsize, str::FromStr, thread};
 
 use queue_core::QueueKind;
 use queue_sim::{
@@ -22,6 +22,7 @@ usage: sim --kind KIND [--backend memory|redis] [--seeds N] [--first-seed S] [op
 --mode MODE         faults or waiting, in every run; drawn for each run if left out
 --lanes N           how many lanes act at once; 3 if left out
 --steps N           how many steps each lane makes; 12 if left out
+--threads N         how many play at once, each on a ground of its own; one for each core if left out
 --twice             plays each run twice: both must have the same history
 --digest            says a number, in a line of its own, that stands for all histories
 --keep              adds a failing plan to queue-sim/sim-regressions, whose plans are played first
@@ -41,6 +42,7 @@ pub(crate) struct Arguments {
     pub(crate) mode: Option<Mode>,
     pub(crate) lanes: Option<u8>,
     pub(crate) steps: Option<u32>,
+    pub(crate) threads: Option<u16>,
     pub(crate) twice: bool,
     pub(crate) digest: bool,
     pub(crate) keep: bool,
@@ -76,6 +78,7 @@ impl Arguments {
             mode: None,
             lanes: None,
             steps: None,
+            threads: None,
             twice: false,
             digest: false,
             keep: false,
@@ -113,6 +116,7 @@ impl Arguments {
                 "--mode" => read.mode = Some(mode(&needed("faults or waiting")?)?),
                 "--lanes" => read.lanes = Some(number(&name, &needed("a number")?, 1)?),
                 "--steps" => read.steps = Some(number(&name, &needed("a number")?, 1)?),
+                "--threads" => read.threads = Some(number(&name, &needed("a number")?, 1)?),
                 _ if name.starts_with('-') => return Err(format!("unknown option {name}")),
                 _ => return Err(format!("{name:?} is one argument too many")),
             }
@@ -135,6 +139,17 @@ impl Arguments {
             return Err("--lanes: at most 50".to_owned());
         }
         Ok(self)
+    }
+
+    /// How many threads play: no more than there is work for.
+    pub(crate) fn threads(&self) -> u64 {
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+        let threads = self.threads.map_or_else(cores, u64::from);
+        if self.replay.is_some() {
+            1
+        } else {
+            threads.min(self.seeds)
+        }
     }
 
     pub(crate) fn scenario(&self, kind: QueueKind) -> Scenario {
@@ -212,8 +227,10 @@ mod tests {
         assert_eq!(read.backend, Place::Redis);
         assert_eq!((read.seeds, read.first_seed), (7, 3));
         assert_eq!(read.scenario(QueueKind::Delay).mode, Some(Mode::Waiting));
-        let all = parse("--kind all --twice").unwrap().unwrap();
-        assert_eq!(all.kinds.len(), 5);
+        let all = parse("--kind all --twice --threads 3").unwrap().unwrap();
+        assert_eq!((all.kinds.len(), all.threads()), (5, 3));
+        let few = parse("--kind all --threads 3 --seeds 2").unwrap().unwrap();
+        assert_eq!(few.threads(), 2);
         assert!(all.twice && !all.digest);
         assert_eq!(parse("--kind all --help"), Ok(None));
         let replay = parse("--kind bounded --replay v1:1.0.verb=3").unwrap();
@@ -231,6 +248,7 @@ mod tests {
             ("--kind all --seeds 1.5", "not \"1.5\""),
             ("--kind all --lanes 300", "not \"300\""),
             ("--kind all --lanes 200", "at most 50"),
+            ("--kind all --threads 0", "at least 1, and not \"0\""),
             ("--kind all --replay v1:", "a plan is of one kind"),
             (
                 "--kind delay --replay v9:",

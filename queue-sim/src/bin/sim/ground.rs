@@ -4,12 +4,15 @@ use queue_sim::world::{Ground, MemoryGround};
 
 use crate::arguments::Place;
 
-/// Makes the ground; on an error, says what is missing.
-pub(crate) fn start(place: Place) -> Result<Box<dyn Ground>, String> {
-    match place {
-        Place::Memory => Ok(Box::new(MemoryGround::new())),
-        Place::Redis => redis(),
-    }
+/// Makes so many grounds; on an error, says what is missing.
+pub(crate) fn start(place: Place, count: u64) -> Result<Vec<Box<dyn Ground>>, String> {
+    let start = || -> Result<Box<dyn Ground>, String> {
+        match place {
+            Place::Memory => Ok(Box::new(MemoryGround::new())),
+            Place::Redis => redis(),
+        }
+    };
+    (0..count).map(|_| start()).collect()
 }
 
 #[cfg(all(unix, feature = "redis"))]

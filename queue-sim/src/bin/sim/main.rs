@@ -4,7 +4,7 @@ mod arguments;
 mod ground;
 mod progress;
 
-use std::{env, io, path::Path, process::ExitCode, time::Instant};
+use std::{env, io, iter, ops::Range, path::Path, process::ExitCode, thread, time::Instant};
 
 use queue_core::QueueKind;
 use queue_sim::{
@@ -48,16 +48,16 @@ fn main() -> ExitCode {
         }
         Err(wrong) => return refuse(&wrong),
     };
-    let mut ground = match ground::start(arguments.backend) {
-        Ok(ground) => ground,
+    let mut grounds = match ground::start(arguments.backend, arguments.threads()) {
+        Ok(grounds) => grounds,
         Err(wrong) => return refuse(&wrong),
     };
     let mut status = Status::Passed;
     for kind in &arguments.kinds {
         let scenario = arguments.scenario(*kind);
         let one = match &arguments.replay {
-            Some(plan) => Ok(replay(&arguments, scenario, &mut *ground, plan)),
-            None => play(&arguments, *kind, &mut *ground),
+            Some(plan) => Ok(replay(&arguments, scenario, &mut *grounds[0], plan)),
+            None => play(&arguments, *kind, &mut grounds),
         };
         match one {
             Ok(one) => status = status.max(one),
@@ -76,28 +76,33 @@ fn refuse(wrong: &str) -> ExitCode {
 }
 
 /// Plays what failed before, and then the seeds.
-fn play(arguments: &Arguments, kind: QueueKind, ground: &mut dyn Ground) -> io::Result<Status> {
+fn play(
+    arguments: &Arguments,
+    kind: QueueKind,
+    grounds: &mut [Box<dyn Ground>],
+) -> io::Result<Status> {
     let backend = arguments.backend.as_str();
     let scenario = arguments.scenario(kind);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     // Plans are of the usual scenario.
     let usual = scenario == Scenario::new(kind);
-    let mut runs = Runs::new(scenario.clone(), ground);
-    if arguments.twice {
-        runs = runs.twice();
-    }
+    let mut threads: Vec<_> = grounds
+        .iter_mut()
+        .map(|ground| {
+            let runs = Runs::new(scenario.clone(), &mut **ground);
+            if arguments.twice { runs.twice() } else { runs }
+        })
+        .collect();
     let mut status = Status::Passed;
     if usual {
-        status = relapses(&mut runs, &regressions, backend)?;
+        status = relapses(&mut threads[0], &regressions, backend)?;
     }
 
     let start = Instant::now();
-    let mut progress = Progress::of(kind, backend, arguments.seeds);
-    for seed in arguments.first_seed..arguments.first_seed + arguments.seeds {
-        runs.seed(seed);
-        progress.tell(runs.tally());
-    }
+    let progress = Progress::of(kind, backend, arguments.seeds);
+    let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
+    let runs = side_by_side(threads, &seeds, &progress);
     let elapsed = start.elapsed();
     progress.end();
 
@@ -120,6 +125,35 @@ fn play(arguments: &Arguments, kind: QueueKind, ground: &mut dyn Ground) -> io::
         status = Status::Failed;
     }
     Ok(status)
+}
+
+/// Plays the seeds, each thread its share of them.
+fn side_by_side<'a>(threads: Vec<Runs<'a>>, seeds: &Range<u64>, progress: &Progress) -> Runs<'a> {
+    let count = threads.len();
+    thread::scope(|scope| {
+        let shares = (0..count).map(|nth| seeds.clone().skip(nth).step_by(count));
+        let threads: Vec<_> = iter::zip(threads, shares)
+            .map(|(mut runs, share)| {
+                scope.spawn(move || {
+                    for seed in share {
+                        let before = runs.tally().violations;
+                        runs.seed(seed);
+                        progress.tell(runs.tally().violations - before);
+                    }
+                    runs
+                })
+            })
+            .collect();
+        let ended = threads.into_iter().map(|thread| {
+            let ended = thread.join();
+            ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let all = ended.reduce(|mut all, one| {
+            all.absorb(one);
+            all
+        });
+        all.expect("one thread at least")
+    })
 }
 
 /// What failed before must not fail again.

@@ -2,20 +2,26 @@
 
 use std::{
     io::{IsTerminal, stderr},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use queue_core::QueueKind;
-use queue_sim::run::Tally;
 
 pub(crate) struct Progress {
     name: String,
     seeds: u64,
     start: Instant,
-    last: Instant,
     every: Duration,
     /// A line that is written over, or lines one after another.
     terminal: bool,
+    sofar: Mutex<SoFar>,
+}
+
+struct SoFar {
+    runs: u64,
+    violations: u64,
+    told: Instant,
 }
 
 impl Progress {
@@ -26,27 +32,35 @@ impl Progress {
             name: format!("{kind} {backend}"),
             seeds,
             start: now,
-            last: now,
             every: Duration::from_secs(if terminal { 1 } else { 10 }),
             terminal,
+            sofar: Mutex::new(SoFar {
+                runs: 0,
+                violations: 0,
+                told: now,
+            }),
         }
     }
 
-    pub(crate) fn tell(&mut self, tally: &Tally) {
+    /// One more run, with so many violations.
+    pub(crate) fn tell(&self, violations: u64) {
+        let mut sofar = self.sofar.lock().unwrap_or_else(PoisonError::into_inner);
+        sofar.runs += 1;
+        sofar.violations += violations;
         // Reading the clock is cheap beside a run.
         let now = Instant::now();
-        if now.duration_since(self.last) < self.every {
+        if now.duration_since(sofar.told) < self.every {
             return;
         }
-        self.last = now;
+        sofar.told = now;
         let seconds = now.duration_since(self.start).as_secs().max(1);
         let line = format!(
             "{}: {} of {} seeds, {} a second, {} violations",
             self.name,
-            tally.runs,
+            sofar.runs,
             self.seeds,
-            tally.runs / seconds,
-            tally.violations
+            sofar.runs / seconds,
+            sofar.violations
         );
         if self.terminal {
             eprint!("\r{line}\x1b[K");

@@ -11,6 +11,7 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::{
     Counts, Rewrite,
+    affinity::{Held, OneCore},
     connector::{Shims, WireConnector},
     machine::Machine,
     network::Network,
@@ -35,6 +36,7 @@ const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 /// connected through the [wire](super).
 pub struct WireGround {
     machine: Arc<Mutex<Machine>>,
+    core: Option<OneCore>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
 }
@@ -120,10 +122,15 @@ impl WireGroundBuilder {
         if self.durable {
             server = server.with_aof(Aof::BySystem);
         }
+        let core = OneCore::choose();
+        if let Some(core) = &core {
+            server = server.with_line(core.line());
+        }
         let machine = Machine::new(server.start()?, self.replace.as_deref());
         let tried = |error: io::Error| ServerError::tried("the ground's server", error);
         Ok(WireGround {
             machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
+            core,
             durable: self.durable,
             rewrite: self.rewrite,
         })
@@ -142,6 +149,7 @@ impl Ground for WireGround {
             network: Network::new(stage, machine, self.durable, self.rewrite.clone()),
             executor: stage.executor.clone(),
             shims: Shims::default(),
+            _held: self.core.as_ref().map(OneCore::hold),
         })
     }
 
@@ -182,6 +190,7 @@ struct WireWorld {
     network: Network,
     executor: Executor,
     shims: Shims,
+    _held: Option<Held>,
 }
 
 impl WireWorld {

@@ -48,7 +48,14 @@
 //!
 //! All commands that do not block share one socket; what would leave a state behind on it (`SELECT`,
 //! `MULTI` and such) is refused.
+//!
+//! # One core
+//!
+//! On Linux the server is kept on one core, and the thread that plays with it, while a run lasts:
+//! they take turns, and to wake a second core each time can take longer than all the rest. Grounds
+//! that are there at the same time are spread over the cores.
 
+mod affinity;
 mod blocked;
 mod connector;
 mod ground;
