@@ -17,7 +17,7 @@ pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
     let journal = &player.stage.journal;
     journal.note(Event::Healed);
-    let limit = Instant::now() + player.workload.drains_within();
+    let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
     player.stage.decisions.enter(player.lane, 1);
     let queue = player.connect().await;
     let broken = match (&queue, client::leasing(&queue)) {

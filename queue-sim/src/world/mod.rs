@@ -56,6 +56,12 @@ pub trait World: Debug + Send + Sync + 'static {
     /// Returns when that is so.
     async fn heal(&self);
 
+    /// By how much the backend's clock has been put back in this run: what is due or expires comes
+    /// later by as much.
+    fn behind(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A connection of the lane's own to the server under the backend, if there is one, for
     /// commands that no queue sends. They are written down as
     /// [`Event::Command`](crate::history::Event::Command).

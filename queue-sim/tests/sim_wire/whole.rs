@@ -8,7 +8,7 @@ use queue_sim::{
     history::Event,
     plan::Decisions,
     redis::wire::WireGround,
-    run::{Mode, Played, Scenario, play},
+    run::{Mode, Played, Runs, Scenario, play},
     world::{Fault, Faults, Ground},
 };
 
@@ -98,6 +98,23 @@ fn runs_repeat_where_the_server_is_killed() {
         });
     }
     assert!(restarts > 0);
+}
+
+/// What is due comes later by as much as the clock was put back, and the end waits for it.
+#[test]
+fn a_clock_that_is_put_back_leaves_time_to_drain() {
+    let mut ground = WireGround::start().unwrap();
+    for kind in [QueueKind::Delay, QueueKind::Priority] {
+        let scenario = Scenario {
+            mode: Some(Mode::Faults),
+            faults: Some(Faults::none().with(Fault::ClockBack, 100)),
+            steps: 50,
+            ..Scenario::new(kind)
+        };
+        let mut runs = Runs::new(scenario, &mut ground);
+        (0..20).for_each(|seed| runs.seed(seed));
+        assert!(runs.tally().passes(), "{kind}: {:?}", runs.failures());
+    }
 }
 
 #[test]

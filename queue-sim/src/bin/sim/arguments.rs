@@ -11,11 +11,12 @@ use queue_sim::{
 pub(crate) const HELP: &str = "\
 Plays runs of a queue under faults, in virtual time, and checks each against the contract.
 
-usage: sim --kind KIND [--backend memory|redis] [--seeds N] [--first-seed S] [options]
-       sim --kind KIND [--backend memory|redis] --replay PLAN [options]
+usage: sim --kind KIND [--backend BACKEND] [--seeds N] [--first-seed S] [options]
+       sim --kind KIND [--backend BACKEND] --replay PLAN [options]
 
 --kind KIND         reliable, delay, priority, bounded, rotating, or all
---backend BACKEND   memory (if left out), or redis: a server of its own is started (feature redis)
+--backend BACKEND   memory (if left out), or redis: a server of its own is started (feature redis);
+                    or redis-restarts: it is killed in mid-run too, which makes runs slower
 --seeds N           how many runs; 1000 if left out
 --first-seed S      the first seed; 0 if left out
 --replay PLAN       plays this one plan (v1:...) and shows what happens
@@ -53,6 +54,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Place {
     Memory,
     Redis,
+    RedisRestarts,
 }
 
 impl Place {
@@ -60,6 +62,7 @@ impl Place {
         match self {
             Self::Memory => "memory",
             Self::Redis => "redis",
+            Self::RedisRestarts => "redis-restarts",
         }
     }
 }
@@ -109,7 +112,7 @@ impl Arguments {
             let mut needed = |what| value().ok_or(format!("{name} needs {what} after it"));
             match name.as_str() {
                 "--kind" => read.kinds = kinds(&needed("a kind of queue")?)?,
-                "--backend" => read.backend = backend(&needed("memory or redis")?)?,
+                "--backend" => read.backend = backend(&needed("the name of one")?)?,
                 "--seeds" => read.seeds = number(&name, &needed("a number")?, 1)?,
                 "--first-seed" => read.first_seed = number(&name, &needed("a number")?, 0)?,
                 "--replay" => read.replay = Some(plan(&needed("a plan")?)?),
@@ -180,8 +183,9 @@ fn backend(name: &str) -> Result<Place, String> {
     match name {
         "memory" => Ok(Place::Memory),
         "redis" => Ok(Place::Redis),
+        "redis-restarts" => Ok(Place::RedisRestarts),
         _ => Err(format!(
-            "there is no backend {name:?}: it is memory or redis"
+            "there is no backend {name:?}: it is memory, redis or redis-restarts"
         )),
     }
 }

@@ -32,6 +32,10 @@ const NEVER: Duration = Duration::from_secs(3600);
 /// it has run for too long. The wire gives up on it first.
 const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 
+/// What it has written down of runs that are over is read again at each start, unless it leaves that
+/// out as soon as it can.
+const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
+
 /// Worlds around a real redis-server that this starts for itself: queue-redis's own client,
 /// connected through the [wire](super).
 pub struct WireGround {
@@ -120,7 +124,7 @@ impl WireGroundBuilder {
             server = server.with_line(line);
         }
         if self.durable {
-            server = server.with_aof(Aof::BySystem);
+            server = server.with_aof(Aof::BySystem).with_line(FORGET);
         }
         let core = OneCore::choose();
         if let Some(core) = &core {
@@ -138,8 +142,14 @@ impl WireGroundBuilder {
 }
 
 impl Ground for WireGround {
+    /// `redis`, or `redis-restarts` if its server is killed and started again: such a plan fits no
+    /// other ground.
     fn name(&self) -> &str {
-        "redis"
+        if self.durable {
+            "redis-restarts"
+        } else {
+            "redis"
+        }
     }
 
     fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
@@ -228,6 +238,10 @@ impl World for WireWorld {
 
     async fn heal(&self) {
         self.network.heal().await;
+    }
+
+    fn behind(&self) -> Duration {
+        self.network.behind()
     }
 
     async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {

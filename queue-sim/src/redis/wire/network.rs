@@ -230,6 +230,11 @@ impl Network {
         self.lock().behind += by;
     }
 
+    /// By how much it is behind.
+    pub(super) fn behind(&self) -> Duration {
+        self.lock().behind
+    }
+
     /// Remembers all data; or, if that was done, puts them back as they were, as a failover to a
     /// replica that lagged behind does.
     pub(super) fn fail_over(&self, lane: Lane) {
