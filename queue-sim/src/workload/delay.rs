@@ -1,8 +1,19 @@
+use std::time::Duration;
+
 use queue_core::{Cancelled, DelayQueue, Due, Rescheduled, Scheduled, Timestamp};
+use tokio::time;
 
 use super::{actor::Actor, goals, reliable::accepted};
+use crate::{plan::Chance, run::Mode};
+
+/// How often, where a lost hint shows, something is put in while somebody sleeps towards what is due
+/// later.
+const OVERTAKES: Chance = 20;
 
 pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
+    if actor.workload.mode == Mode::Waiting && actor.flip(OVERTAKES) {
+        return overtake(actor, queue).await;
+    }
     let one = |_| Scheduled::new(actor.message(), due(actor));
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     for _ in 0..3 {
@@ -12,6 +23,26 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
             Err(_) => {}
         }
     }
+}
+
+/// Puts in what is due late, and when whoever waits has learnt of it, what is due sooner; then keeps
+/// still for so long that somebody who sleeps through that is seen to.
+async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
+    let late = actor.workload.longest_delay();
+    let soon = actor.workload.ttl * (1 + actor.choose(2));
+    let mut puts = [late, soon].map(|delay| Scheduled::new(actor.message(), Due::After(delay)));
+    for put in &mut puts {
+        // A duplicate would be no news.
+        put.push.dedup = None;
+    }
+    for put in puts {
+        match queue.schedule(&[put]).await {
+            Ok(pushed) => accepted(actor, &pushed),
+            Err(_) => return,
+        }
+        time::sleep(Duration::from_millis(1)).await;
+    }
+    time::sleep(late / 2).await;
 }
 
 /// A due time: soon, now, or in the past.

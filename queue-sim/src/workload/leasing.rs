@@ -1,6 +1,6 @@
 //! What lanes do to every queue that leases.
 
-use std::{num::NonZeroUsize, sync::LazyLock};
+use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
     Disposition, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
@@ -8,10 +8,15 @@ use queue_core::{
 use tokio::time;
 
 use super::{actor::Actor, goals, verbs::Verb};
+use crate::plan::Chance;
 
 /// A purge as large as one can be.
 static MOST: LazyLock<NonZeroUsize> =
     LazyLock::new(|| NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN));
+
+/// How often an extension ends a lease almost at once.
+const SHORTENS: Chance = 40;
+const SHORT: Duration = Duration::from_millis(1);
 
 /// Does this to the queue; answers whether it is something that every leasing queue can do.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
@@ -83,7 +88,7 @@ fn disposition(actor: &Actor) -> Disposition {
     }
 }
 
-fn later(actor: &Actor, span: std::time::Duration) -> Timestamp {
+fn later(actor: &Actor, span: Duration) -> Timestamp {
     let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     actor.now().plus_millis(millis)
 }
@@ -185,9 +190,19 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
     if actor.flip(30) {
         actor.sleep().await;
     }
-    let ttl = actor.lease_time();
+    let shortens = actor.flip(SHORTENS);
+    let ttl = if shortens { SHORT } else { actor.lease_time() };
     actor.pool.add_boundary(later(actor, ttl));
-    let _ = queue.extend(&receipts, ttl).await;
+    let extended = queue.extend(&receipts, ttl).await;
+    if shortens && extended.is_ok() && actor.flip(75) {
+        // Between the new deadline and the old one.
+        time::sleep(ttl).await;
+        let batch: Vec<_> = receipts
+            .iter()
+            .map(|receipt| Settlement::new(*receipt, disposition(actor)))
+            .collect();
+        end(actor, queue, &batch).await;
+    }
 }
 
 async fn read(actor: &Actor, queue: &dyn Leasing) {

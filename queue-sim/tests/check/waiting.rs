@@ -1,4 +1,4 @@
-use queue_core::{BoundedConfig, Offer, Overflow, Scheduled};
+use queue_core::{BoundedConfig, MessageId, Offer, Overflow, Scheduled};
 use queue_sim::{
     call::{Answer, Call, Config},
     engine::End,
@@ -67,6 +67,35 @@ fn d5_a_sooner_message_while_one_sleeps() {
     is_told(&mut story, wait);
     story.call(lease(1));
     story.breaks_first("D5");
+}
+
+#[test]
+fn d5_a_sooner_message_while_two_sleep() {
+    let mut story = Story::delay();
+    story.call(Call::Schedule(vec![Scheduled::new("late", ms(500))]));
+    let first = waits(&mut story, Call::WaitForArrival(ms(500)));
+    let second = waits(&mut story, Call::WaitForArrival(ms(600)));
+    story.after(10);
+    story.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
+    story.after(490);
+    is_told(&mut story, first);
+    story.call(lease(1));
+    // That the other is told by then excuses nobody.
+    story.after(100);
+    is_told(&mut story, second);
+    story.breaks_first("D5");
+}
+
+#[test]
+fn who_puts_nothing_in_tells_nobody_of_what_is_to_come() {
+    let mut story = Story::reliable();
+    let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
+    story.call(push("a"));
+    story.take();
+    story.after(10).call(Call::Revive(vec![MessageId::new(9)]));
+    story.after(TTL + 50).call(lease(1));
+    is_told(&mut story, wait);
+    story.holds();
 }
 
 #[test]

@@ -121,20 +121,28 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     let mut stills = Vec::new();
     for (nth, (order, at, call)) in executions.iter().enumerate() {
         let record = facts.branch.calls[*call].record;
-        // What it answers is not looked at here.
-        let _ = model.apply(*at, &record.call);
         let until = executions
             .get(nth + 1)
             .map_or(end, |(_, at, _)| at.as_millis());
-        if until <= at.as_millis().saturating_add(slack) {
+        let still = until > at.as_millis().saturating_add(slack);
+        let tells = still && hints(&record.call);
+        let before = tells.then(|| ready_from(&model, *at, until)).flatten();
+        // What it answers is not looked at here.
+        let _ = model.apply(*at, &record.call);
+        if !still {
             continue;
         }
+        // What time brings is told of by whoever puts it in, and only if nothing else was to come
+        // sooner.
+        let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
+        let ready = ready_from(&model, *at, until);
+        let ready = ready.filter(|(time, by_time)| !by_time || sooner(*time));
         stills.push(Still {
             cause: record.id,
             order: *order,
             from: at.as_millis(),
             until,
-            ready: ready_from(&model, *at, until, hints(&record.call)),
+            ready,
             room: model.has_room(),
         });
     }
@@ -156,12 +164,10 @@ const fn hints(call: &Call) -> bool {
     )
 }
 
-fn ready_from(model: &Model, at: Timestamp, until: u64, hints: bool) -> Option<(u64, bool)> {
+/// From when on there is something to lease, and whether only time brings it.
+fn ready_from(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
     if model.is_ready(at) {
         return Some((at.as_millis(), false));
-    }
-    if !hints {
-        return None;
     }
     let mut time = at;
     loop {
@@ -227,11 +233,12 @@ impl Still {
             let Some(told) = other.record.ended.as_ref().filter(|_| !same) else {
                 continue;
             };
-            if by_time && told.at.order > self.order {
-                return None;
-            }
+            // Who is told when somebody has acted is told too late to be on the way.
             if told.at.at.as_millis() > self.until {
                 continue;
+            }
+            if by_time && told.at.order > self.order {
+                return None;
             }
             since = since.max(acted(facts, other, told.at.order)?);
         }
