@@ -109,7 +109,8 @@ fn workspace() -> PathBuf {
     root.canonicalize().expect("the workspace")
 }
 
-/// Runs a command with the versions that the workspace has, so that nothing is downloaded.
+/// Runs a command with the versions that the workspace has, so that nothing is downloaded, and builds
+/// beside the workspace and as it does, so that of other people's crates little is built again.
 fn shell(command: &str, folder: &Path) -> (String, bool) {
     if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
         fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
@@ -121,7 +122,7 @@ fn shell(command: &str, folder: &Path) -> (String, bool) {
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env(
             "CARGO_TARGET_DIR",
-            concat!(env!("CARGO_TARGET_TMPDIR"), "/pages"),
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/.."),
         )
         .env("CARGO_TERM_COLOR", "never")
         .env_remove("RUST_BACKTRACE")
