@@ -4,7 +4,10 @@
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, LeasingExt, QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt};
+use queue_core::{
+    Backend, DelayConfig, DelayQueueExt, LeasingExt, QueueName, ReliableConfig, ReliableQueue,
+    ReliableQueueExt,
+};
 use queue_redis::{ConnectionHealth, RedisBackend};
 use queue_sim::redis::Server;
 use tokio::{
@@ -226,6 +229,39 @@ async fn a_restart_wakes_who_waits() -> Test {
     let there = backend(&server).await?;
     queue(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+/// Only one is told of a due time. If it goes, another has to know until when to sleep (D5).
+#[tokio::test]
+async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let server = Server::start()?;
+    let backends = [backend(&server).await?, backend(&server).await?];
+    let name = QueueName::new("a")?;
+    let config = DelayConfig::default();
+    let mut waiting = Vec::new();
+    for (nth, backend) in backends.iter().enumerate() {
+        let consumer = backend.open_delay(&name, &config).await?;
+        waiting.push(tokio::spawn(async move {
+            let received = consumer.receive(1, LEASE, 2 * HOUR).await;
+            received.map(|received| received.len())
+        }));
+        until("it blocks", || blocked(&server) == nth + 1).await;
+    }
+    let calls = |command| {
+        let counts = server.command_counts().expect("it counts");
+        counts.of(command)
+    };
+    let producer = backend(&server).await?.open_delay(&name, &config).await?;
+    producer.schedule_one("later", HOUR / 2).await?;
+    until("the first was told, and sleeps towards it", || {
+        calls("bzpopmin") >= 3
+    })
+    .await;
+    let looks = calls("evalsha");
+    waiting[0].abort();
+    until("the second looks", || calls("evalsha") > looks).await;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ local function pick(max)
   return read_frames(due)
 end
 
-local function any_ready()
-  return call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', '1')[1] ~= nil
+-- Whether anything is due, or will be.
+local function any_ahead()
+  return call('EXISTS', LINE) > 0
 end

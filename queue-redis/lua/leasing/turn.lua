@@ -31,8 +31,9 @@ local function lease(reply)
     add_many(LEASES, leases)
   end
   drop(picked)
-  -- Whoever leaves work behind wakes the next.
-  if got > 0 and any_ready() then
+  -- Whoever leaves work behind wakes the next; work that is due later too, since whoever takes
+  -- something may have been the only one who knew until when to sleep (D5).
+  if got > 0 and any_ahead() then
     call('ZADD', ARRIVALS, '0', 'armed')
   end
   return got > 0

@@ -13,6 +13,7 @@ local function pick(max)
   return read_frames(call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1))
 end
 
-local function any_ready()
-  return call('EXISTS', LINE) > 0
+-- Whether anything is ready, or will be.
+local function any_ahead()
+  return call('EXISTS', LINE, DELAYED) > 0
 end

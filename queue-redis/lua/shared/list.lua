@@ -95,6 +95,7 @@ local function drop(picked)
   end
 end
 
-local function any_ready()
-  return call('EXISTS', READY, LINE) > 0
+-- Whether anything is ready, or will be.
+local function any_ahead()
+  return call('EXISTS', READY, LINE, DELAYED) > 0
 end

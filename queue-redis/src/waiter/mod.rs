@@ -77,14 +77,22 @@ impl Waiter {
     ///
     /// Timed by this process, never by the server, which is late by up to 100 ms. It may return
     /// for no reason. Dropped, or ended by its timer at the same moment, it passes an arrival on:
-    /// to another who waits for this marker, or back to the server. An outage of the connection
+    /// to another who waits for this marker, or back to the server. Dropped with a timeout below
+    /// the fall-back interval, it does so even without one: nobody else may know until when to
+    /// sleep. An outage of the connection
     /// is no error here: the fall-back interval bridges it, and [`health`](Self::health) shows it.
     pub(crate) async fn wait(&self, marker: &Bytes, timeout: Duration) {
         self.0.start();
+        let watching = timeout < self.0.fall_back;
+        let mut watch = Unused {
+            inner: &self.0,
+            marker: watching.then_some(marker),
+        };
         let mut place = self.0.board.join(marker);
         let arrival = place.arrival();
         // Either way the caller looks again.
         let _ = time::timeout(timeout.min(self.0.fall_back), arrival).await;
+        watch.marker = None;
     }
 
     /// Makes a call to which an arrival at this marker may have led. Dropped before its end, it

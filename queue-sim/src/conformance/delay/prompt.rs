@@ -96,7 +96,7 @@ pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) 
 
 pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stage<'_>) {
     let queue = stage.delay().await;
-    for first_is_dropped in [true, false] {
+    for (first_is_dropped, asleep) in [(true, 0), (false, 0), (true, 20), (false, 20)] {
         // Neither knows of a due time when it falls asleep.
         let first = receiver(stage, &queue).await;
         let second = receiver(stage, &queue).await;
@@ -105,12 +105,32 @@ pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stag
             true => (first, second),
             false => (second, first),
         };
+        // One of them may have been told, and sleep towards it.
+        stage.advance(asleep).await;
         dropped.abort();
         let got = stage
-            .within("the receive that was kept", ms(60), kept)
+            .within("the receive that was kept", ms(60 - asleep), kept)
             .await;
         assert_eq!(got, scheduled);
     }
+}
+
+pub(crate) async fn d5_who_takes_another_leaves_its_watch(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let receivers = [
+        receiver(stage, &queue).await,
+        receiver(stage, &queue).await,
+        receiver(stage, &queue).await,
+    ];
+    // All at once, so that whoever is told takes what is due, and nobody else is told of the others.
+    let batch = [60, 30, 0].map(|delay| Scheduled::new("x", ms(delay)));
+    queue.schedule(&batch).await.expect("is accepted");
+    let mut seen = Vec::new();
+    for receiver in receivers {
+        seen.push(stage.within("each of three", ms(60), receiver).await.get());
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3]);
 }
 
 pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
