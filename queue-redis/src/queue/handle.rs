@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Spawn};
 use redis::Value;
+use tokio::time::Instant;
 
 use super::Stored;
 use crate::{
@@ -34,6 +35,8 @@ pub(crate) struct Handle {
     capacity: Option<usize>,
     /// Whether this handle has pushed dedup keys: then each push clears away old marks.
     marks: AtomicBool,
+    /// When something changes by itself, as far as the last look knew.
+    next_change: Mutex<Option<Instant>>,
 }
 
 impl Handle {
@@ -60,6 +63,7 @@ impl Handle {
             config,
             capacity,
             marks: AtomicBool::new(false),
+            next_change: Mutex::new(None),
         }
     }
 
@@ -140,14 +144,27 @@ impl Handle {
         self.waiter.follow_up(&self.room(), call).await
     }
 
+    /// Keeps in mind what a look found: the time until something changes by itself.
+    pub(crate) fn looked(&self, next: Option<Duration>) {
+        let change = next.and_then(|next| Instant::now().checked_add(next));
+        *self.lock_next_change() = change;
+    }
+
+    fn lock_next_change(&self) -> MutexGuard<'_, Option<Instant>> {
+        // It is never held while anything can panic.
+        let locked = self.next_change.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for something that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) {
-        self.waiter.wait(&self.arrivals, timeout).await;
+        let change = *self.lock_next_change();
+        self.waiter.wait(&self.arrivals, timeout, change).await;
     }
 
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) {
-        self.waiter.wait(&self.room(), timeout).await;
+        self.waiter.wait(&self.room(), timeout, None).await;
     }
 
     fn room(&self) -> Bytes {

@@ -112,6 +112,9 @@ impl<K: LeasingKind> Queue<K> {
         })?;
         let mut token = reply.count()?;
         let next = reply.time()?;
+        if max > 0 {
+            self.handle.looked(next);
+        }
         let deliveries = reply.rest(|bytes| {
             let delivery = frame::delivery(bytes, K::HEAD, token, Duration::from_millis(millis));
             token += 1;

@@ -75,6 +75,7 @@ impl RotatingQueue for Ring {
         let call = self.handle.call(&scripts::ROTATING_ROTATE, fill);
         let mut reply = self.handle.after_arrival(call).await?;
         let next = reply.time()?;
+        self.handle.looked(next);
         let items = items(reply)?;
         Ok(Rotated { items, next })
     }

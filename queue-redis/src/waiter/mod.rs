@@ -16,7 +16,7 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{Running, Spawn};
-use tokio::time;
+use tokio::time::{self, Instant};
 
 use self::{
     board::{Arrival, Board},
@@ -77,22 +77,25 @@ impl Waiter {
     ///
     /// Timed by this process, never by the server, which is late by up to 100 ms. It may return
     /// for no reason. Dropped, or ended by its timer at the same moment, it passes an arrival on:
-    /// to another who waits for this marker, or back to the server. Dropped with a timeout below
-    /// the fall-back interval, it does so even without one: nobody else may know until when to
-    /// sleep. An outage of the connection
-    /// is no error here: the fall-back interval bridges it, and [`health`](Self::health) shows it.
-    pub(crate) async fn wait(&self, marker: &Bytes, timeout: Duration) {
+    /// to another who waits for this marker, or back to the server. If it ends before the `change`
+    /// that its caller knows of, it does so even without one, since nobody else may know until when
+    /// to sleep; but for a change that comes after the fall-back interval: by then everybody has
+    /// looked. An outage of the connection is no error here: the fall-back interval bridges it, and
+    /// [`health`](Self::health) shows it.
+    pub(crate) async fn wait(&self, marker: &Bytes, timeout: Duration, change: Option<Instant>) {
         self.0.start();
-        let watching = timeout < self.0.fall_back;
+        let watched = change.filter(|at| *at < Instant::now() + self.0.fall_back);
         let mut watch = Unused {
             inner: &self.0,
-            marker: watching.then_some(marker),
+            marker: watched.map(|_| marker),
         };
         let mut place = self.0.board.join(marker);
         let arrival = place.arrival();
-        // Either way the caller looks again.
-        let _ = time::timeout(timeout.min(self.0.fall_back), arrival).await;
-        watch.marker = None;
+        let told = time::timeout(timeout.min(self.0.fall_back), arrival).await;
+        // Either way the caller looks again; ended by a timer of its own, it may leave then.
+        if told.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
+            watch.marker = None;
+        }
     }
 
     /// Makes a call to which an arrival at this marker may have led. Dropped before its end, it

@@ -133,6 +133,28 @@ pub(crate) async fn d5_who_takes_another_leaves_its_watch(stage: &Stage<'_>) {
     assert_eq!(seen, [1, 2, 3]);
 }
 
+pub(crate) async fn d5_who_gives_up_leaves_its_watch_to_another(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for gives_up_first in [true, false] {
+        let gives_up = {
+            let queue = queue.clone();
+            async move { queue.receive_one(LONG, ms(40)).await }
+        };
+        let (quitter, kept) = if gives_up_first {
+            let quitter = stage.start(gives_up).await;
+            (quitter, receiver(stage, &queue).await)
+        } else {
+            let kept = receiver(stage, &queue).await;
+            (stage.start(gives_up).await, kept)
+        };
+        let scheduled = schedule(&queue, 60).await;
+        let got = stage.within("the receive that goes on", ms(60), kept).await;
+        assert_eq!(got, scheduled);
+        let tried = quitter.await.expect("no panic").expect("is served");
+        assert_eq!(tried, None, "it is not due until the other is alone");
+    }
+}
+
 pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let next = async || queue.next_due().await.expect("answers");
