@@ -135,6 +135,13 @@ impl Capabilities {
         Self(kinds.into_iter().chain(others).collect())
     }
 
+    /// Everything but what takes a clock that the test moves: of a backend in time as it passes.
+    pub fn as_time_passes() -> Self {
+        Self::all()
+            .without(Capability::ExactClock)
+            .without(Capability::VirtualTime)
+    }
+
     /// All of this but that.
     #[must_use]
     pub fn without(mut self, missing: Capability) -> Self {

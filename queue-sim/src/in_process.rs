@@ -134,9 +134,7 @@ impl Time {
     fn capabilities(self) -> Capabilities {
         match self {
             Self::Virtual => Capabilities::all(),
-            Self::AsItPasses => Capabilities::all()
-                .without(Capability::ExactClock)
-                .without(Capability::VirtualTime),
+            Self::AsItPasses => Capabilities::as_time_passes(),
         }
     }
 

@@ -3,6 +3,9 @@
 
 #![cfg(unix)]
 
+#[path = "on_a_server/command.rs"]
+mod command;
+
 use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{
@@ -15,6 +18,8 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
+use self::command::command;
+
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
 
@@ -24,13 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
     let config = ReliableConfig::default();
     backend.open_reliable(&QueueName::new("a")?, &config).await
-}
-
-fn command(server: &Server, words: &[&str]) {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.exec(&mut connection).expect("the server obeys");
 }
 
 /// Starts so many pushes at the same time.

@@ -2,6 +2,11 @@
 
 #![cfg(unix)]
 
+#[path = "on_a_server/command.rs"]
+mod command;
+#[path = "on_a_server/until.rs"]
+mod until;
+
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{
@@ -10,25 +15,17 @@ use queue_core::{
 };
 use queue_redis::{ConnectionHealth, RedisBackend};
 use queue_sim::redis::Server;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep, timeout},
+use tokio::{task::JoinSet, time::timeout};
+
+use self::{
+    command::command,
+    until::{PATIENCE, until},
 };
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
 
-/// For what happens by itself a moment later; also an interval that never ends within a test.
-const PATIENCE: Duration = Duration::from_secs(30);
 const LEASE: Duration = Duration::from_secs(60);
-
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "never happened: {what}");
-        sleep(Duration::from_millis(2)).await;
-    }
-}
 
 /// A backend whose consumers never look by themselves, so that only an arrival can wake them.
 async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
@@ -41,13 +38,6 @@ async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
 async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::Error> {
     let config = ReliableConfig::default();
     backend.open_reliable(&QueueName::new(name)?, &config).await
-}
-
-fn command(server: &Server, words: &[&str]) -> redis::Value {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.query(&mut connection).expect("the server obeys")
 }
 
 /// How many connections are blocked.

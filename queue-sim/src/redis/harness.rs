@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{Place, VirtualConnector};
-use crate::{Capabilities, Capability, Harness, Play};
+use crate::{Capabilities, Harness, Play};
 
 /// Where virtual time begins.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -101,9 +101,7 @@ impl ServerTimeHarness {
 #[async_trait]
 impl Harness for ServerTimeHarness {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
-            .without(Capability::ExactClock)
-            .without(Capability::VirtualTime)
+        Capabilities::as_time_passes()
     }
 
     fn run(&self, case: Play<'_>) {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use queue_core::{Backend, Claim, OnceCounts, OnceStore, QueueName, Result, Token};
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    Capabilities, Capability, Harness, InVirtualTime, Play,
+    Capabilities, Harness, InVirtualTime, Play,
     call::{Answer, Behind, Call, Layer, Service},
 };
 use tokio::time;
@@ -34,9 +34,7 @@ impl SlowMachine {
 #[async_trait]
 impl Harness for SlowMachine {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
-            .without(Capability::ExactClock)
-            .without(Capability::VirtualTime)
+        Capabilities::as_time_passes()
     }
 
     fn run(&self, case: Play<'_>) {

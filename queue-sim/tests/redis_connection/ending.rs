@@ -12,24 +12,17 @@ use queue_core::{ErrorKind, Outcome, Running, Spawn, Task, TokioSpawn};
 use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role};
 use queue_sim::redis::Server;
 use redis::RedisResult;
-use tokio::time::{Instant, sleep};
 
-use super::{Test, clients, command, to};
-
-/// For what happens by itself a moment later.
-const PATIENCE: Duration = Duration::from_secs(30);
+use super::{
+    Test, clients,
+    command::command,
+    to,
+    until::{PATIENCE, until},
+};
 
 /// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
 /// stands still for a second.
 const BRIEF: Duration = Duration::from_secs(2);
-
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "never happened: {what}");
-        sleep(Duration::from_millis(2)).await;
-    }
-}
 
 #[tokio::test]
 async fn a_killed_connection_is_opened_again() -> Test {

@@ -2,8 +2,12 @@
 
 #![cfg(unix)]
 
+#[path = "../on_a_server/command.rs"]
+mod command;
 mod ending;
 mod opening;
+#[path = "../on_a_server/until.rs"]
+mod until;
 
 use std::error::Error as StdError;
 
@@ -14,13 +18,6 @@ type Test = Result<(), Box<dyn StdError>>;
 
 fn to(server: &Server) -> Builder {
     RedisBackend::builder(&server.url()).expect("the harness gives good URLs")
-}
-
-fn command(server: &Server, words: &[&str]) -> redis::Value {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.query(&mut connection).expect("the server obeys")
 }
 
 /// The clients that the server has, other than the one that asks.

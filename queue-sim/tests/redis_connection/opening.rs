@@ -6,7 +6,7 @@ use queue_core::{Error, ErrorKind, Outcome};
 use queue_redis::{Builder, RedisBackend, Warning};
 use queue_sim::redis::{Aof, Server};
 
-use super::{Test, clients, command, to};
+use super::{Test, clients, command::command, to};
 
 async fn refused(builder: Builder) -> Error {
     let refused = builder.connect().await;
