@@ -80,10 +80,6 @@ impl Client {
         &self.0.commands
     }
 
-    pub(crate) fn address(&self) -> &str {
-        &self.0.address
-    }
-
     async fn channel(&self) -> Result<Arc<Channel>> {
         self.0.commands.channel(self.0.response_timeout).await
     }

@@ -10,11 +10,11 @@
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; of a reliable or bounded queue without those in `ready` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
-//! | `…:arrivals` | zset | all | the marker: armed while something may be ready |
+//! | `…:arrivals` | zset | all | the marker for what may be ready: who waits for it, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ids that are ready and not in `ready`; of a delay queue all that are undelivered, by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of retried and deferred messages by due time (ms) |
 //! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id |
-//! | `…:room` | zset | bounded | the marker: armed while there may be room |
+//! | `…:room` | zset | bounded | the marker for room, likewise |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → number of its place (7 bytes) + distinct key |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
@@ -29,6 +29,9 @@
 //! | `…:once-done` | zset | once keys | keys that are done, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
 //! | `prefix:queues` | zset | | what exists: `name kind`, all with score 0 |
+//!
+//! Each process that waits listens to the channel `prefix:wake:<number>`, its own (an ACL pattern for
+//! all of them is `&qk:wake:*`).
 //!
 //! Ids are 7 bytes, big-endian, so that they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows
 //! them in order. No key has an expiry: a server with a `volatile-*` policy, which evicts what has
@@ -106,6 +109,11 @@ const ONCE: &[(&str, &str)] = &[
 
 /// `dedup` and `firsts`, which stand last and are sent only where they are needed.
 const DEDUP_KEYS: usize = 2;
+
+/// The channel of one process.
+pub(crate) fn channel(prefix: &str, process: u64) -> String {
+    format!("{prefix}:wake:{process:016x}")
+}
 
 /// One queue's keys.
 #[derive(Debug)]

@@ -46,6 +46,7 @@ macro_rules! leasing_scripts {
     (@turn $kind:literal [$($line:literal)+] [$($moves:literal)+]) => {
         Script::new(concat!($kind, "/turn"), concat!(
             include_str!("../lua/shared/call.lua"), "\n",
+            include_str!("../lua/shared/arm.lua"), "\n",
             include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
             include_str!("../lua/shared/drainable.lua"), "\n",
             include_str!("../lua/shared/meta.lua"), "\n",
@@ -68,6 +69,7 @@ macro_rules! leasing_scripts {
         [$($line:literal)+] [$($moves:literal)+] [$($counts:literal)+]) => {
         Script::new(concat!($kind, "/", $verb), concat!(
             include_str!("../lua/shared/call.lua"), "\n",
+            include_str!("../lua/shared/arm.lua"), "\n",
             include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
             include_str!("../lua/shared/drainable.lua"), "\n",
             include_str!("../lua/shared/meta.lua"), "\n",
@@ -85,6 +87,7 @@ macro_rules! leasing_scripts {
     (@plain $kind:literal $verb:literal) => {
         Script::new(concat!($kind, "/", $verb), concat!(
             include_str!("../lua/shared/call.lua"), "\n",
+            include_str!("../lua/shared/arm.lua"), "\n",
             include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
             include_str!("../lua/shared/drainable.lua"), "\n",
             include_str!("../lua/shared/meta.lua"), "\n",
@@ -104,7 +107,7 @@ pub(crate) static RELIABLE: LeasingScripts = leasing_scripts!(
 );
 pub(crate) static RELIABLE_PUSH: Script = script!(
     "reliable/push":
-    "shared/call" "reliable/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
+    "shared/call" "shared/arm" "reliable/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
     "shared/clear_marks" "shared/dedup" "reliable/push"
     "shared/reframe" "reliable/distinct" "reliable/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
@@ -117,25 +120,25 @@ pub(crate) static DELAY: LeasingScripts = leasing_scripts!(
 );
 pub(crate) static DELAY_SCHEDULE: Script = script!(
     "delay/schedule":
-    "shared/call" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
+    "shared/call" "shared/arm" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
     "shared/clear_marks" "shared/dedup" "shared/add_many" "delay/schedule"
     "shared/reframe" "delay/line" "delay/moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static DELAY_CANCEL: Script = script!(
     "delay/cancel":
-    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
     "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/cancel"
 );
 pub(crate) static DELAY_RESCHEDULE: Script = script!(
     "delay/reschedule":
-    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
     "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/reschedule"
 );
 pub(crate) static DELAY_NEXT_DUE: Script = script!(
     "delay/next_due":
-    "shared/call" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
     "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/next_due"
 );
@@ -148,7 +151,7 @@ pub(crate) static PRIORITY: LeasingScripts = leasing_scripts!(
 );
 pub(crate) static PRIORITY_ENQUEUE: Script = script!(
     "priority/enqueue":
-    "shared/call" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
+    "shared/call" "shared/arm" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
     "shared/clear_marks" "shared/dedup" "shared/add_many" "priority/enqueue"
     "shared/reframe" "priority/line" "priority/moves" "shared/graves" "shared/tidy" "shared/act"
 );
@@ -161,13 +164,13 @@ pub(crate) static BOUNDED: LeasingScripts = leasing_scripts!(
 );
 pub(crate) static BOUNDED_OFFER: Script = script!(
     "bounded/offer":
-    "shared/call" "bounded/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "shared/frames" "bounded/distinct" "shared/list"
+    "shared/call" "shared/arm" "bounded/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "shared/frames" "bounded/distinct" "shared/list"
     "shared/clear_marks" "shared/dedup" "bounded/offer"
     "shared/reframe" "bounded/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
 );
 pub(crate) static BOUNDED_RECENT: Script = script!(
     "bounded/recent":
-    "shared/call" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
     "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
     "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
     "bounded/recent"
@@ -177,18 +180,18 @@ pub(crate) static BOUNDED_CAPACITY: Script = script!(
 );
 pub(crate) static BOUNDED_RESIZE: Script = script!(
     "bounded/resize":
-    "shared/call" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
     "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
     "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
     "bounded/resize"
 );
 
 pub(crate) static ROTATING_INSERT: Script = script!(
-    "rotating/insert": "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/insert"
+    "rotating/insert": "shared/call" "shared/arm" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/insert"
 );
 pub(crate) static ROTATING_ROTATE: Script = script!(
     "rotating/rotate":
-    "shared/call" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "shared/frames"
+    "shared/call" "shared/arm" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "shared/frames"
     "rotating/rotate"
 );
 pub(crate) static ROTATING_LIST: Script = script!(
@@ -216,6 +219,11 @@ pub(crate) static ONCE_RELEASE: Script = script!(
 );
 pub(crate) static ONCE_COUNTS: Script = script!(
     "once/counts": "shared/call" "once/keys" "once/counts"
+);
+
+pub(crate) static WAITING_JOIN: Script = script!("waiting/join": "shared/call" "waiting/join");
+pub(crate) static WAITING_PASS_ON: Script = script!(
+    "waiting/pass_on": "shared/call" "shared/arm" "waiting/pass_on"
 );
 
 /// Every script: what is loaded when a connection is opened.
@@ -277,4 +285,6 @@ pub(crate) static ALL: &[&Script] = &[
     &ONCE_FINISH,
     &ONCE_RELEASE,
     &ONCE_COUNTS,
+    &WAITING_JOIN,
+    &WAITING_PASS_ON,
 ];

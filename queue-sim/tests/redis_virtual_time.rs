@@ -51,51 +51,29 @@ async fn a_pipeline_is_answered_entry_by_entry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_blocked_connection_wakes_at_once_and_alone() {
+async fn who_listens_hears_at_once_what_others_publish() {
     let server = Server::start().expect("a server");
     let connector = VirtualConnector::new(&server.url()).expect("a URL");
     let commands = link(&connector, Role::Commands).await;
-    let mut waiters = tokio::task::JoinSet::new();
-    for _ in 0..3 {
-        let waiter = link(&connector, Role::Waiter).await;
-        waiters.spawn(async move {
-            let popped = ask(&waiter, "BZPOPMIN empty marker 30").await;
-            (popped, Instant::now())
-        });
-    }
+    let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let connection = connector.connect(Role::Waiter).await.expect("it runs");
+    let mut told = connection.clone().told().expect("it brings pushes");
+    tokio::spawn(async move {
+        while let Some(push) = told.recv().await {
+            let _ = said.send((push.data, Instant::now()));
+        }
+    });
+    ask(&connection, "SUBSCRIBE channel").await;
+    heard.recv().await.expect("that it is subscribed");
     tokio::time::sleep(Duration::from_secs(10)).await;
     let start = Instant::now();
-    ask(&commands, "ZADD marker 7 member").await;
-    let (popped, when) = waiters.join_next().await.expect("one").expect("no panic");
+    assert_eq!(ask(&commands, "PUBLISH other x").await, Value::Int(0));
+    assert_eq!(ask(&commands, "PUBLISH channel x").await, Value::Int(1));
     let word = |word: &str| Value::BulkString(word.into());
-    assert_eq!(
-        popped,
-        Value::Array(vec![word("marker"), word("member"), Value::Double(7.0)])
-    );
+    let (message, when) = heard.recv().await.expect("the message");
+    assert_eq!(message, [word("channel"), word("x")]);
     assert_eq!(when, start);
-    // The others end with their time, to the millisecond.
-    for _ in 0..2 {
-        let (nothing, when) = waiters.join_next().await.expect("one").expect("no panic");
-        assert_eq!(nothing, Value::Nil);
-        assert_eq!(when - start, Duration::from_secs(20));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_blocked_connection_can_be_unblocked() {
-    let server = Server::start().expect("a server");
-    let connector = VirtualConnector::new(&server.url()).expect("a URL");
-    let commands = link(&connector, Role::Commands).await;
-    let waiter = link(&connector, Role::Waiter).await;
-    let Value::Int(id) = ask(&waiter, "CLIENT ID").await else {
-        panic!("an id is a number");
-    };
-    let unblock = format!("CLIENT UNBLOCK {id}");
-    assert_eq!(ask(&commands, &unblock).await, Value::Int(0));
-    let start = Instant::now();
-    let blocked = tokio::spawn(async move { ask(&waiter, "BZPOPMIN marker 0").await });
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(ask(&commands, &unblock).await, Value::Int(1));
-    assert_eq!(blocked.await.expect("no panic"), Value::Nil);
-    assert_eq!(start.elapsed(), Duration::from_secs(60));
+    drop(connection);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(ask(&commands, "PUBLISH channel x").await, Value::Int(0));
 }

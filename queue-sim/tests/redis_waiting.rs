@@ -40,16 +40,26 @@ async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::
     backend.open_reliable(&QueueName::new(name)?, &config).await
 }
 
-/// How many connections are blocked.
-fn blocked(server: &Server) -> usize {
+/// How many processes are registered at a queue's marker: they wait.
+fn waiting(server: &Server, name: &str) -> usize {
     let mut connection = server.connect().expect("the server runs");
-    let mut info = redis::cmd("INFO");
-    let info: String = info.arg("clients").query(&mut connection).expect("it does");
-    let line = info
-        .lines()
-        .find_map(|line| line.strip_prefix("blocked_clients:"));
-    line.and_then(|count| count.trim().parse().ok())
-        .expect("it says so")
+    let marker = format!("qk:{{{name}}}:arrivals");
+    let mut count = redis::cmd("ZCOUNT");
+    count.arg(marker).arg(0).arg("+inf");
+    count.query(&mut connection).expect("it counts")
+}
+
+/// How many connections listen to a channel.
+fn listening(server: &Server) -> usize {
+    let mut connection = server.connect().expect("the server runs");
+    let mut list = redis::cmd("CLIENT");
+    let list: String = list
+        .arg("LIST")
+        .arg("TYPE")
+        .arg("PUBSUB")
+        .query(&mut connection)
+        .expect("it lists them");
+    list.lines().count()
 }
 
 /// Starts to wait for a message.
@@ -79,7 +89,7 @@ async fn a_push_wakes_one_who_waits() -> Test {
     for _ in 0..20 {
         let mut set = JoinSet::new();
         receiving(&mut set, &consumer);
-        until("it blocks", || blocked(&server) == 1).await;
+        until("it waits", || waiting(&server, "a") == 1).await;
         producer.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
@@ -99,7 +109,10 @@ async fn many_who_wait_share_one_connection() -> Test {
         }
         queues.push(queue);
     }
-    until("they block", || blocked(&server) == 1).await;
+    until("they wait", || {
+        (0..10).all(|n| waiting(&server, &format!("q{n}")) == 1)
+    })
+    .await;
     for _ in 0..5 {
         for queue in &queues {
             queue.push_one("hello").await?;
@@ -108,7 +121,7 @@ async fn many_who_wait_share_one_connection() -> Test {
     for _ in 0..50 {
         assert_eq!(received(&mut set).await, 1);
     }
-    assert!(blocked(&server) <= 1);
+    assert_eq!(listening(&server), 1);
     Ok(())
 }
 
@@ -125,7 +138,7 @@ async fn a_burst_wakes_as_many_as_it_takes() -> Test {
             receiving(&mut set, &consumer);
         }
     }
-    until("they block", || blocked(&server) == 4).await;
+    until("they wait", || waiting(&server, "a") == 4).await;
     producer
         .push_all(&vec![queue_core::Push::new("hello"); 16])
         .await?;
@@ -142,9 +155,8 @@ async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
     let (first, second) = (queue(&here, "a").await?, queue(&here, "b").await?);
     let mut set = JoinSet::new();
     receiving(&mut set, &first);
-    until("it blocks", || blocked(&server) == 1).await;
+    until("it waits", || waiting(&server, "a") == 1).await;
     receiving(&mut set, &second);
-    // Its connection is blocked already, on the other queue's marker.
     second.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     first.push_one("hello").await?;
@@ -161,27 +173,98 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
     {
         let wait = dropped.wait_for_arrival(PATIENCE);
         tokio::pin!(wait);
-        // Started, and then never polled again: it cannot notice its arrival.
+        // Started, and then never polled again: it cannot notice what it is told.
         assert!(timeout(Duration::from_millis(1), &mut wait).await.is_err());
-        until("it blocks", || blocked(&server) == 1).await;
+        until("it waits", || waiting(&server, "a") == 1).await;
         other.push_one("hello").await?;
-        until("the arrival is here", || blocked(&server) == 0).await;
+        until("it was told", || waiting(&server, "a") == 0).await;
         receiving(&mut set, &other);
         assert_eq!(received(&mut set).await, 1);
-        // The message is leased; the arrival is still with the one who will be dropped.
-        other.push_one("again").await?;
-        assert_eq!(other.receive(1, LEASE, Duration::ZERO).await?.len(), 1);
-        other.wait_for_arrival(PATIENCE).await?;
         receiving(&mut set, &other);
-        until("the other blocks", || blocked(&server) == 1).await;
+        until("the other waits", || waiting(&server, "a") == 1).await;
     }
-    // Given back to the server, it wakes the other process: to look, and to wait again.
+    // Passed on, it has the other process look, and wait again.
     until("it was passed on and used up", || {
         let calls = server.command_counts().expect("it counts");
-        calls.of("bzpopmin") >= 4
+        calls.of("publish") >= 2 && waiting(&server, "a") == 1
     })
     .await;
     other.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+/// An arrival that led to a call which failed is not used up.
+#[tokio::test]
+async fn a_call_that_failed_passes_its_arrival_on() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (failing, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let mut set = JoinSet::new();
+    receiving(&mut set, &failing);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    // From here on it is only registered.
+    set.shutdown().await;
+    receiving(&mut set, &other);
+    until("both wait", || waiting(&server, "a") == 2).await;
+    // A lease of this queue fails as long as this key is in the way.
+    command(&server, &["SET", "qk:{a}:leases", "mine"]);
+    failing
+        .lease(1.try_into()?, LEASE)
+        .await
+        .expect_err("it is in the way");
+    command(&server, &["DEL", "qk:{a}:leases"]);
+    until("it was passed on", || {
+        let calls = server.command_counts().expect("it counts");
+        calls.of("publish") >= 1
+    })
+    .await;
+    drop(set);
+    Ok(())
+}
+
+/// What a process leaves behind that was killed while it waited costs nobody a wake-up.
+#[tokio::test]
+async fn who_died_waiting_is_passed_over() -> Test {
+    let server = Server::start()?;
+    let producer = queue(&backend(&server).await?, "a").await?;
+    for _ in 0..3 {
+        let here = backend(&server).await?;
+        let consumer = queue(&here, "a").await?;
+        let before = waiting(&server, "a");
+        let mut set = JoinSet::new();
+        receiving(&mut set, &consumer);
+        until("it waits", || waiting(&server, "a") == before + 1).await;
+        set.shutdown().await;
+        drop((here, consumer));
+        until("its connection is closed", || listening(&server) == 0).await;
+    }
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    receiving(&mut set, &consumer);
+    until("one more waits", || waiting(&server, "a") == 4).await;
+    producer.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    assert_eq!(waiting(&server, "a"), 0);
+    Ok(())
+}
+
+/// A flush takes registrations along; whoever makes the queue anew is not deaf.
+#[tokio::test]
+async fn a_flush_is_survived_by_who_looks() -> Test {
+    let server = Server::start()?;
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    receiving(&mut set, &consumer);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    set.shutdown().await;
+    command(&server, &["FLUSHALL"]);
+    receiving(&mut set, &consumer);
+    until("it waits again", || waiting(&server, "a") == 1).await;
+    let there = backend(&server).await?;
+    queue(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -195,10 +278,11 @@ async fn a_killed_waiter_waits_again() -> Test {
     for _ in 0..5 {
         let mut set = JoinSet::new();
         receiving(&mut set, &consumer);
-        until("it blocks", || blocked(&server) == 1).await;
+        until("it waits", || waiting(&server, "a") == 1).await;
         assert!(matches!(here.health().waiter, ConnectionHealth::Up));
-        command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
-        until("it blocks again", || blocked(&server) == 1).await;
+        command(&server, &["CLIENT", "KILL", "TYPE", "pubsub"]);
+        command(&server, &["DEL", "qk:{a}:arrivals"]);
+        until("it waits again", || waiting(&server, "a") == 1).await;
         let there = backend(&server).await?;
         queue(&there, "a").await?.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
@@ -213,9 +297,10 @@ async fn a_restart_wakes_who_waits() -> Test {
     let consumer = queue(&here, "a").await?;
     let mut set = JoinSet::new();
     receiving(&mut set, &consumer);
-    until("it blocks", || blocked(&server) == 1).await;
+    until("it waits", || waiting(&server, "a") == 1).await;
     server.restart()?;
-    until("it blocks again", || blocked(&server) == 1).await;
+    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
     queue(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
@@ -230,14 +315,14 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     let backends = [backend(&server).await?, backend(&server).await?];
     let name = QueueName::new("a")?;
     let config = DelayConfig::default();
-    let mut waiting = Vec::new();
+    let mut consumers = Vec::new();
     for (nth, backend) in backends.iter().enumerate() {
         let consumer = backend.open_delay(&name, &config).await?;
-        waiting.push(tokio::spawn(async move {
+        consumers.push(tokio::spawn(async move {
             let received = consumer.receive(1, LEASE, 2 * HOUR).await;
             received.map(|received| received.len())
         }));
-        until("it blocks", || blocked(&server) == nth + 1).await;
+        until("it waits", || waiting(&server, "a") == nth + 1).await;
     }
     let calls = |command| {
         let counts = server.command_counts().expect("it counts");
@@ -246,12 +331,14 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     let producer = backend(&server).await?.open_delay(&name, &config).await?;
     producer.schedule_one("later", HOUR / 2).await?;
     until("the first was told, and sleeps towards it", || {
-        calls("bzpopmin") >= 3
+        calls("publish") == 1 && waiting(&server, "a") == 2
     })
     .await;
-    let looks = calls("evalsha");
-    waiting[0].abort();
-    until("the second looks", || calls("evalsha") > looks).await;
+    for consumer in &consumers {
+        consumer.abort();
+    }
+    let told = calls("publish");
+    until("the other is told", || calls("publish") > told).await;
     Ok(())
 }
 
@@ -266,8 +353,12 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     command(&server, &["SET", "qk:{a}:arrivals", "mine"]);
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);
-        // Each ends with the fall-back interval.
-        async move { while consumer.wait_for_arrival(PATIENCE).await.is_ok() {} }
+        // Each ends with the fall-back interval, also those that say that nobody could be told.
+        async move {
+            loop {
+                let _ = consumer.wait_for_arrival(PATIENCE).await;
+            }
+        }
     });
     until("it is shown", || {
         matches!(here.health().waiter, ConnectionHealth::Down(Some(_)))
@@ -277,6 +368,11 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         panic!("it was just down");
     };
     assert!(error.to_string().contains("WRONGTYPE"), "{error}");
+    let error = consumer.wait_for_arrival(PATIENCE).await.unwrap_err();
+    assert!(
+        error.is_transient() && error.to_string().contains("WRONGTYPE"),
+        "{error}"
+    );
     command(&server, &["DEL", "qk:{a}:arrivals"]);
     until("it is mended", || here.health().is_up()).await;
     waiting.abort();
@@ -296,16 +392,16 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     let consumer = queue(&here, "a").await?;
     let sent = |server: &Server| {
         let counts = server.command_counts().expect("it counts");
-        counts.sum(["evalsha", "bzpopmin", "client|unblock", "zadd", "ping"])
+        counts.sum(["evalsha", "eval", "publish", "subscribe", "ping"])
     };
     let rounds = 10;
     let before = sent(&server);
     consumer.receive(1, LEASE, interval * rounds).await?;
     let during = sent(&server) - before;
-    // One look for each fall-back interval, the first and the last; one block for all of it. By
-    // the default interval of 5 s that is 0.2 commands a second, and one block each 30 s.
+    // One look for each fall-back interval, the first and the last; one registration for each four.
+    // By the default interval of 5 s that is 0.25 commands a second.
     assert!(
-        during <= u64::from(rounds) + 3,
+        during <= u64::from(rounds + rounds.div_ceil(4)) + 3,
         "{during} commands in {rounds} intervals"
     );
     Ok(())
@@ -321,6 +417,6 @@ async fn waiting_for_a_message_costs_nothing_per_message_waiting() -> Test {
     let before = server.command_counts()?;
     assert_eq!(consumer.receive(100, LEASE, PATIENCE).await?.len(), 100);
     let counts = server.command_counts()?.since(&before);
-    assert_eq!((counts.of("evalsha"), counts.of("bzpopmin")), (1, 0));
+    assert_eq!(counts.of("evalsha"), 1);
     Ok(())
 }

@@ -16,5 +16,5 @@ end
 -- These left for good, which makes room (B4).
 local function gone(ids)
   disown(ids)
-  call('ZADD', ROOM, '0', 'armed')
+  arm(ROOM, #ids)
 end

@@ -123,11 +123,12 @@ local function act()
   flush()
   write_marks()
   if accepted > accepted_before then
-    call('ZADD', ARRIVALS, '0', 'armed')
-    -- A woken producer that leaves room wakes the next (B4).
-    if occupied < capacity then
-      call('ZADD', ROOM, '0', 'armed')
-    end
+    arm(ARRIVALS, accepted - accepted_before)
+  end
+  -- A producer that was told of room and leaves some tells the next, also if all it had were
+  -- duplicates (B4).
+  if occupied < capacity then
+    arm(ROOM, math.min(MANY, capacity - occupied))
   end
   return plain and accepted or answers
 end

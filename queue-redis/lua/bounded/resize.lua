@@ -38,6 +38,6 @@ if dropped[1] then
   call('HINCRBY', META, 'evicted', #dropped)
 end
 if occupied < capacity then
-  call('ZADD', ROOM, '0', 'armed')
+  arm(ROOM, math.min(MANY, capacity - occupied))
 end
 return dropped

@@ -13,7 +13,7 @@ local function join(ids)
     places[2 * k] = ids[k]
   end
   call('ZADD', LINE, unpack(places))
-  call('ZADD', ARRIVALS, '0', 'armed')
+  arm(ARRIVALS, #ids)
 end
 
 -- What is due is in its place already.

@@ -12,6 +12,6 @@ due = absolute == 1 and math.max(due, now) or now + due
 call('ZADD', LINE, due, ARGV[3])
 -- Tells those who sleep towards a later due time (D5).
 if call('ZRANGE', LINE, 0, 0)[1] == ARGV[3] then
-  call('ZADD', ARRIVALS, '0', 'armed')
+  arm(ARRIVALS, 1)
 end
 return 1

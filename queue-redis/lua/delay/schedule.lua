@@ -9,7 +9,7 @@
 local function act()
   local count, dues = tonumber(ARGV[3]), ARGV[4]
   read_marks(5 + count)
-  local frames, places, ids, new, duplicates, first_due = {}, {}, {}, 0, false, math.huge
+  local frames, places, ids, new, duplicates, first_due, ready = {}, {}, {}, 0, false, math.huge, 0
   for k = 1, count do
     local first = duplicate_of(k)
     if first then
@@ -25,6 +25,7 @@ local function act()
       places[2 * new - 1] = due
       places[2 * new] = id
       first_due = math.min(first_due, due)
+      ready = due <= now and ready + 1 or ready
       mark(k, accepted + new)
     end
   end
@@ -34,8 +35,8 @@ local function act()
     call('HSET', FRAMES, unpack(frames))
     add_many(LINE, places)
     -- Tells those who sleep towards a later due time, or towards none (D5).
-    if not head or first_due < head or first_due <= now then
-      call('ZADD', ARRIVALS, '0', 'armed')
+    if not head or first_due < head or ready > 0 then
+      arm(ARRIVALS, math.max(1, ready))
     end
   end
   write_marks()

@@ -22,7 +22,7 @@ if leases[1] then
   call('ZADD', LEASES, unpack(leases))
   -- Told to those who sleep towards a later deadline.
   if deadline < first then
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, 1)
   end
 end
 return table.concat(answers)

@@ -2,5 +2,5 @@
 --
 -- Returns 1.
 call('HDEL', META, 'paused')
-call('ZADD', ARRIVALS, '0', 'armed')
+arm(ARRIVALS, MANY)
 return 1

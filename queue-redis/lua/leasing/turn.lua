@@ -34,7 +34,7 @@ local function lease(reply)
   -- Whoever leaves work behind wakes the next; work that is due later too, since whoever takes
   -- something may have been the only one who knew until when to sleep (D5).
   if got > 0 and any_ahead() then
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, 1)
   end
   return got > 0
 end

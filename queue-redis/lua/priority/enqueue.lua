@@ -30,7 +30,7 @@ local function act()
     call('HINCRBY', META, 'accepted', new)
     call('HSET', FRAMES, unpack(frames))
     add_many(LINE, places)
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, new)
   end
   write_marks()
   return duplicates and ids or accepted + new

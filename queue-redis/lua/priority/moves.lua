@@ -23,7 +23,7 @@ local function join(ids, frames)
     places[2 * k] = ageing and ids[k] or last .. pack('>I7', number + k) .. ids[k]
   end
   call('ZADD', LINE, unpack(places))
-  call('ZADD', ARRIVALS, '0', 'armed')
+  arm(ARRIVALS, #ids)
 end
 
 local function promote()

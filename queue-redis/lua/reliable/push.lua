@@ -23,7 +23,7 @@ local function act()
   if frames[1] then
     call('HINCRBY', META, 'accepted', #frames)
     call('RPUSH', READY, unpack(frames))
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, #frames)
   end
   write_marks()
   return duplicates and ids or accepted + #frames

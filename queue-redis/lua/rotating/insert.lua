@@ -38,6 +38,6 @@ if new > 0 then
     call('HSET', KEYED, unpack(keyed))
   end
   call('ZADD', pace and FRESH or RING, unpack(places))
-  call('ZADD', ARRIVALS, '0', 'armed')
+  arm(ARRIVALS, new)
 end
 return present and ids or accepted + new

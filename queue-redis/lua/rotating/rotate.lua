@@ -84,7 +84,7 @@ if visited[1] then
   -- Whoever leaves work behind wakes the next.
   if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)
     or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, 1)
   end
 elseif next_due then
   reply[1] = math.max(next_due - now, 0)

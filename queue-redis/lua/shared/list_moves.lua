@@ -15,7 +15,7 @@ local function join(ids)
   end
   placed(ids, number)
   call('ZADD', LINE, unpack(places))
-  call('ZADD', ARRIVALS, '0', 'armed')
+  arm(ARRIVALS, #ids)
 end
 
 local function promote()

@@ -6,7 +6,7 @@ local function put_off(id, frame, due)
   call('HSET', FRAMES, id, frame)
   call('ZADD', DELAYED, due, id)
   if call('ZRANGE', DELAYED, 0, 0)[1] == id then
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, 1)
   end
   return due <= now
 end
@@ -24,7 +24,7 @@ local function settle_one(settlement, id)
     give_back(back, id, frame, now)
     call('HINCRBY', META, 'released', 1)
     call('ZADD', LINE, unpack(back))
-    call('ZADD', ARRIVALS, '0', 'armed')
+    arm(ARRIVALS, 1)
     return 'd', false
   elseif what == 'd' then
     local due = now + decode('>I7', settlement, 16)

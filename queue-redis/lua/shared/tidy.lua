@@ -38,7 +38,7 @@ local function reclaim()
     if back[1] then
       call('HSET', FRAMES, unpack(kept))
       call('ZADD', LINE, unpack(back))
-      call('ZADD', ARRIVALS, '0', 'armed')
+      arm(ARRIVALS, #back / 2)
     end
   end
   if dead[1] then

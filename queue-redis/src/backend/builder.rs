@@ -12,8 +12,8 @@ use super::RedisBackend;
 use crate::{
     client::{Client, Clock},
     connection::{Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
-    scripts,
-    waiter::Waiter,
+    keys, scripts,
+    waiter::{self, Waiter},
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -155,16 +155,17 @@ impl Builder {
             commands,
             connector.address(),
             self.timeouts.response,
-            self.clock,
+            self.clock.clone(),
         );
-        let waiter = Waiter::new(
-            client.clone(),
+        let waiter = Waiter::new(waiter::Settings {
             connector,
-            self.timeouts,
-            self.fall_back,
-            backoff(seed.rotate_left(32)),
-            Arc::clone(&spawn),
-        );
+            timeouts: self.timeouts,
+            fall_back: self.fall_back,
+            clock: self.clock,
+            backoff: backoff(seed.rotate_left(32)),
+            spawn: Arc::clone(&spawn),
+            channel: keys::channel(&self.prefix, seed).into(),
+        });
         Ok(RedisBackend {
             client,
             waiter,

@@ -3,9 +3,9 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, Pipeline, RedisResult, ServerError, Value, aio::ConnectionLike};
+use redis::{Cmd, Pipeline, PushInfo, RedisResult, ServerError, Value, aio::ConnectionLike};
 use tokio::{
-    sync::Notify,
+    sync::{Notify, mpsc},
     time::{self, error::Elapsed},
 };
 
@@ -61,22 +61,36 @@ impl Channel {
         &self,
         commands: impl IntoIterator<Item = Cmd>,
     ) -> Result<(), Failure> {
+        let answers = self.request_each(commands).await?;
+        answers.into_iter().try_for_each(|answer| answer.map(drop))
+    }
+
+    /// Sends commands in one round trip; each has an answer of its own.
+    pub(crate) async fn request_each(
+        &self,
+        commands: impl IntoIterator<Item = Cmd>,
+    ) -> Result<Vec<Result<Value, Failure>>, Failure> {
         let mut pipeline = Pipeline::new();
         for command in commands {
             pipeline.add_command(command);
         }
         if pipeline.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut link = self.link.clone();
         let answer = link.req_packed_commands(&pipeline, 0, pipeline.len());
         let answer = time::timeout(self.response_timeout, answer).await;
-        for value in self.judge(answer, self.response_timeout)? {
-            if let Value::ServerError(refusal) = value {
-                return Err(self.refused(refusal));
-            }
-        }
-        Ok(())
+        let answers = self.judge(answer, self.response_timeout)?.into_iter();
+        let answers = answers.map(|answer| match answer {
+            Value::ServerError(refusal) => Err(self.refused(refusal)),
+            value => Ok(value),
+        });
+        Ok(answers.collect())
+    }
+
+    /// What the server says unasked, for whoever asks first.
+    pub(crate) fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
+        self.link.told()
     }
 
     /// Has the connection replaced. What was sent on it may still be answered.

@@ -10,7 +10,8 @@ use super::Link;
 pub enum Role {
     /// Carries the commands; none of them blocks.
     Commands,
-    /// Blocks on markers, and carries nothing else, so that nothing waits behind it.
+    /// Listens to the process's channel, and registers there who waits. Its link has to bring the
+    /// connection's pushes ([`Link::told_by`]).
     Waiter,
 }
 

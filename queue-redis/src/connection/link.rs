@@ -1,8 +1,12 @@
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use queue_core::{Running, Spawn};
-use redis::{Cmd, Pipeline, RedisFuture, Value, aio::ConnectionLike};
-use tokio::sync::watch;
+use redis::{Cmd, Pipeline, PushInfo, RedisFuture, Value, aio::ConnectionLike};
+use tokio::sync::{mpsc, watch};
 
 /// A connection of any type that can be cloned: clones share it.
 pub trait Wire: ConnectionLike + Send + Sync + 'static {
@@ -21,6 +25,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Wire for C {
 pub struct Link {
     wire: Box<dyn Wire>,
     driver: Option<Arc<Driver>>,
+    told: Arc<Mutex<Option<mpsc::UnboundedReceiver<PushInfo>>>>,
 }
 
 struct Driver {
@@ -34,6 +39,7 @@ impl Link {
         Self {
             wire: Box::new(wire),
             driver: None,
+            told: Arc::default(),
         }
     }
 
@@ -56,7 +62,25 @@ impl Link {
                 ended,
                 _running: running,
             })),
+            told: Arc::default(),
         }
+    }
+
+    /// Adds where the connection's pushes arrive: what the server says unasked, which a connection
+    /// of [`Role::Waiter`](super::Role::Waiter) is for. Of redis's own connections it is the
+    /// receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
+    #[must_use]
+    pub fn told_by(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
+        Self {
+            told: Arc::new(Mutex::new(Some(pushes))),
+            ..self
+        }
+    }
+
+    /// What the server says unasked, for whoever asks first.
+    pub fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.take()
     }
 
     /// Whether the driver is known to have ended: what is sent now reaches nobody.
@@ -83,6 +107,7 @@ impl Clone for Link {
         Self {
             wire: self.wire.cloned(),
             driver: self.driver.clone(),
+            told: Arc::clone(&self.told),
         }
     }
 }

@@ -13,6 +13,7 @@ use redis::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
+    sync::mpsc,
 };
 
 use super::{Connector, Link, Role};
@@ -78,24 +79,28 @@ impl ServerConnector {
         })
     }
 
-    async fn open<S>(&self, stream: S) -> RedisResult<Link>
+    async fn open<S>(&self, stream: S, role: Role) -> RedisResult<Link>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         // Timeouts are the backend's: on the waiter's connection none would do, and on the other
         // one the crate's would leave a half-open connection in place.
-        let config = AsyncConnectionConfig::new()
+        let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None);
+        let (pushes, told) = mpsc::unbounded_channel();
+        if role == Role::Waiter {
+            config = config.set_push_sender(pushes);
+        }
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&self.handshake, stream, config).await?;
-        Ok(Link::driven(connection, driver, &*self.spawn))
+        Ok(Link::driven(connection, driver, &*self.spawn).told_by(told))
     }
 }
 
 #[async_trait]
 impl Connector for ServerConnector {
-    async fn connect(&self, _role: Role) -> RedisResult<Link> {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
         match &self.server {
             ConnectionAddr::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
@@ -108,11 +113,11 @@ impl Connector for ServerConnector {
                 )?;
                 #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
                 socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
-                self.open(stream).await
+                self.open(stream, role).await
             }
             #[cfg(unix)]
             ConnectionAddr::Unix(path) => {
-                self.open(tokio::net::UnixStream::connect(path).await?)
+                self.open(tokio::net::UnixStream::connect(path).await?, role)
                     .await
             }
             _ => Err(RedisError::from((

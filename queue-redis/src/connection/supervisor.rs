@@ -75,6 +75,15 @@ impl Supervised {
         }
     }
 
+    /// Waits until this connection is over or another has taken its place.
+    pub(crate) async fn replaced(&self, channel: &Arc<Channel>) {
+        let mut state = self.state.clone();
+        let other =
+            |state: &State| !matches!(state, State::Up(current) if Arc::ptr_eq(current, channel));
+        // An error means that nobody keeps it open any more.
+        let _ = state.wait_for(other).await;
+    }
+
     pub(crate) fn state(&self) -> State {
         self.state.borrow().clone()
     }

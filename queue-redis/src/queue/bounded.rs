@@ -31,8 +31,7 @@ impl BoundedQueue for Queue<Bounded> {
     }
 
     async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_room(timeout).await;
-        Ok(())
+        self.handle.wait_for_room(timeout).await
     }
 
     async fn recent(&self, n: usize) -> Result<Vec<Message>> {

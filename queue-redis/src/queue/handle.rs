@@ -122,7 +122,10 @@ impl Handle {
             call.push(&self.config);
             fill(&mut call);
             match self.client.run(call).await {
-                Ok(Value::Nil) => drop(self.open().await?),
+                Ok(Value::Nil) => {
+                    self.waiter.forget(&self.arrivals);
+                    drop(self.open().await?);
+                }
                 Ok(value) => return Ok(Reply::new(script, value)),
                 Err(error) => return Err(self.name(error)),
             }
@@ -133,14 +136,20 @@ impl Handle {
         )))
     }
 
-    /// Makes a call that uses an arrival up, if one led to it; dropped half-way, it passes the
-    /// arrival on.
-    pub(crate) async fn after_arrival<T>(&self, call: impl Future<Output = T> + Send) -> T {
+    /// Makes a call that uses an arrival up, if one led to it; dropped half-way or failed, it passes
+    /// the arrival on.
+    pub(crate) async fn after_arrival<T>(
+        &self,
+        call: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
         self.waiter.follow_up(&self.arrivals, call).await
     }
 
     /// Makes a call that uses a hint of room up, as [`after_arrival`](Self::after_arrival) does.
-    pub(crate) async fn after_room<T>(&self, call: impl Future<Output = T> + Send) -> T {
+    pub(crate) async fn after_room<T>(
+        &self,
+        call: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
         self.waiter.follow_up(&self.room(), call).await
     }
 
@@ -157,14 +166,17 @@ impl Handle {
     }
 
     /// Waits for something that may be ready.
-    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) {
+    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let change = *self.lock_next_change();
-        self.waiter.wait(&self.arrivals, timeout, change).await;
+        let wait = self.waiter.wait(&self.arrivals, timeout, change);
+        wait.await.map_err(|error| self.name(error))
     }
 
     /// Waits for room in a bounded queue.
-    pub(crate) async fn wait_for_room(&self, timeout: Duration) {
-        self.waiter.wait(&self.room(), timeout, None).await;
+    pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+        let room = self.room();
+        let wait = self.waiter.wait(&room, timeout, None);
+        wait.await.map_err(|error| self.name(error))
     }
 
     fn room(&self) -> Bytes {

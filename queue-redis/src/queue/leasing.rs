@@ -199,8 +199,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout).await;
-        Ok(())
+        self.handle.wait_for_arrival(timeout).await
     }
 
     async fn depth(&self) -> Result<Depth> {

@@ -81,8 +81,7 @@ impl RotatingQueue for Ring {
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout).await;
-        Ok(())
+        self.handle.wait_for_arrival(timeout).await
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {

@@ -1,54 +1,83 @@
 //! Who waits for what, in this process.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use queue_core::Error;
-use tokio::sync::{Notify, oneshot};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::Instant,
+};
 
-/// An armed marker that was popped: what stood in it, so that it can be armed the same way again.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Arrival {
-    pub(super) marker: Bytes,
-    pub(super) member: Bytes,
-    pub(super) score: f64,
+/// Lines of markers that nobody waits for any more are looked for when there are this many lines.
+const SWEEP: usize = 1024;
+
+/// What wakes a waiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    /// It was told of a change, which it passes on if it does not use it.
+    Told,
+    /// Changes may have been missed.
+    Look,
 }
 
-impl Arrival {
-    /// What a script arms a marker with.
-    pub(super) fn at(marker: &Bytes) -> Self {
-        Self {
-            marker: marker.clone(),
-            member: Bytes::from_static(b"armed"),
-            score: 0.0,
-        }
-    }
+/// What the server is to be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Order {
+    /// So many wait at this marker: register the process.
+    Join { marker: Bytes, waiting: usize },
+    /// Nobody here can use so many changes: tell others.
+    PassOn { marker: Bytes, changes: usize },
 }
 
-/// What wakes a waiter: an arrival, which it passes on if it is gone, or only a reason to look.
-type Wake = Option<Arrival>;
-
-/// Who waits for which marker, in the order of coming, and which arrivals found nobody.
-#[derive(Debug, Default)]
+/// Who waits at which marker, in the order of coming, and what is to be asked of the server.
+#[derive(Debug)]
 pub(super) struct Board {
     // A std mutex: it is never held across an await, and by nobody for long.
     state: Mutex<State>,
     changed: Notify,
+    /// How long a registration is trusted.
+    trusted: Duration,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: BTreeMap<Bytes, BTreeMap<u64, oneshot::Sender<Wake>>>,
+    lines: HashMap<Bytes, Line>,
+    /// The markers whose lines want to be registered, each once, in the order of coming.
+    to_join: VecDeque<Bytes>,
+    /// Changes that nobody here can use.
+    unclaimed: BTreeMap<Bytes, usize>,
     next_place: u64,
-    unclaimed: Vec<Arrival>,
-    trouble: Option<Arc<Error>>,
+    sweep_at: usize,
+    trouble: Option<(Bytes, Arc<Error>)>,
 }
 
-/// A place in the line for a marker; dropping it leaves the line, and passes on an arrival that
-/// came too late to be noticed.
+/// Those who wait at one marker.
+#[derive(Debug, Default)]
+struct Line {
+    waiting: BTreeMap<u64, oneshot::Sender<Wake>>,
+    registration: Registration,
+}
+
+/// What is known of this process's registration at a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Registration {
+    #[default]
+    None,
+    /// It is in `to_join`.
+    Wanted,
+    /// The server is being asked. If it has `told` of a change since, it may have ended again.
+    Asked { told: bool },
+    /// It is there, and trusted until then.
+    Until(Instant),
+}
+
+/// A place in the line at a marker; dropping it leaves the line, and passes on a change that it
+/// was told of too late to notice.
 #[derive(Debug)]
 pub(super) struct Place {
     board: Arc<Board>,
@@ -58,22 +87,27 @@ pub(super) struct Place {
 }
 
 impl Board {
-    /// Joins the line for a marker.
+    pub(super) fn new(trusted: Duration) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Notify::new(),
+            trusted,
+        }
+    }
+
+    /// Joins the line at a marker.
     pub(super) fn join(self: &Arc<Self>, marker: &Bytes) -> Place {
         let (sender, wake) = oneshot::channel();
         let mut state = self.lock();
         let number = state.next_place;
         state.next_place += 1;
-        let line = state.waiting.entry(marker.clone()).or_default();
-        line.insert(number, sender);
-        let unclaimed = state.unclaimed.iter();
-        let found = unclaimed
-            .clone()
-            .position(|arrival| arrival.marker == marker);
-        if let Some(index) = found {
-            let arrival = state.unclaimed.remove(index);
-            state.hand(arrival);
+        state.sweep();
+        let line = state.lines.entry(marker.clone()).or_default();
+        line.waiting.insert(number, sender);
+        if let Some(changes) = state.unclaimed.remove(marker) {
+            state.hand(marker, changes);
         }
+        state.want(marker);
         drop(state);
         self.changed.notify_one();
         Place {
@@ -84,57 +118,135 @@ impl Board {
         }
     }
 
-    /// Wakes the first in the line of the arrival's marker; if there is none, keeps it until it
-    /// is put back.
-    pub(super) fn arrive(&self, arrival: Arrival) {
-        if !self.lock().hand(arrival) {
-            self.changed.notify_one();
+    /// The server has told this process of changes, which ended its registration.
+    pub(super) fn tell(&self, marker: &Bytes, changes: usize) {
+        let mut state = self.lock();
+        if let Some(line) = state.lines.get_mut(marker) {
+            line.registration = match line.registration {
+                Registration::Asked { .. } => Registration::Asked { told: true },
+                Registration::Wanted => Registration::Wanted,
+                Registration::None | Registration::Until(_) => Registration::None,
+            };
         }
+        state.hand(marker, changes);
+        state.want(marker);
+        drop(state);
+        self.changed.notify_one();
     }
 
-    /// Has everybody look, since arrivals may have been missed.
-    pub(super) fn wake_all(&self) {
-        for (_, line) in std::mem::take(&mut self.lock().waiting) {
-            for (_, waiter) in line {
-                // One that is gone needs to be told nothing.
-                let _ = waiter.send(None);
+    /// Passes on one change that somebody here was told of and does not use.
+    pub(super) fn give_up(&self, marker: &Bytes) {
+        self.lock().hand(marker, 1);
+        self.changed.notify_one();
+    }
+
+    /// The server's answer to a registration: how many changes nobody had been told of.
+    pub(super) fn joined(&self, marker: &Bytes, asked_for: usize, changes: usize) {
+        let mut state = self.lock();
+        if let Some(line) = state.lines.get_mut(marker) {
+            let sure = line.registration == Registration::Asked { told: false };
+            line.registration = if sure && changes < asked_for {
+                Registration::Until(Instant::now() + self.trusted)
+            } else {
+                Registration::None
+            };
+        }
+        // Who looks and leaves something behind tells others, so one here is enough for all that
+        // are more than wait here.
+        let here = state.waiting_at(marker).max(1);
+        state.hand(marker, changes.min(here));
+        state.want(marker);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The server refused to register. Whoever waits there looks by a timer, until the next try.
+    pub(super) fn refused(&self, marker: &Bytes, reason: Error) {
+        let mut state = self.lock();
+        if let Some(line) = state.lines.get_mut(marker) {
+            line.registration = Registration::Until(Instant::now() + self.trusted / 4);
+        }
+        state.trouble = Some((marker.clone(), Arc::new(reason)));
+    }
+
+    /// The server accepted to register there: what it minded is over.
+    pub(super) fn accepted(&self, marker: &Bytes) {
+        let mut state = self.lock();
+        state.trouble.take_if(|(minded, _)| minded == marker);
+    }
+
+    /// What the server was asked for and has not answered is to be asked again.
+    pub(super) fn unanswered(&self, orders: Vec<Order>) {
+        let mut state = self.lock();
+        for order in orders {
+            match order {
+                Order::Join { marker, .. } => {
+                    state.forget(&marker);
+                    state.want(&marker);
+                }
+                Order::PassOn { marker, changes } => {
+                    *state.unclaimed.entry(marker).or_default() += changes;
+                }
             }
         }
     }
 
-    /// The markers that somebody waits for, in a fixed order.
-    pub(super) fn markers(&self) -> Vec<Bytes> {
-        self.lock().waiting.keys().cloned().collect()
+    /// The server has lost what was registered at a marker.
+    pub(super) fn forget(&self, marker: &Bytes) {
+        let mut state = self.lock();
+        state.forget(marker);
+        state.want(marker);
+        drop(state);
+        self.changed.notify_one();
     }
 
-    /// Whether somebody waits for a marker that is not among these, which are in order.
-    pub(super) fn wants_other_than(&self, markers: &[Bytes]) -> bool {
-        let state = self.lock();
-        let mut waiting = state.waiting.keys();
-        waiting.any(|marker| markers.binary_search(marker).is_err())
+    /// Has everybody look, since changes and registrations may have been lost.
+    pub(super) fn wake_all(&self) {
+        let mut state = self.lock();
+        state.to_join.clear();
+        for (_, line) in state.lines.drain() {
+            for (_, waiter) in line.waiting {
+                // One that is gone needs to be told nothing.
+                let _ = waiter.send(Wake::Look);
+            }
+        }
     }
 
-    /// An arrival that found nobody; it stays until [`put_back`](Self::put_back).
-    pub(super) fn unclaimed(&self) -> Option<Arrival> {
-        self.lock().unclaimed.first().cloned()
+    /// What is to be asked of the server now, up to `most`.
+    pub(super) fn orders(&self, most: usize) -> Vec<Order> {
+        let mut state = self.lock();
+        let mut orders = Vec::new();
+        while orders.len() < most
+            && let Some((marker, changes)) = state.unclaimed.pop_first()
+        {
+            orders.push(Order::PassOn { marker, changes });
+        }
+        while orders.len() < most
+            && let Some(marker) = state.to_join.pop_front()
+        {
+            let Some(line) = state.lines.get_mut(&marker) else {
+                continue;
+            };
+            let waiting = line.waiting.len();
+            if waiting == 0 {
+                state.lines.remove(&marker);
+            } else {
+                line.registration = Registration::Asked { told: false };
+                orders.push(Order::Join { marker, waiting });
+            }
+        }
+        orders
     }
 
-    /// The arrival is on the server again.
-    pub(super) fn put_back(&self, arrival: &Arrival) {
-        self.lock().unclaimed.retain(|kept| kept != arrival);
-    }
-
-    /// Waits until somebody joined, or an arrival found nobody.
+    /// Waits until there may be something to ask of the server.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
+    /// Why the server last refused to register, if it has not accepted it since.
     pub(super) fn trouble(&self) -> Option<Arc<Error>> {
-        self.lock().trouble.clone()
-    }
-
-    pub(super) fn set_trouble(&self, trouble: Option<Error>) {
-        self.lock().trouble = trouble.map(Arc::new);
+        let state = self.lock();
+        state.trouble.as_ref().map(|(_, reason)| Arc::clone(reason))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -143,35 +255,74 @@ impl Board {
 }
 
 impl State {
-    /// Hands an arrival to the first in its line who is still there, or keeps it as unclaimed.
-    fn hand(&mut self, arrival: Arrival) -> bool {
-        let mut wake = Some(arrival.clone());
-        while let Some(line) = self.waiting.get_mut(&arrival.marker) {
-            let first = line.pop_first();
-            if line.is_empty() {
-                self.waiting.remove(&arrival.marker);
-            }
-            match first.map(|(_, waiter)| waiter.send(wake.take())) {
-                Some(Ok(())) => return true,
-                Some(Err(refused)) => wake = refused,
-                None => {}
+    fn waiting_at(&self, marker: &Bytes) -> usize {
+        self.lines.get(marker).map_or(0, |line| line.waiting.len())
+    }
+
+    /// Tells as many as there are changes, the first in the line first; what is more than wait here
+    /// stays unclaimed.
+    fn hand(&mut self, marker: &Bytes, mut changes: usize) {
+        let line = self.lines.get_mut(marker);
+        let waiting = line.map(|line| &mut line.waiting);
+        if let Some(waiting) = waiting {
+            while changes > 0
+                && let Some((_, waiter)) = waiting.pop_first()
+            {
+                // One that is gone cannot use it.
+                if waiter.send(Wake::Told).is_ok() {
+                    changes -= 1;
+                }
             }
         }
-        // One is as good as many: a marker is armed or not.
-        if !self
-            .unclaimed
-            .iter()
-            .any(|kept| kept.marker == arrival.marker)
+        if changes > 0 {
+            *self.unclaimed.entry(marker.clone()).or_default() += changes;
+        }
+    }
+
+    /// Has the process registered where somebody waits and it is not, or not for sure.
+    fn want(&mut self, marker: &Bytes) {
+        let Some(line) = self.lines.get_mut(marker) else {
+            return;
+        };
+        let registered = match line.registration {
+            Registration::None => false,
+            Registration::Wanted | Registration::Asked { .. } => true,
+            Registration::Until(end) => end > Instant::now(),
+        };
+        if line.waiting.is_empty() {
+            if !registered {
+                self.lines.remove(marker);
+            }
+        } else if !registered {
+            line.registration = Registration::Wanted;
+            self.to_join.push_back(marker.clone());
+        }
+    }
+
+    fn forget(&mut self, marker: &Bytes) {
+        if let Some(line) = self.lines.get_mut(marker)
+            && line.registration != Registration::Wanted
         {
-            self.unclaimed.push(arrival);
+            line.registration = Registration::None;
         }
-        false
+    }
+
+    /// Drops lines that nobody stands in, and whose registrations are over.
+    fn sweep(&mut self) {
+        if self.lines.len() >= self.sweep_at.max(SWEEP) {
+            let now = Instant::now();
+            self.lines.retain(|_, line| {
+                let over = matches!(line.registration, Registration::Until(end) if end <= now);
+                !(over && line.waiting.is_empty())
+            });
+            self.sweep_at = 2 * self.lines.len();
+        }
     }
 }
 
 impl Place {
     /// Waits to be woken.
-    pub(super) async fn arrival(&mut self) {
+    pub(super) async fn woken(&mut self) {
         // An error means that the board is gone, and then looking again is right, too.
         let _ = (&mut self.wake).await;
     }
@@ -181,17 +332,15 @@ impl Drop for Place {
     fn drop(&mut self) {
         {
             let mut state = self.board.lock();
-            if let Some(line) = state.waiting.get_mut(&self.marker) {
-                line.remove(&self.number);
-                if line.is_empty() {
-                    state.waiting.remove(&self.marker);
-                }
+            if let Some(line) = state.lines.get_mut(&self.marker) {
+                line.waiting.remove(&self.number);
+                state.want(&self.marker);
             }
         }
         // Nobody can send to it any more; what was sent before and not received is passed on.
         self.wake.close();
-        if let Ok(Some(arrival)) = self.wake.try_recv() {
-            self.board.arrive(arrival);
+        if let Ok(Wake::Told) = self.wake.try_recv() {
+            self.board.give_up(&self.marker);
         }
     }
 }
@@ -202,83 +351,163 @@ mod tests {
 
     use super::*;
 
+    const TRUSTED: Duration = Duration::from_secs(20);
+
+    fn board() -> Arc<Board> {
+        Arc::new(Board::new(TRUSTED))
+    }
+
     fn marker(name: &'static str) -> Bytes {
         Bytes::from_static(name.as_bytes())
     }
 
-    fn arrival(name: &'static str) -> Arrival {
-        Arrival {
+    fn join(name: &'static str, waiting: usize) -> Order {
+        Order::Join {
             marker: marker(name),
-            member: marker("m"),
-            score: 0.0,
+            waiting,
         }
+    }
+
+    fn pass_on(name: &'static str, changes: usize) -> Order {
+        Order::PassOn {
+            marker: marker(name),
+            changes,
+        }
+    }
+
+    fn orders(board: &Board) -> Vec<Order> {
+        board.orders(usize::MAX)
     }
 
     fn is_woken(place: &mut Place) -> bool {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        std::pin::pin!(place.arrival())
-            .poll(&mut context)
-            .is_ready()
+        std::pin::pin!(place.woken()).poll(&mut context).is_ready()
     }
 
     #[test]
-    fn an_arrival_wakes_the_first_in_its_line_alone() {
-        let board = Arc::new(Board::default());
-        let (mut first, mut second) = (board.join(&marker("a")), board.join(&marker("a")));
+    fn changes_wake_as_many_from_the_head_of_their_line() {
+        let board = board();
+        let mut places: Vec<_> = (0..4).map(|_| board.join(&marker("a"))).collect();
         let mut other = board.join(&marker("b"));
-        board.arrive(arrival("a"));
-        assert!(is_woken(&mut first));
-        assert!(!is_woken(&mut second) && !is_woken(&mut other));
-        assert_eq!(board.markers(), [marker("a"), marker("b")]);
-        assert_eq!(board.unclaimed(), None);
+        assert_eq!(orders(&board), [join("a", 4), join("b", 1)]);
+        board.tell(&marker("a"), 2);
+        let woken: Vec<bool> = places.iter_mut().map(is_woken).collect();
+        assert_eq!(woken, [true, true, false, false]);
+        assert!(!is_woken(&mut other));
     }
 
     #[test]
-    fn one_that_was_dropped_unnoticed_passes_its_arrival_on() {
-        let board = Arc::new(Board::default());
+    fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
+        let board = board();
+        let mut place = board.join(&marker("a"));
+        assert_eq!(orders(&board), [join("a", 1)]);
+        board.tell(&marker("a"), 3);
+        assert!(is_woken(&mut place));
+        assert_eq!(orders(&board), [pass_on("a", 2)]);
+    }
+
+    #[test]
+    fn those_who_were_not_woken_are_registered_again() {
+        let board = board();
+        let places: Vec<_> = (0..3).map(|_| board.join(&marker("a"))).collect();
+        assert_eq!(orders(&board), [join("a", 3)]);
+        board.joined(&marker("a"), 3, 0);
+        assert_eq!(orders(&board), []);
+        board.tell(&marker("a"), 1);
+        assert_eq!(orders(&board), [join("a", 2)]);
+        // More were there than wait here: who is told finds out whether anything is left.
+        board.joined(&marker("a"), 2, 9);
+        assert_eq!(orders(&board), []);
+        drop(places);
+        assert_eq!(orders(&board), [pass_on("a", 3)]);
+    }
+
+    /// The server's message may be read before its answer to a registration that came first.
+    #[test]
+    fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
+        let board = board();
+        let _places: Vec<_> = (0..2).map(|_| board.join(&marker("a"))).collect();
+        assert_eq!(orders(&board), [join("a", 2)]);
+        board.tell(&marker("a"), 1);
+        board.joined(&marker("a"), 2, 0);
+        assert_eq!(orders(&board), [join("a", 1)]);
+    }
+
+    #[test]
+    fn one_that_was_dropped_unnoticed_passes_on_what_it_was_told() {
+        let board = board();
         let (first, mut second) = (board.join(&marker("a")), board.join(&marker("a")));
-        board.arrive(arrival("a"));
+        board.tell(&marker("a"), 1);
         drop(first);
         assert!(is_woken(&mut second));
         drop(second);
-        assert_eq!(board.unclaimed(), None);
-        assert!(board.markers().is_empty());
+        assert_eq!(orders(&board), []);
     }
 
     #[test]
-    fn the_last_to_be_dropped_gives_its_arrival_back() {
-        let board = Arc::new(Board::default());
+    fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
+        let board = board();
         let place = board.join(&marker("a"));
-        board.arrive(arrival("a"));
+        assert_eq!(orders(&board), [join("a", 1)]);
+        board.tell(&marker("a"), 1);
         drop(place);
-        assert_eq!(board.unclaimed(), Some(arrival("a")));
-        board.put_back(&arrival("a"));
-        assert_eq!(board.unclaimed(), None);
+        let asked = orders(&board);
+        assert_eq!(asked, [pass_on("a", 1)]);
+        // Not lost with the connection, either.
+        board.unanswered(asked);
+        assert_eq!(orders(&board), [pass_on("a", 1)]);
     }
 
     #[test]
-    fn who_joins_takes_an_arrival_that_has_not_been_put_back() {
-        let board = Arc::new(Board::default());
-        board.arrive(arrival("a"));
-        board.arrive(arrival("a"));
+    fn who_joins_takes_a_change_that_nobody_could_use() {
+        let board = board();
+        board.tell(&marker("a"), 1);
         let mut other = board.join(&marker("b"));
         assert!(!is_woken(&mut other));
         let mut place = board.join(&marker("a"));
         assert!(is_woken(&mut place));
-        assert_eq!(board.unclaimed(), None);
+        assert_eq!(orders(&board), [join("b", 1)]);
     }
 
     #[test]
-    fn nothing_stays_of_those_who_left() {
-        let board = Arc::new(Board::default());
-        for _ in 0..1_000 {
-            drop(board.join(&marker("a")));
+    fn what_was_lost_is_asked_for_again() {
+        let board = board();
+        let _place = board.join(&marker("a"));
+        board.unanswered(orders(&board));
+        assert_eq!(orders(&board), [join("a", 1)]);
+        board.joined(&marker("a"), 1, 0);
+        board.forget(&marker("a"));
+        assert_eq!(orders(&board), [join("a", 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
+        let board = board();
+        for n in 0..3 * SWEEP {
+            let marker = Bytes::from(n.to_string());
+            let place = board.join(&marker);
+            assert_eq!(orders(&board).len(), 1);
+            board.joined(&marker, 1, 0);
+            drop(place);
+            // It is still registered, so who comes again need not ask.
+            drop(board.join(&marker));
+            assert_eq!(orders(&board), []);
+            if n == SWEEP {
+                tokio::time::advance(TRUSTED).await;
+            }
         }
-        assert!(board.lock().waiting.is_empty());
-        let mut place = board.join(&marker("a"));
+        assert!(board.lock().lines.len() < 2 * SWEEP);
+        let _place = board.join(&Bytes::from("0"));
+        assert_eq!(orders(&board).len(), 1);
+    }
+
+    #[test]
+    fn a_connection_that_was_lost_has_everybody_look() {
+        let board = board();
+        let mut places = [board.join(&marker("a")), board.join(&marker("b"))];
         board.wake_all();
-        assert!(is_woken(&mut place));
-        drop(place);
-        assert_eq!(board.unclaimed(), None);
+        assert!(places.iter_mut().all(is_woken));
+        assert_eq!(orders(&board), []);
+        assert!(board.lock().lines.is_empty());
     }
 }

@@ -1,9 +1,13 @@
-//! Waiting for arrivals: all waiters of a backend share one connection that blocks on markers.
+//! Waiting for changes: all who wait in a process share one connection, which listens to the
+//! process's own channel.
 //!
-//! A marker is a sorted set of the server's that holds something when there may be something to
-//! do. Whoever makes work arms it (`ZADD`), and `BZPOPMIN` disarms it and wakes one waiter of all
-//! that any process has; whoever wakes and leaves work behind arms it again. No message is ever
-//! in it, so an arrival that gets lost costs no more than the fall-back interval.
+//! A *marker* is a sorted set of the server's, one for each thing that can be waited for. Whoever
+//! waits registers its process there; whoever makes work tells as many of the registered as there is
+//! work for, each once, or *arms* the marker where nobody is registered, for who waits next
+//! (`lua/shared/arm.lua`). So a wake-up costs the same however many queues are waited for; those who
+//! waited longest go first; and a process that has died is found out when it is told, since nobody
+//! listens to its channel. No message is ever in a marker or in a channel, so what gets lost costs
+//! no more than the fall-back interval.
 
 mod board;
 mod watch;
@@ -15,34 +19,43 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Running, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
 use tokio::time::{self, Instant};
 
 use self::{
-    board::{Arrival, Board},
+    board::Board,
     watch::{Dialer, Watch},
 };
 use crate::{
     backend::ConnectionHealth,
-    client::Client,
+    client::Clock,
     connection::{Backoff, Connector, Supervised, Timeouts},
 };
 
-/// Waits for arrivals. Cloning copies a pointer; the last clone to be dropped closes the
-/// connection.
+/// A registration is trusted for so many fall-back intervals: it is renewed rarely, so that being
+/// idle costs next to nothing, and often enough to notice a connection that has gone silent.
+const TRUSTED: u32 = 4;
+
+/// Waits for changes. Cloning copies a pointer; the last clone to be dropped closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter(Arc<Inner>);
 
-#[derive(Debug)]
+/// What a waiter needs to know.
+pub(crate) struct Settings {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) fall_back: Duration,
+    pub(crate) clock: Option<Clock>,
+    pub(crate) backoff: Backoff,
+    pub(crate) spawn: Arc<dyn Spawn>,
+    /// The process's own channel, which nobody else has.
+    pub(crate) channel: Arc<str>,
+}
+
 struct Inner {
     board: Arc<Board>,
     started: OnceLock<Started>,
-    client: Client,
-    connector: Arc<dyn Connector>,
-    timeouts: Timeouts,
-    fall_back: Duration,
-    backoff: Backoff,
-    spawn: Arc<dyn Spawn>,
+    settings: Settings,
 }
 
 #[derive(Debug)]
@@ -52,62 +65,73 @@ struct Started {
 }
 
 impl Waiter {
-    pub(crate) fn new(
-        client: Client,
-        connector: Arc<dyn Connector>,
-        timeouts: Timeouts,
-        fall_back: Duration,
-        backoff: Backoff,
-        spawn: Arc<dyn Spawn>,
-    ) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Self(Arc::new(Inner {
-            board: Arc::default(),
+            board: Arc::new(Board::new(settings.fall_back * TRUSTED)),
             started: OnceLock::new(),
-            client,
-            connector,
-            timeouts,
-            fall_back,
-            backoff,
-            spawn,
+            settings,
         }))
     }
 
-    /// Waits until the marker is armed, up to `timeout` and no longer than the fall-back
-    /// interval, after which a caller looks by itself.
+    /// Waits until something changes at the marker, up to `timeout` and no longer than the
+    /// fall-back interval, after which a caller looks by itself.
     ///
-    /// Timed by this process, never by the server, which is late by up to 100 ms. It may return
-    /// for no reason. Dropped, or ended by its timer at the same moment, it passes an arrival on:
-    /// to another who waits for this marker, or back to the server. If it ends before the `change`
-    /// that its caller knows of, it does so even without one, since nobody else may know until when
-    /// to sleep; but for a change that comes after the fall-back interval: by then everybody has
-    /// looked. An outage of the connection is no error here: the fall-back interval bridges it, and
-    /// [`health`](Self::health) shows it.
-    pub(crate) async fn wait(&self, marker: &Bytes, timeout: Duration, change: Option<Instant>) {
+    /// Timed by this process, never by the server. It may return for no reason. Dropped, or ended by
+    /// its timer at the same moment, it passes on what it was told: to another who waits at this
+    /// marker, here or elsewhere. If it ends before `change`, the time of the next change that its
+    /// caller knows of, it has another look, since nobody else may know of it; but not for a change
+    /// after the fall-back interval: by then everybody has looked.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if it was told of nothing, and could not have been: the connection is down, or
+    /// the server refuses to register. The time is over all the same.
+    pub(crate) async fn wait(
+        &self,
+        marker: &Bytes,
+        timeout: Duration,
+        change: Option<Instant>,
+    ) -> Result<()> {
         self.0.start();
-        let watched = change.filter(|at| *at < Instant::now() + self.0.fall_back);
+        let fall_back = self.0.settings.fall_back;
+        let watched = change.filter(|at| *at < Instant::now() + fall_back);
         let mut watch = Unused {
             inner: &self.0,
             marker: watched.map(|_| marker),
         };
         let mut place = self.0.board.join(marker);
-        let arrival = place.arrival();
-        let told = time::timeout(timeout.min(self.0.fall_back), arrival).await;
+        let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
         // Either way the caller looks again; ended by a timer of its own, it may leave then.
-        if told.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
+        if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
             watch.marker = None;
+        }
+        match (woken, self.health()) {
+            (Err(_), ConnectionHealth::Down(Some(reason))) => Err(deaf(&reason, fall_back)),
+            _ => Ok(()),
         }
     }
 
-    /// Makes a call to which an arrival at this marker may have led. Dropped before its end, it
-    /// passes the arrival on, as [`wait`](Self::wait) does.
-    pub(crate) async fn follow_up<T>(&self, marker: &Bytes, call: impl Future<Output = T>) -> T {
+    /// Makes a call to which a change at this marker may have led. Dropped before its end, or
+    /// failed, it passes on what it was told, as [`wait`](Self::wait) does.
+    pub(crate) async fn follow_up<T>(
+        &self,
+        marker: &Bytes,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let mut unused = Unused {
             inner: &self.0,
             marker: Some(marker),
         };
         let answer = call.await;
-        unused.marker = None;
+        if answer.is_ok() {
+            unused.marker = None;
+        }
         answer
+    }
+
+    /// The server has lost what was registered at this marker.
+    pub(crate) fn forget(&self, marker: &Bytes) {
+        self.0.board.forget(marker);
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
@@ -121,7 +145,7 @@ impl Waiter {
     }
 }
 
-/// An arrival that is passed on when this is dropped.
+/// What was told and is passed on when this is dropped.
 struct Unused<'a> {
     inner: &'a Inner,
     marker: Option<&'a Bytes>,
@@ -129,9 +153,9 @@ struct Unused<'a> {
 
 impl Drop for Unused<'_> {
     fn drop(&mut self) {
-        // Where nobody has ever waited, there was none.
+        // Where nobody has ever waited, nobody was told.
         if let (Some(marker), Some(_)) = (self.marker, self.inner.started.get()) {
-            self.inner.board.arrive(Arrival::at(marker));
+            self.inner.board.give_up(marker);
         }
     }
 }
@@ -140,21 +164,48 @@ impl Inner {
     /// Opens the connection when it is first needed: a process that only pushes has none.
     fn start(&self) {
         self.started.get_or_init(|| {
-            let dialer = Dialer::new(Arc::clone(&self.connector), self.timeouts);
-            let client_id = dialer.client_id();
-            let connection = Supervised::new(dialer, None, self.backoff.clone(), &*self.spawn);
+            let settings = &self.settings;
+            let dialer = Dialer {
+                connector: Arc::clone(&settings.connector),
+                timeouts: settings.timeouts,
+                channel: Arc::clone(&settings.channel),
+            };
+            let spawn = &*settings.spawn;
+            let connection = Supervised::new(dialer, None, settings.backoff.clone(), spawn);
             let watch = Watch {
                 board: Arc::clone(&self.board),
                 connection: connection.clone(),
-                client: self.client.clone(),
-                client_id,
-                response_timeout: self.timeouts.response,
-                backoff: self.backoff.clone(),
+                address: settings.connector.address(),
+                channel: Arc::clone(&settings.channel),
+                clock: settings.clock.clone(),
+                patience: settings.fall_back * (2 * TRUSTED),
+                response_timeout: settings.timeouts.response,
+                backoff: settings.backoff.clone(),
             };
             Started {
                 connection,
-                _running: self.spawn.spawn(Box::pin(watch.run())),
+                _running: spawn.spawn(Box::pin(watch.run())),
             }
         });
+    }
+}
+
+/// What a caller is told who could not have been woken.
+fn deaf(reason: &Arc<Error>, fall_back: Duration) -> Error {
+    let message = format!(
+        "nobody can be told of changes at present, so who waits looks each {fall_back:?}: {reason}"
+    );
+    Error::new(ErrorKind::Unavailable, message)
+        .with_transient(true)
+        .with_outcome(Outcome::NotApplied)
+        .with_source(Arc::clone(reason))
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("board", &self.board)
+            .field("started", &self.started)
+            .finish_non_exhaustive()
     }
 }

@@ -1,52 +1,38 @@
 //! A real server in virtual time.
 
 use std::{
-    collections::BTreeMap,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc::Receiver},
 };
 
 use async_trait::async_trait;
 use queue_redis::{Connector, Link, Role};
 use redis::{
     Arg, Client, Cmd, Connection, ConnectionLike as _, IntoConnectionInfo, Pipeline,
-    ProtocolVersion, RedisFuture, RedisResult, Value, aio::ConnectionLike,
+    ProtocolVersion, PushInfo, RedisFuture, RedisResult, Value, aio::ConnectionLike,
 };
-use tokio::{sync::Notify, task, time};
+use tokio::{
+    sync::{
+        Notify,
+        mpsc::{UnboundedSender, unbounded_channel},
+    },
+    task,
+};
 
 /// Connects to a server in such a way that tokio's clock can be paused.
 ///
 /// A paused clock leaps to the next timer whenever all tasks wait, also when they wait for a
 /// socket: an answer that takes a moment would cost seconds. So a command is one *blocking* round
-/// trip here, during which no time passes. Only `BZPOPMIN` may block; it is played as `ZPOPMIN`
-/// after every command that passes, until it finds something, its timeout is over in virtual
-/// time, or `CLIENT UNBLOCK` ends it.
+/// trip here, during which no time passes; none may block on the server. Whoever listens to a
+/// channel asks the server after each command whether it has said something.
 ///
-/// All clients of a test must connect through clones of one connector, or they do not wake each
+/// All clients of a test must connect through clones of one connector, or they do not hear each
 /// other. It needs a runtime of one thread.
 #[derive(Clone)]
 pub struct VirtualConnector {
     client: Client,
-    shared: Arc<Shared>,
-}
-
-/// What the connections of a test have in common.
-#[derive(Default)]
-struct Shared {
-    /// A command was run: what is blocked looks again.
-    ran: Notify,
-    blocked: Mutex<BTreeMap<i64, Arc<Block>>>,
-}
-
-/// A connection that can be blocked.
-#[derive(Default)]
-struct Block {
-    blocked: AtomicBool,
-    unblock: Notify,
+    /// A command was run: who listens asks.
+    ran: Arc<Notify>,
 }
 
 impl VirtualConnector {
@@ -61,24 +47,29 @@ impl VirtualConnector {
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         Ok(Self {
             client: Client::open(info.set_redis_settings(settings))?,
-            shared: Arc::default(),
+            ran: Arc::default(),
         })
     }
 }
 
 #[async_trait]
 impl Connector for VirtualConnector {
-    async fn connect(&self, _role: Role) -> RedisResult<Link> {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
         let mut connection = self.client.get_connection()?;
-        let id = redis::cmd("CLIENT").arg("ID").query(&mut connection)?;
-        let block = Arc::new(Block::default());
-        lock(&self.shared.blocked).insert(id, Arc::clone(&block));
-        Ok(Link::new(VirtualWire(Arc::new(Wire {
+        let (said, hears) = std::sync::mpsc::channel();
+        let listens = role == Role::Waiter;
+        if listens {
+            connection.set_push_sender(said);
+        }
+        let wire = Arc::new(Wire {
             connection: Mutex::new(connection),
-            id,
-            block,
-            shared: Arc::clone(&self.shared),
-        }))))
+            ran: Arc::clone(&self.ran),
+        });
+        let (pushes, told) = unbounded_channel();
+        if listens {
+            task::spawn(listen(Arc::downgrade(&wire), hears, pushes));
+        }
+        Ok(Link::new(VirtualWire(wire)).told_by(told))
     }
 
     fn address(&self) -> String {
@@ -86,6 +77,23 @@ impl Connector for VirtualConnector {
             "{} in virtual time",
             self.client.get_connection_info().addr()
         )
+    }
+}
+
+/// Passes on what the server says unasked, until the connection is dropped.
+async fn listen(wire: Weak<Wire>, hears: Receiver<PushInfo>, pushes: UnboundedSender<PushInfo>) {
+    while let Some(wire) = wire.upgrade() {
+        let ran = Arc::clone(&wire.ran);
+        let ran = ran.notified();
+        // What it has said comes before its answer. A dead connection is told to whoever uses it.
+        let _ = lock(&wire.connection).req_command(&redis::cmd("PING"));
+        drop(wire);
+        while let Ok(said) = hears.try_recv() {
+            if pushes.send(said).is_err() {
+                return;
+            }
+        }
+        ran.await;
     }
 }
 
@@ -102,9 +110,7 @@ struct VirtualWire(Arc<Wire>);
 
 struct Wire {
     connection: Mutex<Connection>,
-    id: i64,
-    block: Arc<Block>,
-    shared: Arc<Shared>,
+    ran: Arc<Notify>,
 }
 
 impl Wire {
@@ -113,108 +119,30 @@ impl Wire {
     async fn pass<T>(&self, trip: impl FnOnce(&mut Connection) -> T) -> T {
         task::yield_now().await;
         let answer = trip(&mut lock(&self.connection));
-        self.shared.ran.notify_waiters();
+        self.ran.notify_waiters();
         task::yield_now().await;
         answer
-    }
-
-    async fn command(&self, command: &Cmd) -> RedisResult<Value> {
-        let words = words(command);
-        match words.first().copied() {
-            Some(b"BZPOPMIN") => self.blocking_pop(&words).await,
-            Some(b"CLIENT") if words.get(1) == Some(&&b"UNBLOCK"[..]) => {
-                task::yield_now().await;
-                let id = words.get(2).and_then(|id| number(id));
-                let ended = id.is_some_and(|id: i64| self.shared.unblock(id));
-                Ok(Value::Int(ended.into()))
-            }
-            _ => {
-                self.pass(|connection| connection.req_command(command))
-                    .await
-            }
-        }
-    }
-
-    /// `BZPOPMIN key … timeout`, with a timeout in seconds, or zero for none.
-    async fn blocking_pop(&self, words: &[&[u8]]) -> RedisResult<Value> {
-        let [_, keys @ .., timeout] = words else {
-            return Err((redis::ErrorKind::Client, "BZPOPMIN without a timeout").into());
-        };
-        let timeout = match number::<f64>(timeout) {
-            Some(0.0) | None => Duration::MAX,
-            Some(seconds) => Duration::from_secs_f64(seconds),
-        };
-        let _blocked = Blocked::on(&self.block);
-        let popped = async {
-            loop {
-                let ran = self.shared.ran.notified();
-                if let Some(popped) = self.pop(keys)? {
-                    return Ok(popped);
-                }
-                ran.await;
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.block.unblock.notified() => Ok(Value::Nil),
-            popped = popped => popped,
-            () = time::sleep(timeout) => Ok(Value::Nil),
-        }
-    }
-
-    fn pop(&self, keys: &[&[u8]]) -> RedisResult<Option<Value>> {
-        for key in keys {
-            let pop = redis::cmd("ZPOPMIN").arg(*key).to_owned();
-            let popped = lock(&self.connection).req_command(&pop)?;
-            if let Value::Array(mut popped) = popped
-                && !popped.is_empty()
-            {
-                popped.insert(0, Value::BulkString(key.to_vec()));
-                return Ok(Some(Value::Array(popped)));
-            }
-        }
-        Ok(None)
     }
 }
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        lock(&self.shared.blocked).remove(&self.id);
-    }
-}
-
-impl Shared {
-    /// Ends what this connection is blocked in, if it is.
-    fn unblock(&self, id: i64) -> bool {
-        match lock(&self.blocked).get(&id) {
-            Some(block) if block.blocked.load(Ordering::SeqCst) => {
-                block.unblock.notify_waiters();
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Says that a connection is blocked, for as long as this lives.
-struct Blocked<'a>(&'a Block);
-
-impl<'a> Blocked<'a> {
-    fn on(block: &'a Block) -> Self {
-        block.blocked.store(true, Ordering::SeqCst);
-        Self(block)
-    }
-}
-
-impl Drop for Blocked<'_> {
-    fn drop(&mut self) {
-        self.0.blocked.store(false, Ordering::SeqCst);
+        // Whoever listens on it ends.
+        self.ran.notify_waiters();
     }
 }
 
 impl ConnectionLike for VirtualWire {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
-        Box::pin(self.0.command(command))
+        let trip = |connection: &mut Connection| {
+            if command.args_iter().next() == Some(Arg::Simple(b"SUBSCRIBE")) {
+                // It is confirmed by a push, and the crate waits for something else.
+                connection.send_packed_command(&command.get_packed_command())?;
+                return connection.recv_response();
+            }
+            connection.req_command(command)
+        };
+        Box::pin(self.0.pass(trip))
     }
 
     fn req_packed_commands<'a>(
@@ -233,18 +161,6 @@ impl ConnectionLike for VirtualWire {
     fn get_db(&self) -> i64 {
         lock(&self.0.connection).get_db()
     }
-}
-
-fn words(command: &Cmd) -> Vec<&[u8]> {
-    let words = command.args_iter().filter_map(|arg| match arg {
-        Arg::Simple(word) => Some(word),
-        _ => None,
-    });
-    words.collect()
-}
-
-fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
-    std::str::from_utf8(word).ok()?.parse().ok()
 }
 
 /// A panic elsewhere is the failure to report, not the lock.

@@ -11,6 +11,8 @@ use redis::{
     aio::MultiplexedConnection,
 };
 
+use tokio::sync::mpsc;
+
 use super::{
     network::Network,
     shim::{Shim, Use},
@@ -80,11 +82,15 @@ impl Connector for WireConnector {
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         }
         let stream = self.open(Use::Backend(role));
-        let (handshake, config) = greeting();
+        let (handshake, mut config) = greeting();
+        let (pushes, told) = mpsc::unbounded_channel();
+        if role == Role::Waiter {
+            config = config.set_push_sender(pushes);
+        }
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
         let spawner = self.executor.spawner(self.lane);
-        Ok(Link::driven(connection, driver, &spawner))
+        Ok(Link::driven(connection, driver, &spawner).told_by(told))
     }
 
     fn address(&self) -> String {

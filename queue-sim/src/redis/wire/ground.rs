@@ -153,10 +153,11 @@ impl Ground for WireGround {
     }
 
     fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
-        self.machine().reset();
         let machine = Arc::clone(&self.machine);
+        let network = Network::new(stage, machine, self.durable, self.rewrite.clone());
+        network.with_machine(Machine::reset);
         Arc::new(WireWorld {
-            network: Network::new(stage, machine, self.durable, self.rewrite.clone()),
+            network,
             executor: stage.executor.clone(),
             shims: Shims::default(),
             _held: self.core.as_ref().map(OneCore::hold),

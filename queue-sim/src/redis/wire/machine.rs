@@ -6,17 +6,17 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{
-    blocked::Blocked,
+    listeners::Listeners,
     resp,
     scripts::{Replace, Scripts},
     socket::Socket,
 };
 use crate::redis::Server;
 
-/// A virtual connection's number: what its client knows as its `CLIENT ID`.
+/// A virtual connection's number.
 pub(super) type ConnectionId = i64;
 
 /// Copies all keys to the other database, in place of what is there.
@@ -26,13 +26,13 @@ const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.ca
 /// The server and the sockets to it.
 ///
 /// Every command of every virtual connection goes over one socket: nothing that queue-redis sends
-/// leaves a state behind on its connection, and what would is refused. Only what blocks has a
-/// socket of its own, so that the server itself decides who is woken.
+/// leaves a state behind on its connection, and what would is refused. Only those who listen have a
+/// socket of their own.
 pub(super) struct Machine {
     server: Server,
     commands: Socket,
     ahead: Ahead,
-    blocked: Blocked,
+    listeners: Listeners,
     scripts: Scripts,
     known: BTreeMap<Bytes, Vec<u8>>,
     counts: Counts,
@@ -73,7 +73,7 @@ impl Machine {
             server,
             commands,
             ahead: Ahead::default(),
-            blocked: Blocked::default(),
+            listeners: Listeners::default(),
             scripts,
             known: BTreeMap::new(),
             counts: Counts::default(),
@@ -88,33 +88,35 @@ impl Machine {
         &mut self.scripts
     }
 
-    /// Empties the server for a new run: nothing is blocked, no key is there, and every script is.
-    pub(super) fn reset(&mut self) {
+    /// Empties the server for a new run: nobody listens, no key is there, and every script is.
+    pub(super) fn reset(&mut self) -> io::Result<()> {
         self.counts.runs += 1;
-        self.unblock_all();
         self.ahead.add(&["FLUSHALL", "SYNC"]);
         self.scripts.renew();
+        self.listeners.clear()
     }
 
-    /// Executes requests, one right after another, and lets whomever they wake have their replies.
+    /// Executes requests, one right after another, and lets those who listen hear what they say.
     pub(super) fn execute(&mut self, requests: &[u8], count: usize) -> io::Result<Vec<Vec<u8>>> {
         let Ahead {
             requests: mut all,
             count: ahead,
         } = std::mem::take(&mut self.ahead);
         all.extend_from_slice(requests);
-        let asked = self.blocked.ask(&mut all);
+        let said = self.listeners.say_last(&mut all);
         self.commands.send(&all)?;
         self.counts.round_trips += 1;
-        self.counts.commands += (ahead + count + usize::from(asked)) as u64;
+        self.counts.commands += (ahead + count + usize::from(said)) as u64;
         // All are received before any is looked at: an error leaves nothing behind.
         let mut receive = |count| {
             let replies = (0..count).map(|_| self.commands.receive());
             replies.collect::<io::Result<Vec<_>>>()
         };
         let (before, replies) = (receive(ahead)?, receive(count)?);
-        let answer = asked.then(|| self.commands.receive()).transpose()?;
-        self.blocked.collect(answer.as_deref())?;
+        if said {
+            self.commands.receive()?;
+            self.listeners.hand_out()?;
+        }
         before.iter().try_for_each(|reply| accepted(reply))?;
         Ok(replies)
     }
@@ -145,43 +147,22 @@ impl Machine {
         Ok(reply)
     }
 
-    /// Has the server block on this request, which has no timeout; the reply comes as soon as
-    /// there is one. It may be there already.
-    pub(super) fn block(
+    /// Has a connection listen to a channel: the server's confirmation comes first.
+    pub(super) fn listen(
         &mut self,
         connection: ConnectionId,
-        request: &[u8],
-    ) -> io::Result<oneshot::Receiver<Vec<u8>>> {
-        // It goes over a socket of its own.
+        channel: &Bytes,
+    ) -> io::Result<UnboundedReceiver<Vec<u8>>> {
         self.catch_up()?;
-        self.counts.commands += 2;
+        self.counts.commands += 1;
         self.counts.round_trips += 1;
         let path = self.server.socket();
-        self.blocked.block(connection, request, &path)
+        self.listeners.listen(connection, channel, &path)
     }
 
-    /// Ends what the connection is blocked in, with nothing; answers whether it was.
-    pub(super) fn unblock(&mut self, connection: ConnectionId) -> io::Result<bool> {
-        let Some(id) = self.blocked.id(connection) else {
-            return Ok(false);
-        };
-        self.ahead.add(&[&b"CLIENT"[..], b"UNBLOCK", id]);
-        self.catch_up()?;
-        Ok(true)
-    }
-
-    /// Ends what the connection is blocked in, before anything else is done, and nobody is told.
-    pub(super) fn abandon(&mut self, connection: ConnectionId) {
-        if let Some(id) = self.blocked.leave(connection) {
-            self.ahead.add(&[&b"CLIENT"[..], b"UNBLOCK", id]);
-        }
-    }
-
-    /// Ends everything that is blocked, and nobody is told.
-    fn unblock_all(&mut self) {
-        for connection in self.blocked.connections() {
-            self.abandon(connection);
-        }
+    /// The connection listens no more.
+    pub(super) fn leave(&mut self, connection: ConnectionId) -> io::Result<()> {
+        self.listeners.leave(connection)
     }
 
     /// Remembers all data.
@@ -189,16 +170,15 @@ impl Machine {
         self.ahead.add(&["EVAL", SNAPSHOT, "0"]);
     }
 
-    /// Puts the data back that were remembered. Whatever was blocked is not any more.
+    /// Puts the data back that were remembered.
     pub(super) fn roll_back(&mut self) {
-        self.unblock_all();
         self.ahead.add(&["SWAPDB", "0", "1"]);
     }
 
     /// Kills the server and starts it again from its append-only file. Connections do not survive.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.catch_up()?;
-        self.blocked = Blocked::default();
+        self.listeners = Listeners::default();
         self.server.kill().map_err(io::Error::other)?;
         self.server.start_again().map_err(io::Error::other)?;
         self.commands = connect(&self.server)?;

@@ -10,9 +10,9 @@
 //! # Time
 //!
 //! The scripts are told the run's virtual time, by way of `ARGV[1]`, whoever calls them; a fault may
-//! put that clock back. What blocks (`BZPOPMIN`) blocks on the server itself, on a socket of its
-//! own and without a timeout: the server decides who is woken, and in which order, but timeouts are
-//! the virtual clock's.
+//! put that clock back. Nothing blocks on the server. Those who listen to a channel (`SUBSCRIBE`)
+//! share a socket of their own, and are handed what the server says there right after the command
+//! that had it said.
 //!
 //! # Truth
 //!
@@ -31,7 +31,7 @@
 //!
 //! For speed, a few replies are not fresh. `HELLO`, `CLIENT SETINFO`, `INFO` and `CONFIG GET` are
 //! answered as the server answered the first time; connections have numbers of their own, the same
-//! in every run (`CLIENT ID`, `CLIENT UNBLOCK`, `HELLO`). `SCRIPT EXISTS` and `SCRIPT LOAD` are
+//! in every run (`HELLO`). `SCRIPT EXISTS` and `SCRIPT LOAD` are
 //! answered from what is known of the server's scripts, which nobody else changes. Every other reply
 //! is the server's, to this request.
 //!
@@ -42,11 +42,11 @@
 //! them all: those that a new run should have it is given right before the first call.
 //!
 //! What the wire asks for itself goes in one piece with the next command of a client, right before
-//! it or right after it: emptying the server, ending what is blocked, remembering the data and
-//! putting them back, how long a bounded queue is, and whom the command has woken. Commands of
+//! it or right after it: emptying the server, remembering the data and putting them back, how long a
+//! bounded queue is, and the last word to those who listen. Commands of
 //! clients go one by one.
 //!
-//! All commands that do not block share one socket; what would leave a state behind on it (`SELECT`,
+//! All other commands share one socket; what would leave a state behind on it (`SELECT`,
 //! `MULTI` and such) is refused.
 //!
 //! # One core
@@ -56,9 +56,9 @@
 //! that are there at the same time are spread over the cores.
 
 mod affinity;
-mod blocked;
 mod connector;
 mod ground;
+mod listeners;
 mod machine;
 mod network;
 mod reply;

@@ -44,6 +44,12 @@ impl Request {
         &mut self.words[last..]
     }
 
+    /// Whether it is about waiting: a client's own, for all its calls that wait.
+    pub(super) fn waits(&self) -> bool {
+        self.script
+            .is_some_and(|script| script.starts_with("waiting/"))
+    }
+
     /// The same call by another clock.
     pub(super) fn set_time(&mut self, now: Timestamp) {
         if let Some(time) = self.arguments_mut().first_mut() {

@@ -62,15 +62,8 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
 
 /// What would leave a state behind on its connection: all wires share one.
 fn refusal(request: &Request) -> Option<Reply> {
-    const WITH_STATE: [&[u8]; 8] = [
-        b"SELECT",
-        b"MULTI",
-        b"EXEC",
-        b"WATCH",
-        b"SUBSCRIBE",
-        b"MONITOR",
-        b"AUTH",
-        b"RESET",
+    const WITH_STATE: [&[u8]; 7] = [
+        b"SELECT", b"MULTI", b"EXEC", b"WATCH", b"MONITOR", b"AUTH", b"RESET",
     ];
     let verb = &request.words[0];
     let refused = WITH_STATE
@@ -132,7 +125,7 @@ impl Executing<'_> {
         if reply.is_nil() {
             return;
         }
-        if self.request.call.is_none() {
+        if self.request.call.is_none() && !self.request.waits() {
             self.network.journal().reached("execution for no call");
         }
         self.executed();

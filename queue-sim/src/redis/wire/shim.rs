@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use queue_redis::Role;
-use redis::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
-    sync::oneshot,
-    time::{self, Instant},
+    sync::mpsc::UnboundedReceiver,
+    time::Instant,
 };
 
 use super::{
     Reply, Request,
-    machine::{ConnectionId, Machine},
+    machine::ConnectionId,
     network::Network,
     resp, server,
     sort::{self, Sort},
@@ -98,8 +97,18 @@ impl Shim {
     }
 
     async fn serve(&mut self) -> Result<(), Over> {
+        let mut heard = None;
         loop {
-            let request = self.next().await?;
+            let request = tokio::select! {
+                biased;
+                push = next_of(&mut heard) => {
+                    let _under_way = self.network.set_out();
+                    yield_now().await;
+                    self.answer(&push, 1).await?;
+                    continue;
+                }
+                request = self.next() => request?,
+            };
             let under_way = self.network.set_out();
             yield_now().await;
             let sort = Sort::of(&request);
@@ -111,20 +120,18 @@ impl Shim {
                     }
                     self.exchange(request, rarely).await?
                 }
-                Sort::Blocks => {
+                Sort::Listens => {
                     self.travel(ONCE, rarely).await?;
-                    drop(under_way);
-                    self.block(&request).await?
+                    // What is said to it from now on comes after the confirmation.
+                    heard = Some(self.listen(&request)?);
+                    continue;
                 }
                 Sort::Hello | Sort::Setup => {
                     self.travel(ONCE, rarely).await?;
                     sort::set_up(&self.network, self.id, &request).ok_or(Over)?
                 }
-                Sort::Interrupts => {
-                    self.travel(ONCE, rarely).await?;
-                    self.interrupt(&request)?
-                }
             };
+            drop(under_way);
             let _under_way = self.network.set_out();
             yield_now().await;
             self.answer(&reply.0, rarely).await?;
@@ -177,12 +184,16 @@ impl Shim {
         Some(request)
     }
 
-    /// `CLIENT UNBLOCK`, which names a connection by its number here.
-    fn interrupt(&self, request: &Request) -> Result<Reply, Over> {
-        let id = request.words.get(2).and_then(|id| resp::number(id));
-        let unblock = |machine: &mut Machine| id.map_or(Ok(false), |id| machine.unblock(id));
-        let unblocked = self.network.with_machine(unblock).ok_or(Over)?;
-        Ok(Reply::of(&Value::Int(unblocked.into())))
+    /// `SUBSCRIBE channel`.
+    fn listen(&self, request: &Request) -> Result<Heard, Over> {
+        let channel = request.words.get(1).ok_or(Over)?;
+        let network = &self.network;
+        let heard = network.with_machine(|machine| machine.listen(self.id, channel));
+        Ok(Heard {
+            pushes: heard.ok_or(Over)?,
+            network: network.clone(),
+            id: self.id,
+        })
     }
 
     /// Carries a request there, executes it, and has its reply.
@@ -318,67 +329,28 @@ impl Shim {
             over = swallow => over,
         }
     }
-
-    /// `BZPOPMIN key … timeout`: blocks on the server itself, but by the virtual clock.
-    async fn block(&mut self, request: &Request) -> Result<Reply, Over> {
-        let (network, id) = (self.network.clone(), self.id);
-        let (timeout, keys) = request.words.split_last().ok_or(Over)?;
-        let timeout = std::str::from_utf8(timeout)
-            .ok()
-            .and_then(|text| text.parse().ok());
-        let timeout = match timeout {
-            Some(0.0) => None,
-            timeout => Some(Duration::from_secs_f64(timeout.ok_or(Over)?)),
-        };
-        let mut for_ever = Vec::new();
-        resp::encode(&[keys, &[Bytes::from_static(b"0")]].concat(), &mut for_ever);
-        let blocked = network.with_machine(|machine| machine.block(id, &for_ever));
-        let mut reply = blocked.ok_or(Over)?;
-        let _abandoned = Abandoned {
-            network: network.clone(),
-            id,
-        };
-        let until = timeout.map(|timeout| Instant::now() + timeout);
-        let received = tokio::select! {
-            biased;
-            received = &mut reply => received,
-            () = at(until) => {
-                network.with_machine(|machine| machine.unblock(id));
-                reply.await
-            }
-            over = self.gone() => return Err(over),
-        };
-        // Without a reply the server has gone.
-        received
-            .map(Reply)
-            .map_err(|_: oneshot::error::RecvError| Over)
-    }
-
-    /// Waits for the client's end.
-    async fn gone(&mut self) -> Over {
-        loop {
-            if let Err(over) = self.read().await {
-                return over;
-            }
-        }
-    }
 }
 
-/// Whoever blocks is not blocked any more when its connection ends.
-struct Abandoned {
+/// What a connection hears that listens, until it ends.
+struct Heard {
+    pushes: UnboundedReceiver<Vec<u8>>,
     network: Network,
     id: ConnectionId,
 }
 
-impl Drop for Abandoned {
+impl Drop for Heard {
     fn drop(&mut self) {
-        self.network.machine().abandon(self.id);
+        self.network.with_machine(|machine| machine.leave(self.id));
     }
 }
 
-async fn at(until: Option<Instant>) {
-    match until {
-        Some(until) => time::sleep_until(until).await,
+/// The next that is heard; nothing, for ever, where nobody listens or the server has gone.
+async fn next_of(heard: &mut Option<Heard>) -> Vec<u8> {
+    match heard {
+        Some(heard) => match heard.pushes.recv().await {
+            Some(push) => push,
+            None => std::future::pending().await,
+        },
         None => std::future::pending().await,
     }
 }

@@ -4,7 +4,6 @@ use std::{
     io::{self, Read, Write},
     os::unix::net::UnixStream,
     path::Path,
-    thread,
     time::Duration,
 };
 
@@ -58,33 +57,6 @@ impl Socket {
                 return Ok(reply);
             }
             self.read()?;
-        }
-    }
-
-    /// The next reply if the server has begun to send it.
-    pub(super) fn receive_now(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.stream.set_nonblocking(true)?;
-        let received = self.poll();
-        self.stream.set_nonblocking(false)?;
-        received
-    }
-
-    fn poll(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            if let Some(reply) = self.whole() {
-                return Ok(Some(reply));
-            }
-            match self.read() {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.taken == self.received.len() {
-                        return Ok(None);
-                    }
-                    // The rest of what has begun is on its way.
-                    thread::yield_now();
-                }
-                Err(error) => return Err(error),
-            }
         }
     }
 

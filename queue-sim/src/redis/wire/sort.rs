@@ -15,14 +15,12 @@ const NEVER: Chance = 10_000;
 pub(super) enum Sort {
     /// Goes to the server.
     Data,
-    /// Blocks on the server.
-    Blocks,
+    /// Listens to a channel from now on.
+    Listens,
     /// Begins a connection, first of all.
     Hello,
     /// Begins a connection, after that.
     Setup,
-    /// Ends what another connection is blocked in.
-    Interrupts,
 }
 
 impl Sort {
@@ -30,12 +28,11 @@ impl Sort {
         let word = |at: usize| request.words.get(at).map(|word| word.to_ascii_uppercase());
         let (verb, object) = (word(0).unwrap_or_default(), word(1));
         match (&*verb, object.as_deref()) {
-            (b"BZPOPMIN", _) => Self::Blocks,
-            (b"CLIENT", Some(b"UNBLOCK")) => Self::Interrupts,
+            (b"SUBSCRIBE", _) => Self::Listens,
             (b"HELLO", _) => Self::Hello,
             (b"INFO", _)
             | (b"CONFIG", Some(b"GET"))
-            | (b"CLIENT", Some(b"SETINFO" | b"ID"))
+            | (b"CLIENT", Some(b"SETINFO"))
             | (b"SCRIPT", Some(b"EXISTS" | b"LOAD")) => Self::Setup,
             _ => Self::Data,
         }
@@ -44,10 +41,10 @@ impl Sort {
     /// Of how many chances a fault has one.
     pub(super) fn rarely(&self, request: &Request) -> Chance {
         match self {
-            Self::Hello => SETUP_RARELY,
+            Self::Hello | Self::Listens => SETUP_RARELY,
             Self::Setup => NEVER,
-            Self::Data if request.call.is_none() => SETUP_RARELY,
-            Self::Data | Self::Blocks | Self::Interrupts => 1,
+            Self::Data if request.call.is_none() && !request.waits() => SETUP_RARELY,
+            Self::Data => 1,
         }
     }
 }
@@ -61,9 +58,6 @@ pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> 
         word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
     };
     let reply = network.with_machine(|machine| {
-        if has(0, "CLIENT") && has(1, "ID") {
-            return Ok(format!(":{id}\r\n").into_bytes());
-        }
         if has(0, "SCRIPT") && has(1, "EXISTS") {
             return Ok(exist(machine.scripts(), &words[2..]));
         }

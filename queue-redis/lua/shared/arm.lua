@@ -1,0 +1,33 @@
+-- A marker is where a waiting process and a change meet. It is a sorted set of
+--   a process's channel   it waits, until the score (ms): the next change is published to it
+--   armed                 nobody waited: minus the score is how many changes nobody was told of
+-- `armed` sorts first, and stands beside channels only where they cannot be published to. All in a
+-- marker are hints; no message is ever in it.
+
+-- Tells processes that wait there of so many changes, and each how many are its share; or arms the
+-- marker for who waits next. A channel that nobody listens to is a dead process's: it is passed over.
+local function arm(marker, changes)
+  if tonumber(call('ZINCRBY', marker, -changes, 'armed')) ~= -changes then
+    return
+  end
+  while changes > 0 do
+    local waiting = call('ZRANGE', marker, '1', changes)
+    if not waiting[1] then
+      return
+    end
+    local share = math.ceil(changes / #waiting)
+    for k = 1, #waiting do
+      if changes > 0 then
+        share = math.min(share, changes)
+        -- A user who may not publish keeps the marker armed, and who waits looks by a timer.
+        local listening = redis.pcall('PUBLISH', waiting[k], share .. ' ' .. marker)
+        if type(listening) == 'table' then
+          return
+        end
+        call('ZREM', marker, waiting[k])
+        changes = listening > 0 and changes - share or changes
+      end
+    end
+  end
+  call('ZREM', marker, 'armed')
+end

@@ -1,0 +1,21 @@
+-- join: registers a process as one that waits at a marker.
+--
+-- KEYS[1] the marker
+-- ARGV[2] the process's channel
+-- ARGV[3] how many wait in it
+-- ARGV[4] for how long the registration lives, in ms
+-- Returns how many changes nobody was told of so far: so many of them look at once. If more wait
+-- than that, the process is registered, and the next change is published to it.
+local marker, waiting = KEYS[1], tonumber(ARGV[3])
+-- A first write that needs no memory, so that a full server lets consumers wait.
+call('ZREM', marker, '')
+local changes = -(tonumber(call('ZSCORE', marker, 'armed')) or 0)
+if changes > 0 then
+  call('ZREM', marker, 'armed')
+end
+if changes < waiting then
+  -- What processes have left that died while nothing changed.
+  call('ZREMRANGEBYSCORE', marker, '0', now_text)
+  call('ZADD', marker, now + tonumber(ARGV[4]), ARGV[2])
+end
+return changes
