@@ -2,12 +2,13 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Result, Timestamp};
+use queue_core::{Error, ErrorKind, Result, Timestamp};
 use redis::{Cmd, ToRedisArgs, Value};
+use tokio::time::Instant;
 
 use crate::{
     call::Call,
-    connection::{Channel, Supervised},
+    connection::{Channel, State, Supervised},
     error::Failure,
     script::Script,
 };
@@ -55,16 +56,17 @@ impl Client {
 
     /// Calls a script in one round trip.
     ///
-    /// While there is no connection it waits for one, up to the response timeout, then for the
-    /// answer as long again. A call of a script that the server does not have is sent again with
+    /// It waits until the server has been silent for the response timeout since the call was made;
+    /// waiting for a connection, while there is none, counts. A call of a script that the server does not have is sent again with
     /// the script's text, so that a server that forgets at any moment changes nothing; nothing
     /// else is repeated, since it may have run. Dropped, the call runs or does not, and nothing
     /// else happens.
     pub(crate) async fn run(&self, call: Call) -> Result<Value> {
-        let channel = self.channel().await?;
-        match channel.request(&call.command).await {
+        let made = Instant::now();
+        let channel = self.channel(made).await?;
+        match channel.request_since(made, &call.command).await {
             Err(failure) if failure.is_unknown_script() => {
-                self.answer(channel.request(&call.in_full()).await)
+                self.answer(channel.request_since(made, &call.in_full()).await)
             }
             answer => self.answer(answer),
         }
@@ -72,16 +74,53 @@ impl Client {
 
     /// Sends a plain command in one round trip, as [`run`](Self::run) does a call.
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value> {
-        let channel = self.channel().await?;
-        self.answer(channel.request(command).await)
+        let made = Instant::now();
+        let channel = self.channel(made).await?;
+        self.answer(channel.request_since(made, command).await)
+    }
+
+    /// Waits until what is sent can be expected to be answered: there is a connection, and its
+    /// last request was. An error says that there will never be one again.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        loop {
+            match self.channel(Instant::now()).await {
+                Ok(channel) if !channel.is_silent() => return Ok(()),
+                Ok(channel) => channel.heard_or_over().await,
+                Err(error) if error.is_transient() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What a call is told that could not be sent in time.
+    pub(crate) fn unsent(&self) -> Error {
+        let address = &self.0.address;
+        let reason = match self.0.commands.state() {
+            State::Up(channel) if channel.is_silent() => "does not answer at present",
+            State::Up(channel) if !channel.is_over() => {
+                "has more calls waiting than it gets done: make fewer at a time, or larger batches"
+            }
+            _ => return self.0.commands.outage(),
+        };
+        let timeout = self.0.response_timeout;
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("nothing was sent within {timeout:?}: {address} {reason}"),
+        )
+    }
+
+    /// How long the server may be silent before a call fails.
+    pub(crate) fn response_timeout(&self) -> Duration {
+        self.0.response_timeout
     }
 
     pub(crate) fn commands(&self) -> &Supervised {
         &self.0.commands
     }
 
-    async fn channel(&self) -> Result<Arc<Channel>> {
-        self.0.commands.channel(self.0.response_timeout).await
+    async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
+        let deadline = made + self.0.response_timeout;
+        self.0.commands.channel_until(deadline).await
     }
 
     fn answer(&self, answer: Result<Value, Failure>) -> Result<Value> {

@@ -40,6 +40,7 @@ mod error;
 mod frame;
 mod keys;
 mod once;
+mod panic;
 mod queue;
 mod reply;
 mod script;

@@ -11,7 +11,7 @@ use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn};
 use super::RedisBackend;
 use crate::{
     client::{Client, Clock},
-    connection::{Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
+    connection::{Alarm, Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
     keys, scripts,
     waiter::{self, Waiter},
 };
@@ -149,8 +149,9 @@ impl Builder {
         };
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
+        let alarm = Alarm::default();
         let first = primary.dial().await?;
-        let commands = Supervised::new(primary, Some(first), backoff(seed), &*spawn);
+        let commands = Supervised::new(primary, Some(first), backoff(seed), alarm.clone(), &*spawn);
         let client = Client::new(
             commands,
             connector.address(),
@@ -163,6 +164,7 @@ impl Builder {
             fall_back: self.fall_back,
             clock: self.clock,
             backoff: backoff(seed.rotate_left(32)),
+            alarm,
             spawn: Arc::clone(&spawn),
             channel: keys::channel(&self.prefix, seed).into(),
         });

@@ -1,12 +1,15 @@
 use std::{
+    future::Future,
+    pin::pin,
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
     time::Duration,
 };
 
+use queue_core::{Error, ErrorKind};
 use redis::{Cmd, Pipeline, PushInfo, RedisResult, ServerError, Value, aio::ConnectionLike};
 use tokio::{
     sync::{Notify, mpsc},
-    time::{self, error::Elapsed},
+    time::{self, Instant},
 };
 
 use super::Link;
@@ -20,37 +23,42 @@ const SILENT_REQUESTS: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Channel {
     link: Link,
+    opened: Instant,
     response_timeout: Duration,
+    /// Requests in a row that got no answer.
     unanswered: AtomicU32,
     given_up: AtomicBool,
-    broken: Notify,
+    /// Tells all who watch it that one of the two above has changed.
+    changed: Notify,
 }
 
 impl Channel {
     pub(crate) fn new(link: Link, response_timeout: Duration) -> Self {
         Self {
             link,
+            opened: Instant::now(),
             response_timeout,
             unanswered: AtomicU32::new(0),
             given_up: AtomicBool::new(false),
-            broken: Notify::new(),
+            changed: Notify::new(),
         }
     }
 
-    /// Sends one command and waits for its answer up to the response timeout.
+    /// Sends one command and waits for its answer, until the server has been silent for the
+    /// response timeout.
     pub(crate) async fn request(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.request_within(command, self.response_timeout).await
+        self.request_since(Instant::now(), command).await
     }
 
-    /// Sends one command and waits for its answer up to `timeout`.
-    pub(crate) async fn request_within(
+    /// [`request`](Self::request) of a caller who has waited since `made`.
+    pub(crate) async fn request_since(
         &self,
+        made: Instant,
         command: &Cmd,
-        timeout: Duration,
     ) -> Result<Value, Failure> {
         let mut link = self.link.clone();
-        let answer = time::timeout(timeout, link.req_packed_command(command)).await;
-        match self.judge(answer, timeout)? {
+        let answer = link.req_packed_command(command);
+        match self.hear(made, answer).await? {
             Value::ServerError(refusal) => Err(self.refused(refusal)),
             value => Ok(value),
         }
@@ -79,9 +87,8 @@ impl Channel {
         }
         let mut link = self.link.clone();
         let answer = link.req_packed_commands(&pipeline, 0, pipeline.len());
-        let answer = time::timeout(self.response_timeout, answer).await;
-        let answers = self.judge(answer, self.response_timeout)?.into_iter();
-        let answers = answers.map(|answer| match answer {
+        let answers = self.hear(Instant::now(), answer);
+        let answers = answers.await?.into_iter().map(|answer| match answer {
             Value::ServerError(refusal) => Err(self.refused(refusal)),
             value => Ok(value),
         });
@@ -93,10 +100,16 @@ impl Channel {
         self.link.told()
     }
 
+    /// Asks for a sign of life, so that a connection that has none to give is replaced.
+    pub(super) async fn test(&self) {
+        // Whatever comes back, something did.
+        let _ = self.request(&redis::cmd("PING")).await;
+    }
+
     /// Has the connection replaced. What was sent on it may still be answered.
     pub(crate) fn give_up(&self) {
-        self.given_up.store(true, Ordering::Relaxed);
-        self.broken.notify_one();
+        self.given_up.store(true, Ordering::Release);
+        self.changed.notify_waiters();
     }
 
     /// Waits until the connection has ended or is to be replaced.
@@ -104,27 +117,94 @@ impl Channel {
         tokio::select! {
             biased;
             () = self.link.ended() => {}
-            () = self.broken.notified() => {}
+            () = self.becomes(|| self.given_up.load(Ordering::Acquire)) => {}
         }
     }
 
     /// Whether nothing should be sent on it any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed) || self.link.has_ended()
+        self.given_up.load(Ordering::Acquire) || self.link.has_ended()
     }
 
-    fn judge<T>(
-        &self,
-        answer: Result<RedisResult<T>, Elapsed>,
-        timeout: Duration,
-    ) -> Result<T, Failure> {
-        let Ok(answer) = answer else {
-            if self.unanswered.fetch_add(1, Ordering::Relaxed) + 1 >= SILENT_REQUESTS {
-                self.give_up();
-            }
-            return Err(Failure::Silent(timeout));
+    /// Why it is replaced, for those who wait for the next one.
+    pub(super) fn why_over(&self) -> Error {
+        let reason = if self.is_silent() {
+            format!("did not answer within {:?}", self.response_timeout)
+        } else if self.link.has_ended() {
+            "was closed".to_owned()
+        } else {
+            "was given up".to_owned()
         };
-        self.unanswered.store(0, Ordering::Relaxed);
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("the connection {reason}; another is being opened"),
+        )
+    }
+
+    /// Whether the last request got no answer: what is sent now may get none, either.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.unanswered.load(Ordering::Acquire) > 0
+    }
+
+    /// Waits until a request gets no answer.
+    pub(super) async fn silent(&self) {
+        self.becomes(|| self.is_silent()).await;
+    }
+
+    /// Waits until a request is answered again, or the connection is over.
+    pub(crate) async fn heard_or_over(&self) {
+        tokio::select! {
+            biased;
+            () = self.over() => {}
+            () = self.becomes(|| !self.is_silent()) => {}
+        }
+    }
+
+    async fn becomes(&self, holds: impl Fn() -> bool) {
+        loop {
+            // Made before the look, from then on it misses nothing.
+            let changed = self.changed.notified();
+            if holds() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits for an answer, until the server has been silent for the response timeout
+    /// since the call was made. Answers come in the order of requests, so whatever arrives leads towards this one.
+    async fn hear<T>(
+        &self,
+        made: Instant,
+        answer: impl Future<Output = RedisResult<T>>,
+    ) -> Result<T, Failure> {
+        let mut answer = pin!(answer);
+        let mut since = made.max(self.opened);
+        loop {
+            if let Ok(answer) = time::timeout_at(since + self.response_timeout, &mut answer).await {
+                return self.judge(answer);
+            }
+            match self.link.last_progress() {
+                Some(progress) if progress > since => since = progress,
+                _ => return Err(self.unheard()),
+            }
+        }
+    }
+
+    fn unheard(&self) -> Failure {
+        if self.unanswered.fetch_add(1, Ordering::AcqRel) + 1 >= SILENT_REQUESTS {
+            self.give_up();
+        } else {
+            self.changed.notify_waiters();
+        }
+        Failure::Silent(self.response_timeout)
+    }
+
+    fn judge<T>(&self, answer: RedisResult<T>) -> Result<T, Failure> {
+        if self.is_silent() {
+            self.unanswered.store(0, Ordering::Release);
+            self.changed.notify_waiters();
+        }
         answer.map_err(|error| match ServerError::try_from(error) {
             Ok(refusal) => self.refused(refusal),
             Err(error) => {

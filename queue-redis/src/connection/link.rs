@@ -6,7 +6,12 @@ use std::{
 
 use queue_core::{Running, Spawn};
 use redis::{Cmd, Pipeline, PushInfo, RedisFuture, Value, aio::ConnectionLike};
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use super::progress::Progress;
 
 /// A connection of any type that can be cloned: clones share it.
 pub trait Wire: ConnectionLike + Send + Sync + 'static {
@@ -26,6 +31,7 @@ pub struct Link {
     wire: Box<dyn Wire>,
     driver: Option<Arc<Driver>>,
     told: Arc<Mutex<Option<mpsc::UnboundedReceiver<PushInfo>>>>,
+    progress: Option<Arc<Progress>>,
 }
 
 struct Driver {
@@ -40,6 +46,7 @@ impl Link {
             wire: Box::new(wire),
             driver: None,
             told: Arc::default(),
+            progress: None,
         }
     }
 
@@ -63,6 +70,7 @@ impl Link {
                 _running: running,
             })),
             told: Arc::default(),
+            progress: None,
         }
     }
 
@@ -81,6 +89,17 @@ impl Link {
     pub fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.take()
+    }
+
+    /// The same, with a stream that tells its progress.
+    pub(super) fn with_progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// When bytes last moved, where that is known.
+    pub(super) fn last_progress(&self) -> Option<Instant> {
+        self.progress.as_ref().map(|progress| progress.last())
     }
 
     /// Whether the driver is known to have ended: what is sent now reaches nobody.
@@ -108,6 +127,7 @@ impl Clone for Link {
             wire: self.wire.cloned(),
             driver: self.driver.clone(),
             told: Arc::clone(&self.told),
+            progress: self.progress.clone(),
         }
     }
 }

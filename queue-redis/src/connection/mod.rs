@@ -1,15 +1,18 @@
 //! Connections: what opens them, what keeps them open, and what is checked of a server first.
 
+mod alarm;
 mod backoff;
 mod channel;
 mod connector;
 mod link;
 mod primary;
+mod progress;
 mod requirements;
 mod server;
 mod supervisor;
 
 pub(crate) use self::{
+    alarm::Alarm,
     backoff::Backoff,
     channel::Channel,
     primary::{Primary, Timeouts, open},

@@ -13,10 +13,13 @@ use redis::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::mpsc,
+    sync::{Semaphore, mpsc},
 };
 
-use super::{Connector, Link, Role};
+use super::{
+    Connector, Link, Role,
+    progress::{Progress, Watched},
+};
 
 /// A connection that carries nothing is probed after this time, so that firewalls do not forget
 /// it, and a peer that is gone is noticed.
@@ -24,6 +27,9 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// Sent bytes that nobody acknowledges for this time end a TCP connection.
 #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// A request is handed over as soon as its future is first polled. Were there a limit, the next
+/// place would be given to whoever asked first, and a future that is not polled would keep it.
+const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
 
 /// Connects to one server, over TCP or a Unix socket.
 #[derive(Clone)]
@@ -87,14 +93,18 @@ impl ServerConnector {
         // one the crate's would leave a half-open connection in place.
         let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
-            .set_response_timeout(None);
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(ANY_NUMBER);
         let (pushes, told) = mpsc::unbounded_channel();
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
+        let progress = Arc::new(Progress::new());
+        let stream = Watched::new(stream, Arc::clone(&progress));
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&self.handshake, stream, config).await?;
-        Ok(Link::driven(connection, driver, &*self.spawn).told_by(told))
+        let link = Link::driven(connection, driver, &*self.spawn);
+        Ok(link.told_by(told).with_progress(progress))
     }
 }
 

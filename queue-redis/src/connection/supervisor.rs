@@ -1,15 +1,17 @@
 //! What keeps one connection open.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
 use tokio::{
     sync::watch,
     time::{self, Instant},
 };
 
-use super::{Backoff, Channel};
+use super::{Alarm, Backoff, Channel};
+use crate::panic;
 
 /// A connection that lasted this long was sound: the next one is tried at once.
 const SOUND: Duration = Duration::from_secs(1);
@@ -35,11 +37,13 @@ pub(crate) enum State {
 }
 
 impl Supervised {
-    /// Keeps the connection open from now on. `first` is one that is open already.
+    /// Keeps the connection open from now on. `first` is one that is open already. When it is
+    /// found silent, it rings the alarm; when that rings, it is tested.
     pub(crate) fn new(
         dial: impl Dial,
         first: Option<Channel>,
         backoff: Backoff,
+        alarm: Alarm,
         spawn: &dyn Spawn,
     ) -> Self {
         let first = first.map(Arc::new);
@@ -47,7 +51,7 @@ impl Supervised {
             Some(channel) => State::Up(Arc::clone(channel)),
             None => State::Down(None),
         });
-        let running = spawn.spawn(Box::pin(supervise(dial, first, backoff, publish)));
+        let running = spawn.spawn(Box::pin(supervise(dial, first, backoff, alarm, publish)));
         Self {
             state,
             _running: Arc::new(running),
@@ -57,21 +61,28 @@ impl Supervised {
     /// The open connection, waiting for one up to `patience`.
     ///
     /// Waiting instead of failing at once bridges a restart or a failover without the callers'
-    /// doing, and paces those who try again in a loop while the server is away.
+    /// doing, and paces those who try again in a loop while the server is away. If nobody will
+    /// ever open one again, that is a permanent error, at once.
     pub(crate) async fn channel(&self, patience: Duration) -> Result<Arc<Channel>> {
+        self.channel_until(Instant::now() + patience).await
+    }
+
+    /// [`channel`](Self::channel), waiting until `deadline`.
+    pub(crate) async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);
         }
         let mut state = self.state.clone();
-        let up = async {
-            match state.wait_for(|state| state.usable().is_some()).await {
-                Ok(state) => state.usable(),
-                Err(_) => None,
+        loop {
+            let up = state.wait_for(|state| state.usable().is_some());
+            match time::timeout_at(deadline, up).await {
+                Ok(Ok(state)) => {
+                    if let Some(channel) = state.usable() {
+                        return Ok(channel);
+                    }
+                }
+                Ok(Err(_)) | Err(_) => return Err(self.outage()),
             }
-        };
-        match time::timeout(patience, up).await {
-            Ok(Some(channel)) => Ok(channel),
-            _ => Err(self.outage()),
         }
     }
 
@@ -84,14 +95,23 @@ impl Supervised {
         let _ = state.wait_for(other).await;
     }
 
+    /// Whether the task that keeps it open has ended: what is closed now stays closed.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state.has_changed().is_err()
+    }
+
     pub(crate) fn state(&self) -> State {
+        if self.has_ended() {
+            return State::Down(Some(Arc::new(ended())));
+        }
         self.state.borrow().clone()
     }
 
     /// What a caller is told who waited for a connection in vain: nothing was sent.
-    fn outage(&self) -> Error {
-        match &*self.state.borrow() {
-            State::Down(Some(reason)) => Error::clone(reason)
+    pub(crate) fn outage(&self) -> Error {
+        match self.state() {
+            _ if self.has_ended() => ended(),
+            State::Down(Some(reason)) => Error::clone(&reason)
                 .with_transient(true)
                 .with_outcome(Outcome::NotApplied),
             State::Up(_) | State::Down(None) => {
@@ -114,12 +134,13 @@ async fn supervise(
     dial: impl Dial,
     mut next: Option<Arc<Channel>>,
     mut backoff: Backoff,
+    alarm: Alarm,
     publish: watch::Sender<State>,
 ) {
     loop {
         let channel = match next.take() {
             Some(channel) => channel,
-            None => match dial.dial().await {
+            None => match dial_safely(&dial).await {
                 Ok(channel) => Arc::new(channel),
                 Err(error) => {
                     publish.send_replace(State::Down(Some(Arc::new(error))));
@@ -130,8 +151,11 @@ async fn supervise(
         };
         let since = Instant::now();
         publish.send_replace(State::Up(Arc::clone(&channel)));
-        channel.over().await;
-        publish.send_replace(State::Down(None));
+        watch_over(&channel, &alarm).await;
+        if channel.is_silent() {
+            alarm.ring();
+        }
+        publish.send_replace(State::Down(Some(Arc::new(channel.why_over()))));
         drop(channel);
         if since.elapsed() >= SOUND {
             backoff.reset();
@@ -139,4 +163,41 @@ async fn supervise(
             time::sleep(backoff.next_delay()).await;
         }
     }
+}
+
+/// A connector is anybody's code: if it panics, it is asked again like one that failed.
+async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
+    match AssertUnwindSafe(dial.dial()).catch_unwind().await {
+        Ok(dialled) => dialled,
+        Err(panic) => Err(Error::new(
+            ErrorKind::Internal,
+            format!("opening a connection panicked: {}", panic::message(&*panic)),
+        )),
+    }
+}
+
+/// Tests the connection when it or another one is found silent, until it is over.
+async fn watch_over(channel: &Channel, alarm: &Alarm) {
+    loop {
+        let rung = alarm.rung();
+        tokio::select! {
+            biased;
+            () = channel.over() => return,
+            () = channel.silent() => alarm.ring(),
+            () = rung => {}
+        }
+        tokio::select! {
+            biased;
+            () = channel.over() => return,
+            () = channel.test() => {}
+        }
+    }
+}
+
+fn ended() -> Error {
+    Error::new(
+        ErrorKind::Configuration,
+        "the runtime that this backend was connected on has ended, and with it the tasks that \
+         keep its connections: connect again, on a runtime that lives as long as the backend",
+    )
 }

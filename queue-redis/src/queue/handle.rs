@@ -188,6 +188,10 @@ impl Handle {
         error.with_queue(&self.name)
     }
 
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
         &self.spawn
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::Result;
+use queue_core::{Error, Result};
 
 use super::Handle;
 use crate::coalescer::{Coalescer, Verb};
@@ -17,7 +17,7 @@ pub(crate) trait Put: Send + Sync + 'static {
     /// A message as it is put in.
     type Entry: Clone + Send + Sync + 'static;
     /// What became of it.
-    type Answer: Send + 'static;
+    type Answer: Clone + Send + Sync + 'static;
 
     /// Sends one batch, and answers each entry in order.
     async fn put(&self, handle: &Handle, entries: &[Self::Entry]) -> Result<Vec<Self::Answer>>;
@@ -43,8 +43,9 @@ struct Here<P> {
 impl<P: Put> Putter<P> {
     pub(super) fn of(put: P, handle: &Arc<Handle>) -> Self {
         let spawn = Arc::clone(handle.spawn());
+        let patience = handle.client().response_timeout();
         let handle = Arc::clone(handle);
-        Self(Coalescer::new(Here { put, handle }, spawn))
+        Self(Coalescer::new(Here { put, handle }, patience, spawn))
     }
 
     /// Puts in a batch that was checked before.
@@ -70,6 +71,15 @@ impl<P: Put> Verb for Here<P> {
 
     fn size(entry: &P::Entry) -> usize {
         P::size(entry)
+    }
+
+    async fn ready(&self) -> Result<()> {
+        let ready = self.handle.client().ready().await;
+        ready.map_err(|error| self.handle.name(error))
+    }
+
+    fn unsent(&self) -> Error {
+        self.handle.name(self.handle.client().unsent())
     }
 }
 

@@ -29,7 +29,7 @@ use self::{
 use crate::{
     backend::ConnectionHealth,
     client::Clock,
-    connection::{Backoff, Connector, Supervised, Timeouts},
+    connection::{Alarm, Backoff, Connector, Supervised, Timeouts},
 };
 
 /// A registration is trusted for so many fall-back intervals: it is renewed rarely, so that being
@@ -47,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) fall_back: Duration,
     pub(crate) clock: Option<Clock>,
     pub(crate) backoff: Backoff,
+    pub(crate) alarm: Alarm,
     pub(crate) spawn: Arc<dyn Spawn>,
     /// The process's own channel, which nobody else has.
     pub(crate) channel: Arc<str>,
@@ -171,7 +172,8 @@ impl Inner {
                 channel: Arc::clone(&settings.channel),
             };
             let spawn = &*settings.spawn;
-            let connection = Supervised::new(dialer, None, settings.backoff.clone(), spawn);
+            let (backoff, alarm) = (settings.backoff.clone(), settings.alarm.clone());
+            let connection = Supervised::new(dialer, None, backoff, alarm, spawn);
             let watch = Watch {
                 board: Arc::clone(&self.board),
                 connection: connection.clone(),

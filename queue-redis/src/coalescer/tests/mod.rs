@@ -1,7 +1,13 @@
-use std::time::Duration;
+//! The coalescer on a verb that takes a trip and answers each entry with itself, in virtual time.
 
-use queue_core::TokioSpawn;
+mod aside;
+mod patience;
+
+use std::{sync::Mutex, time::Duration};
+
+use queue_core::{TokioSpawn, limits};
 use tokio::{
+    sync::watch,
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
@@ -9,11 +15,25 @@ use tokio::{
 use super::*;
 
 const TRIP: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A call with this has no end.
+const ENDLESS: u32 = 7_777;
 
 /// Answers each number with itself, a trip later, and remembers what it was sent.
-#[derive(Default)]
 struct Echo {
-    sent: Arc<Mutex<Vec<Vec<u32>>>>,
+    sent: Sent,
+    /// Whether anything can be sent; what is under way waits, too.
+    up: watch::Receiver<bool>,
+}
+
+type Sent = Arc<Mutex<Vec<Vec<u32>>>>;
+
+impl Echo {
+    async fn is_up(&self) {
+        // An error means that it will stay as it is.
+        let _ = self.up.clone().wait_for(|up| *up).await;
+    }
 }
 
 #[async_trait]
@@ -22,9 +42,14 @@ impl Verb for Echo {
     type Answer = u32;
 
     async fn send(&self, entries: &[u32]) -> Result<Vec<u32>> {
+        self.is_up().await;
         self.sent.lock().unwrap().push(entries.to_vec());
         sleep(TRIP).await;
+        self.is_up().await;
         assert_ne!(entries[0], 666, "as planned");
+        if entries.contains(&ENDLESS) {
+            std::future::pending::<()>().await;
+        }
         if entries.contains(&1_313) {
             return Err(Error::new(ErrorKind::OutOfMemory, "1313"));
         }
@@ -34,17 +59,33 @@ impl Verb for Echo {
     fn size(entry: &u32) -> usize {
         *entry as usize
     }
+
+    async fn ready(&self) -> Result<()> {
+        self.is_up().await;
+        Ok(())
+    }
+
+    fn unsent(&self) -> Error {
+        Error::new(ErrorKind::Unavailable, "not in time")
+    }
 }
 
-type Sent = Arc<Mutex<Vec<Vec<u32>>>>;
-
 fn echo() -> (Arc<Coalescer<Echo>>, Sent) {
+    let (coalescer, sent, up) = with_outages();
+    drop(up);
+    (coalescer, sent)
+}
+
+/// The same, and what says whether anything can be sent.
+fn with_outages() -> (Arc<Coalescer<Echo>>, Sent, watch::Sender<bool>) {
     let sent = Sent::default();
+    let (is_up, up) = watch::channel(true);
     let verb = Echo {
         sent: Arc::clone(&sent),
+        up,
     };
     let spawn = Arc::new(TokioSpawn::default());
-    (Arc::new(Coalescer::new(verb, spawn)), sent)
+    (Arc::new(Coalescer::new(verb, PATIENCE, spawn)), sent, is_up)
 }
 
 fn start(set: &mut JoinSet<Result<Vec<u32>>>, coalescer: &Arc<Coalescer<Echo>>, batch: &[u32]) {
@@ -170,15 +211,20 @@ async fn an_error_is_told_to_everybody_in_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_a_task_that_has_ended() {
+async fn a_panic_is_told_to_everybody_in_the_call_and_to_nobody_else() {
     let (coalescer, _) = echo();
     let mut set = JoinSet::new();
     start(&mut set, &coalescer, &[1]);
     tokio::task::yield_now().await;
     start(&mut set, &coalescer, &[666]);
+    start(&mut set, &coalescer, &[2]);
     assert!(set.join_next().await.unwrap().unwrap().is_ok());
-    let error = set.join_next().await.unwrap().unwrap().unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown);
+    for _ in 0..2 {
+        let error = set.join_next().await.unwrap().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        assert!(error.to_string().contains("as planned"), "{error}");
+    }
     for n in 0..3 {
         start(&mut set, &coalescer, &[n]);
     }

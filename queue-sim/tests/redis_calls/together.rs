@@ -1,16 +1,8 @@
-//! Calls on Redis: scripts that are forgotten, servers that are demoted, pushes that travel
-//! together.
+//! Scripts that are forgotten, servers that are demoted, pushes that travel together.
 
-#![cfg(unix)]
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-#[path = "on_a_server/command.rs"]
-mod command;
-
-use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
-
-use queue_core::{
-    Backend, ErrorKind, Outcome, QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt,
-};
+use queue_core::{ErrorKind, Outcome, ReliableQueueExt};
 use queue_redis::RedisBackend;
 use queue_sim::redis::Server;
 use tokio::{
@@ -18,18 +10,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use self::command::command;
-
-type Test = Result<(), Box<dyn StdError>>;
-type Queue = Arc<dyn ReliableQueue>;
-
-/// For what happens by itself a moment later.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
-    let config = ReliableConfig::default();
-    backend.open_reliable(&QueueName::new("a")?, &config).await
-}
+use super::{Queue, Test, command::command, queue, until::PATIENCE};
 
 /// Starts so many pushes at the same time.
 fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize) {

@@ -1,0 +1,92 @@
+use std::{collections::BTreeMap, mem::size_of};
+
+use queue_core::{Result, limits};
+use tokio::sync::oneshot;
+
+use super::Verb;
+
+/// What may wait: as much as a few full batches. A slow server then slows those down who make
+/// calls, instead of growing a line whose end nobody lives to see.
+pub(super) const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
+
+/// Who waits to be sent, in the order of coming.
+pub(super) struct Line<V: Verb> {
+    waiting: BTreeMap<u64, Waiting<V>>,
+    next: u64,
+    /// The bytes of all, with what an entry takes beside its own.
+    bytes: usize,
+}
+
+pub(super) struct Waiting<V: Verb> {
+    pub(super) entries: Vec<V::Entry>,
+    pub(super) answer: oneshot::Sender<Result<Vec<V::Answer>>>,
+}
+
+impl<V: Verb> Waiting<V> {
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(V::size).sum()
+    }
+
+    fn held(&self) -> usize {
+        self.bytes() + self.entries.len() * size_of::<V::Entry>()
+    }
+}
+
+impl<V: Verb> Line<V> {
+    pub(super) const fn new() -> Self {
+        Self {
+            waiting: BTreeMap::new(),
+            next: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Puts somebody at the end; whose place it is, or who came, if there is no room.
+    pub(super) fn join(&mut self, who: Waiting<V>) -> Result<u64, Waiting<V>> {
+        let held = who.held();
+        if self.bytes + held > LINE_BYTES && !self.is_empty() {
+            return Err(who);
+        }
+        self.bytes += held;
+        self.next += 1;
+        self.waiting.insert(self.next, who);
+        Ok(self.next)
+    }
+
+    /// Takes somebody out; nobody, if it was their turn before.
+    pub(super) fn leave(&mut self, place: u64) -> Option<Waiting<V>> {
+        let who = self.waiting.remove(&place)?;
+        self.bytes -= who.held();
+        Some(who)
+    }
+
+    /// Takes out as many from the front as fit one batch.
+    pub(super) fn next_batch(&mut self) -> Vec<Waiting<V>> {
+        let (mut count, mut bytes) = (0, 0);
+        let mut batch = Vec::new();
+        while let Some((&place, next)) = self.waiting.first_key_value() {
+            count += next.entries.len();
+            bytes += next.bytes();
+            if count > limits::MAX_BATCH || bytes > limits::MAX_BATCH_BYTES {
+                break;
+            }
+            batch.extend(self.leave(place));
+        }
+        batch
+    }
+
+    /// Takes out all.
+    pub(super) fn clear(&mut self) -> impl Iterator<Item = Waiting<V>> + use<V> {
+        self.bytes = 0;
+        std::mem::take(&mut self.waiting).into_values()
+    }
+}

@@ -1,0 +1,10 @@
+//! Panics that end no task of ours.
+
+use std::any::Any;
+
+/// What it said.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it did not say why")
+}
