@@ -1,6 +1,6 @@
 //! The one error type, classified by what the caller should do next.
 
-use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc};
+use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use crate::QueueName;
 
@@ -46,10 +46,15 @@ pub enum Outcome {
     Unknown,
 }
 
+/// What a transient error asks to pause for if nobody said otherwise: next to nothing beside an
+/// outage, and far from a loop that does nothing else.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
 /// Why a call failed.
 ///
 /// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
-/// and [`is_transient`](Self::is_transient) whether the same call may succeed later.
+/// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
+/// [`retry_after`](Self::retry_after) how long a loop that makes it again has to pause.
 ///
 /// ```
 /// use queue_core::{ErrorKind, Outcome, QueueName};
@@ -60,6 +65,58 @@ pub enum Outcome {
 /// assert!(!error.is_transient());
 /// assert!(error.to_string().contains("two words"));
 /// ```
+///
+/// # Trying again
+///
+/// Many transient errors come at once: a server that is busy, is loading or has no memory answers
+/// in no time, and a loop that asks again as fast would do nothing else. So pause for
+/// [`retry_after`](Self::retry_after) at least, and longer each time it fails again; stop at what
+/// is permanent. Of an error whose [`outcome`](Self::outcome) is unknown, mind that the call may
+/// have taken effect: a push needs a dedup key to be repeated.
+///
+/// The worker and the waiting calls of the `…Ext` traits do so by themselves.
+///
+/// ```
+/// use std::{cell::Cell, time::Duration};
+/// use queue_core::{Error, ErrorKind, Result};
+///
+/// /// Pauses double, up to this.
+/// const LONGEST: Duration = Duration::from_secs(5);
+///
+/// async fn persist<T>(mut call: impl AsyncFnMut() -> Result<T>) -> Result<T> {
+///     let mut pause = Duration::ZERO;
+///     loop {
+///         let error = match call().await {
+///             Ok(answer) => return Ok(answer),
+///             Err(error) => error,
+///         };
+///         // Permanent: trying again would be in vain.
+///         let Some(least) = error.retry_after() else {
+///             return Err(error);
+///         };
+///         pause = (2 * pause).min(LONGEST).max(least);
+///         tokio::time::sleep(pause).await;
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let calls = Cell::new(0);
+/// let busy_twice = async || {
+///     calls.set(calls.get() + 1);
+///     match calls.get() {
+///         1 | 2 => Err(Error::new(ErrorKind::Unavailable, "busy")),
+///         n => Ok(n),
+///     }
+/// };
+/// let start = tokio::time::Instant::now();
+/// assert_eq!(persist(busy_twice).await.unwrap(), 3);
+/// assert!(start.elapsed() >= Duration::from_millis(100 + 200));
+///
+/// let hopeless = async || Err::<(), _>(Error::invalid("a body too large"));
+/// assert!(persist(hopeless).await.is_err());
+/// # }
+/// ```
 // Boxed, so that the `Ok` side of every result stays small.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -69,6 +126,7 @@ struct Inner {
     kind: ErrorKind,
     outcome: Outcome,
     transient: bool,
+    retry_after: Duration,
     message: Cow<'static, str>,
     queue: Option<QueueName>,
     once: Option<QueueName>,
@@ -88,6 +146,7 @@ impl Error {
             kind,
             outcome: Outcome::NotApplied,
             transient,
+            retry_after: RETRY_AFTER,
             message: message.into(),
             queue: None,
             once: None,
@@ -143,6 +202,15 @@ impl Error {
         self
     }
 
+    /// Says how long who makes the same call again has to pause at least: longer where it is known
+    /// that the trouble lasts, shorter where it is soon over. 100 ms unless this is called. It
+    /// matters only while the error is transient.
+    #[must_use]
+    pub fn with_retry_after(mut self, pause: Duration) -> Self {
+        self.0.retry_after = pause;
+        self
+    }
+
     /// What kind of trouble it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -156,6 +224,14 @@ impl Error {
     /// Whether the same call may succeed later with nothing else changed.
     pub fn is_transient(&self) -> bool {
         self.0.transient
+    }
+
+    /// How long to pause at least before the same call is made again: `Some` exactly for what
+    /// [`is_transient`](Self::is_transient). `None` says that trying again would be in vain.
+    ///
+    /// See [Trying again](Self#trying-again) for a loop that goes by it.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.transient.then_some(self.0.retry_after)
     }
 
     /// The queue that the call was for, where one is known.
@@ -186,6 +262,7 @@ impl fmt::Debug for Error {
             .field("kind", &self.0.kind)
             .field("outcome", &self.0.outcome)
             .field("transient", &self.0.transient)
+            .field("retry_after", &self.retry_after())
             .field("queue", &self.0.queue)
             .field("once", &self.0.once)
             .field("message", &self.0.message)
