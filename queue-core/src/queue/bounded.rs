@@ -4,9 +4,11 @@ use std::{future::Future, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::time::Instant;
 
-use super::leasing::{Leasing, chunks, no_answer};
+use super::{
+    leasing::{Leasing, chunks, no_answer},
+    patience::Patience,
+};
 use crate::{Message, MessageId, Push, Result, limits};
 
 /// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that
@@ -31,7 +33,7 @@ pub trait BoundedQueue: Leasing {
     ///
     /// # Errors
     ///
-    /// `Unavailable` if hints cannot come.
+    /// As for [`wait_for_arrival`](Leasing::wait_for_arrival).
     async fn wait_for_room(&self, timeout: Duration) -> Result<()>;
 
     /// The newest ready messages, newest first, taking nothing (B6): the reverse of the delivery
@@ -160,12 +162,17 @@ pub trait BoundedQueueExt: BoundedQueue {
     /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4).
     /// [`Offered::Full`] if none came.
     ///
-    /// Dropping it between two tries leaves nothing behind; dropped during a try, the message may
-    /// or may not have been accepted (L8).
+    /// It waits as [`LeasingExt`](crate::LeasingExt) says, but for a try that perhaps took effect:
+    /// only a message with a dedup key is offered again then, and is answered
+    /// [`Offered::Duplicate`] if the lost answer was that it is accepted.
+    ///
+    /// Dropping it between two tries leaves nothing behind; dropped during a try, or cut at the end
+    /// of the time, the message may or may not have been accepted (L8).
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer).
+    /// Those of [`offer`](BoundedQueue::offer): a permanent one at once, and so one of unknown
+    /// outcome without a dedup key; another one when the time is over.
     fn offer_or_wait(
         &self,
         message: impl Into<Offer>,
@@ -173,12 +180,18 @@ pub trait BoundedQueueExt: BoundedQueue {
     ) -> impl Future<Output = Result<Offered>> + Send {
         let message = [message.into()];
         async move {
-            let start = Instant::now();
+            let repeatable = message[0].push.dedup.is_some();
+            let mut patience = Patience::new(timeout);
             loop {
-                let offered = self.offer(&message, Overflow::Reject).await?.pop();
-                let left = timeout.saturating_sub(start.elapsed());
-                match offered {
-                    Some(Offered::Full) if !left.is_zero() => self.wait_for_room(left).await?,
+                let offer = self.offer(&message, Overflow::Reject);
+                let Some(mut offered) = patience.look(repeatable, offer).await? else {
+                    continue;
+                };
+                match offered.pop() {
+                    Some(Offered::Full) if !patience.is_over() => {
+                        let room = |longest| self.wait_for_room(longest);
+                        patience.wait(None, room).await;
+                    }
                     Some(offered) => return Ok(offered),
                     None => return Err(no_answer()),
                 }

@@ -3,8 +3,8 @@
 use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
-use tokio::time::Instant;
 
+use super::patience::Patience;
 use crate::{
     Counters, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Leased, MessageId, Page,
     Paged, Receipt, Result, Revived, Settled, Settlement, limits,
@@ -96,7 +96,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `Unavailable` if hints cannot come; the caller falls back on its timer.
+    /// If hints cannot come, of the kind that says why. Looking may work all the same: the caller
+    /// falls back on its timer.
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()>;
 
     /// How many messages are ready, delayed, leased and dead.
@@ -147,17 +148,27 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 
 /// What a caller of any leasing queue wants beside the primitives.
 ///
+/// **Waiting.** A call with a timeout looks, waits for a hint, and looks again, until there is
+/// something or the time is over; a timeout of zero is one look. Transient errors do not end it
+/// sooner: it tries again, after the pause that the error [asks for](Error::retry_after) and longer
+/// each time, up to a second. When the time is over, it answers the error of its last look if that
+/// failed, since nobody knows then whether there is anything. A permanent error ends it at once.
+/// That hints fail is no error of it: it looks more often instead. A look under way when the time
+/// is over is cut, but not before it has had a second; one with a timeout of zero is never cut, and
+/// takes what the backend's own timeouts give it.
+///
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
 /// work on a message that is no longer one's own.
 pub trait LeasingExt: Leasing {
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///
     /// Dropping it loses nothing: while it waits it holds no message (L8). A `lease` under way
-    /// when it is dropped may cost that lease's time.
+    /// when it is dropped, or cut at the end of the time, may cost that lease's time.
     ///
     /// # Errors
     ///
-    /// Those of [`lease`](Leasing::lease); `Invalid` if `max` is zero.
+    /// Those of [`lease`](Leasing::lease): a permanent one at once, a transient one when the time
+    /// is over. `Invalid` if `max` is zero.
     fn receive(
         &self,
         max: usize,
@@ -166,24 +177,26 @@ pub trait LeasingExt: Leasing {
     ) -> impl Future<Output = Result<Vec<Delivery>>> + Send {
         async move {
             let max = nonzero("max", max)?;
-            let start = Instant::now();
+            let mut patience = Patience::new(timeout);
             loop {
-                let leased = self.lease(max, ttl).await?;
-                let left = timeout.saturating_sub(start.elapsed());
-                if !leased.is_empty() || left.is_zero() {
+                let Some(leased) = patience.look(true, self.lease(max, ttl)).await? else {
+                    continue;
+                };
+                if !leased.is_empty() || patience.is_over() {
                     return Ok(leased.deliveries);
                 }
-                self.wait_for_arrival(leased.next.unwrap_or(left).min(left))
-                    .await?;
+                patience
+                    .wait(leased.next, |longest| self.wait_for_arrival(longest))
+                    .await;
             }
         }
     }
 
-    /// Leases one message, waiting for it up to `timeout`.
+    /// Leases one message, waiting for it up to `timeout`; `None` if none came.
     ///
     /// # Errors
     ///
-    /// Those of [`lease`](Leasing::lease).
+    /// Those of [`receive`](Self::receive).
     fn receive_one(
         &self,
         ttl: Duration,

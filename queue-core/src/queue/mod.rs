@@ -4,6 +4,7 @@ mod bounded;
 mod delay;
 mod forward;
 pub(crate) mod leasing;
+mod patience;
 mod priority;
 mod reliable;
 mod rotating;

@@ -4,9 +4,11 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::time::Instant;
 
-use super::leasing::{no_answer, nonzero};
+use super::{
+    leasing::{no_answer, nonzero},
+    patience::Patience,
+};
 use crate::{Headers, Message, MessageId, Page, Paged, Result, limits};
 
 /// A rotating queue: a ring of items that are visited in turn, each again and again.
@@ -40,7 +42,7 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `Unavailable` if hints cannot come.
+    /// As for [`wait_for_arrival`](crate::Leasing::wait_for_arrival).
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()>;
 
     /// The items from the head on, a page at a time, moving nothing. Each page is a picture of
@@ -163,11 +165,14 @@ pub trait RotatingQueueExt: RotatingQueue {
 
     /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.
     ///
-    /// Dropping it while it waits changes nothing; during a rotation it may cost an item a cycle.
+    /// It waits as [`LeasingExt`](crate::LeasingExt) says. Dropping it while it waits changes
+    /// nothing; dropped during a rotation, or cut there at the end of the time, it may cost an item
+    /// a cycle, and so may a rotation whose reply was lost.
     ///
     /// # Errors
     ///
-    /// Those of [`rotate`](RotatingQueue::rotate); `Invalid` if `max` is zero.
+    /// Those of [`rotate`](RotatingQueue::rotate): a permanent one at once, a transient one when
+    /// the time is over. `Invalid` if `max` is zero.
     fn visit(
         &self,
         max: usize,
@@ -175,15 +180,17 @@ pub trait RotatingQueueExt: RotatingQueue {
     ) -> impl Future<Output = Result<Vec<Message>>> + Send {
         async move {
             let max = nonzero("max", max)?;
-            let start = Instant::now();
+            let mut patience = Patience::new(timeout);
             loop {
-                let rotated = self.rotate(max).await?;
-                let left = timeout.saturating_sub(start.elapsed());
-                if !rotated.items.is_empty() || left.is_zero() {
+                let Some(rotated) = patience.look(true, self.rotate(max)).await? else {
+                    continue;
+                };
+                if !rotated.items.is_empty() || patience.is_over() {
                     return Ok(rotated.items);
                 }
-                self.wait_for_turn(rotated.next.unwrap_or(left).min(left))
-                    .await?;
+                patience
+                    .wait(rotated.next, |longest| self.wait_for_turn(longest))
+                    .await;
             }
         }
     }

@@ -18,7 +18,7 @@ impl<T: Sync + 'static> Bounded<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push).
+    /// Those of [`BoundedQueueExt::offer_or_wait`], and `Codec`.
     pub async fn push_or_wait(&self, value: &T, timeout: Duration) -> Result<Offered> {
         self.queue.offer_or_wait(self.encode(value)?, timeout).await
     }

@@ -43,11 +43,12 @@ impl AsLeasing for dyn Leasing {
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// Leases one message for `ttl`, waiting for it up to `timeout`.
     ///
-    /// Cancel-safe: while it waits it holds no message (L8).
+    /// Cancel-safe: while it waits it holds no message (L8). How it waits while the backend fails,
+    /// [`LeasingExt`] says.
     ///
     /// # Errors
     ///
-    /// Those of [`lease`](Leasing::lease). A body that does not decode is no error of this call:
+    /// Those of [`LeasingExt::receive`]. A body that does not decode is no error of this call:
     /// its delivery carries the error, and can be buried.
     pub async fn receive(
         &self,

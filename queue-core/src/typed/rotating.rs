@@ -28,8 +28,8 @@ impl<T: Sync + 'static> Rotating<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`RotatingQueue::rotate`](crate::RotatingQueue::rotate). A body that does not
-    /// decode is no error of this call: its message carries the error.
+    /// Those of [`RotatingQueueExt::visit`]. A body that does not decode is no error of this call:
+    /// its message carries the error.
     pub async fn visit(&self, timeout: Duration) -> Result<Option<TypedMessage<T>>> {
         Ok(self.visit_batch(1, timeout).await?.pop())
     }

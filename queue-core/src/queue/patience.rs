@@ -1,0 +1,117 @@
+//! Calls that wait: they look again and again, until there is something or their time is over.
+
+use std::{future::Future, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+use crate::{Error, ErrorKind, Outcome, Result};
+
+/// A look is given so long, though the caller's time is over sooner: one that is cut may have taken
+/// something that nobody will settle.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Pauses double up to this, so that whoever waits is back soon after the trouble is over.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// One call's time, and what it has been through.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    start: Instant,
+    timeout: Duration,
+    /// The last pauses after a look and after a wait that failed; zero once one succeeded.
+    after_look: Duration,
+    after_wait: Duration,
+    /// A look may have taken effect whose reply was lost.
+    doubtful: bool,
+}
+
+impl Patience {
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self {
+            start: Instant::now(),
+            timeout,
+            after_look: Duration::ZERO,
+            after_wait: Duration::ZERO,
+            doubtful: false,
+        }
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    fn left(&self) -> Duration {
+        self.timeout.saturating_sub(self.start.elapsed())
+    }
+
+    /// Looks once. `None` if that failed and there is time to try again, after the pause that this
+    /// has made; an error if it is permanent or the last.
+    ///
+    /// What is not `repeatable` is not tried again once it may have taken effect.
+    pub(crate) async fn look<T>(
+        &mut self,
+        repeatable: bool,
+        look: impl Future<Output = Result<T>> + Send,
+    ) -> Result<Option<T>> {
+        let error = match self.bounded(look).await {
+            Ok(answer) => {
+                self.after_look = Duration::ZERO;
+                return Ok(Some(answer));
+            }
+            Err(error) => error,
+        };
+        self.doubtful |= error.outcome() == Outcome::Unknown;
+        let error = if self.doubtful {
+            error.with_outcome(Outcome::Unknown)
+        } else {
+            error
+        };
+        let left = self.left();
+        let again = (repeatable || !self.doubtful) && !left.is_zero();
+        let Some(least) = error.retry_after().filter(|_| again) else {
+            return Err(error);
+        };
+        self.after_look = longer(self.after_look, least);
+        sleep(self.after_look.min(left)).await;
+        Ok(None)
+    }
+
+    /// Waits for a hint, no longer than until `next` or the end of the time. Without hints, a timer
+    /// does.
+    pub(crate) async fn wait<F>(&mut self, next: Option<Duration>, wait: impl FnOnce(Duration) -> F)
+    where
+        F: Future<Output = Result<()>> + Send,
+    {
+        let begun = Instant::now();
+        let left = self.left();
+        let longest = next.unwrap_or(left).min(left);
+        let Err(error) = wait(longest).await else {
+            self.after_wait = Duration::ZERO;
+            return;
+        };
+        // Looking may work for all that, and says itself if it does not.
+        let least = error.retry_after().unwrap_or(LONGEST_PAUSE);
+        self.after_wait = longer(self.after_wait, least);
+        sleep(self.after_wait.min(longest.saturating_sub(begun.elapsed()))).await;
+    }
+
+    /// Without any time, a look is all there is: the backend says how long it may take.
+    async fn bounded<T>(&self, look: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        if self.timeout.is_zero() {
+            return look.await;
+        }
+        let limit = self.left().max(LOOK);
+        let answer = tokio::time::timeout(limit, look).await;
+        answer.unwrap_or_else(|_| Err(unanswered(limit)))
+    }
+}
+
+fn longer(pause: Duration, least: Duration) -> Duration {
+    (2 * pause).min(LONGEST_PAUSE).max(least)
+}
+
+fn unanswered(limit: Duration) -> Error {
+    let message = format!("no answer within {limit:?}, and the caller waits no longer");
+    Error::new(ErrorKind::Unavailable, message).with_outcome(Outcome::Unknown)
+}
