@@ -42,6 +42,13 @@ fn a_variable_that_is_set_to_nothing_is_not_set() {
 }
 
 #[test]
+fn no_seed_at_all_shows_nothing() {
+    let (output, said) = asked("QUEUE_SIM_SEEDS", "0");
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("no run was played"), "{said}");
+}
+
+#[test]
 fn nonsense_is_named_and_quoted() {
     for (variable, value) in [
         ("QUEUE_SIM_SEEDS", "many"),

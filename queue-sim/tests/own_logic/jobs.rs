@@ -1,7 +1,17 @@
 //! A job or two, and workers that do them.
 
+use std::env;
+
 use queue_core::{Context, Reliable, ReliableConfig};
 use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
+
+/// How many seeds a simulation plays that asks for this many.
+pub(crate) fn played(seeds: u64) -> u64 {
+    match env::var("QUEUE_SIM_SEEDS").as_deref() {
+        Err(_) | Ok("") => seeds,
+        Ok(asked) => asked.parse().expect("a number of seeds"),
+    }
+}
 
 pub(crate) async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
     jobs.push(&1).await?;
