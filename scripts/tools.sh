@@ -1,7 +1,7 @@
 # What scripts/test asks of the machine and of the workspace. Sourced, never run.
 
 give_up() {
-    printf 'scripts/test: %s\n' "$*" >&2
+    printf '%s: %s\n' "$0" "$*" >&2
     exit 1
 }
 
@@ -53,6 +53,12 @@ need_cargo() {
 
 # The tests start servers of their own, on their own sockets; one that runs already is left alone.
 need_redis_server() {
+    local program=${QUEUE_TEST_REDIS_SERVER:-redis-server}
+    if [ "$program" != redis-server ]; then
+        has "$program" || give_up "QUEUE_TEST_REDIS_SERVER=$program: there is no such program"
+        "$program" --version
+        return
+    fi
     has redis-server || install_package redis-server redis redis redis redis || true
     has redis-server ||
         give_up "there is no redis-server, and it could not be installed: install Redis 6.2 or" \

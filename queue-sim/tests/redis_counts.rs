@@ -2,12 +2,17 @@
 
 #![cfg(unix)]
 
+#[path = "on_a_server/connect.rs"]
+mod connect;
+
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use queue_core::*;
 use queue_redis::RedisBackend;
 use queue_sim::redis::{CommandCounts, Server, VirtualConnector};
 use tokio::task::JoinSet;
+
+use self::connect::connect;
 
 const LEASE: Duration = Duration::from_secs(600);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -124,9 +129,7 @@ impl Queues {
 }
 
 async fn queues(server: &Server) -> Queues {
-    let backend = RedisBackend::connect(&server.url())
-        .await
-        .expect("connects");
+    let backend = connect(server).await.expect("connects");
     Queues::open(&backend).await.expect("opens")
 }
 

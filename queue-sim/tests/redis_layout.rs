@@ -2,6 +2,9 @@
 
 #![cfg(unix)]
 
+#[path = "on_a_server/connect.rs"]
+mod connect;
+
 use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
 
 use queue_core::{
@@ -12,6 +15,8 @@ use queue_core::{
 use queue_redis::RedisBackend;
 use queue_sim::redis::Server;
 use redis::{Connection, FromRedisValue};
+
+use self::connect::connect;
 
 type Test = std::result::Result<(), Box<dyn StdError>>;
 
@@ -56,7 +61,7 @@ async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Res
 async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     let server = Server::start()?;
     let mut connection = server.connect()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     for (kind, suffix) in [
         (QueueKind::Reliable, "meta"),
         (QueueKind::Reliable, "ready"),
@@ -83,7 +88,7 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
 #[tokio::test]
 async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
     let server = Server::start()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     let queue = name("one");
     open(&backend, QueueKind::Delay, &queue).await?;
     for kind in QueueKind::ALL {
@@ -112,7 +117,7 @@ async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
     let mut connection = server.connect()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     let config = BoundedConfig::new(10);
     let queue = backend.open_bounded(&name("latest"), &config).await?;
     queue.offer_one("at the head", Overflow::Reject).await?;
@@ -142,7 +147,7 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
 async fn an_empty_queue_keeps_no_message_keys() -> Test {
     let server = Server::start()?;
     let mut connection = server.connect()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     let reliable = backend
         .open_reliable(&name("r"), &ReliableConfig::default())
         .await?;
@@ -170,7 +175,7 @@ async fn an_empty_queue_keeps_no_message_keys() -> Test {
 #[tokio::test]
 async fn attempts_are_counted_beyond_one_byte() -> Test {
     let server = Server::start()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     let config = ReliableConfig::default().with_max_attempts(300);
     let queue = backend.open_reliable(&name("stubborn"), &config).await?;
     let push = Push::new("body").with_header("a", "b");
@@ -207,7 +212,7 @@ async fn attempts_are_counted_beyond_one_byte() -> Test {
 async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
     let server = Server::start()?;
     let mut connection = server.connect()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(&server).await?;
     let queue = backend
         .open_delay(&name("d"), &DelayConfig::default())
         .await?;

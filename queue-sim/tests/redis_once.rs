@@ -2,18 +2,22 @@
 
 #![cfg(unix)]
 
+#[path = "on_a_server/connect.rs"]
+mod connect;
+
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{Backend, Claim, ErrorKind, OnceStore, Outcome, QueueName, Token};
-use queue_redis::RedisBackend;
 use queue_sim::redis::Server;
+
+use self::connect::connect;
 
 type Test = Result<(), Box<dyn StdError>>;
 
 const LONG: Duration = Duration::from_secs(3600);
 
 async fn open(server: &Server) -> Result<Arc<dyn OnceStore>, Box<dyn StdError>> {
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = connect(server).await?;
     Ok(backend.open_once(&QueueName::new("effects")?).await?)
 }
 

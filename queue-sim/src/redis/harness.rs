@@ -23,6 +23,10 @@ const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 /// Longer than a case is patient: its own timers must not hide a lost wake-up.
 const FALL_BACK: Duration = Duration::from_secs(3600);
 
+/// How long an answer may take in real time: no case has a connection fail, and a busy machine is
+/// slow.
+const ANSWER: Duration = Duration::from_secs(60);
+
 /// A stage in virtual time: commands run on the real server, the queues go by tokio's paused
 /// clock, and every case of the suite can be played.
 pub struct VirtualTimeHarness {
@@ -115,6 +119,8 @@ impl Harness for ServerTimeHarness {
             .expect("the place's URL is understood")
             .prefix(self.place.prefix())
             .fall_back(FALL_BACK)
+            .connect_timeout(ANSWER)
+            .response_timeout(ANSWER)
             .connect();
         Arc::new(backend.await.expect("the server takes us"))
     }
