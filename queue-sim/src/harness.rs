@@ -66,6 +66,15 @@ pub trait Harness: Debug + Send + Sync {
     /// long instead.
     async fn advance(&self, by: Duration);
 
+    /// What the backend keeps that no message, letter, item or once key of its queues explains, a
+    /// line for each: nothing, if the harness cannot tell. Looked at at the end of each case.
+    ///
+    /// A queue in a database is made of several tables or keys, and what is gone from one may be
+    /// forgotten in another: no call answers it, and the database grows.
+    async fn leftovers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How long a case waits, in tokio's time, for what has a cause (a push, a due time) before it
     /// fails: 10 seconds. A backend whose waits also look again on a timer wants less than that
     /// timer here, or the timer hides every lost wake-up.

@@ -32,7 +32,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The rule: its number in `CONTRACT.md`, such as `L4`, or what else must hold: `linearisable`,
-    /// `limits`, `operators`, `waiting`, `outcome`, `progress`, `determinism`.
+    /// `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`, `determinism`.
     pub rule: &'static str,
     /// What is wrong, in a sentence.
     pub message: String,

@@ -49,7 +49,7 @@ impl<'h> Stage<'h> {
         }
     }
 
-    /// Checks the books of every queue opened (L5).
+    /// Checks the books of every queue opened (L5), and that what is gone has left nothing behind.
     pub(crate) async fn close(self) {
         let audited = std::mem::take(&mut *self.audited.lock().expect("no entry panics"));
         for entry in audited.into_values() {
@@ -57,6 +57,8 @@ impl<'h> Stage<'h> {
                 .books
                 .check(&entry.queue.counters().await.expect("counters"));
         }
+        let left = self.harness.leftovers().await;
+        assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
 
     /// Checks no books at the end: for a case that changes a queue past them.

@@ -14,7 +14,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Place, VirtualConnector};
+use super::{Place, VirtualConnector, leftovers};
 use crate::{Capabilities, Harness, Play};
 
 /// Where virtual time begins.
@@ -83,6 +83,10 @@ impl Harness for VirtualTimeHarness {
     async fn advance(&self, by: Duration) {
         time::advance(by).await;
     }
+
+    async fn leftovers(&self) -> Vec<String> {
+        left(&self.place)
+    }
 }
 
 /// A stage in real time: two threads, asynchronous connections, and queues that go by the
@@ -128,6 +132,15 @@ impl Harness for ServerTimeHarness {
     async fn advance(&self, by: Duration) {
         time::sleep(by).await;
     }
+
+    async fn leftovers(&self) -> Vec<String> {
+        left(&self.place)
+    }
+}
+
+fn left(place: &Place) -> Vec<String> {
+    let mut connection = place.connect().expect("the server takes us");
+    leftovers(&mut connection, place.prefix()).expect("the server answers")
 }
 
 fn fresh() -> Place {

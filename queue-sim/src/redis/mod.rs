@@ -30,6 +30,7 @@ mod builder;
 mod error;
 mod folder;
 mod harness;
+mod leftovers;
 mod place;
 mod process;
 mod proxy;
@@ -43,6 +44,7 @@ pub use self::{
     builder::{Aof, ServerBuilder},
     error::ServerError,
     harness::{ServerTimeHarness, VirtualTimeHarness},
+    leftovers::leftovers,
     place::Place,
     proxy::{Direction, Proxy},
     server::Server,

@@ -200,6 +200,10 @@ const RULES: &[(&str, &str)] = &[
          anything is done.",
     ),
     (
+        "leftovers",
+        "What is gone leaves nothing behind but what is counted, and its dedup mark (L5).",
+    ),
+    (
         "operators",
         "Pause and resume, purge, depth, counters and listings do and say what the contract has \
          them do and say.",

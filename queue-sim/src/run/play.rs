@@ -9,7 +9,7 @@ use queue_core::{QueueKind, QueueName};
 use crate::{
     call::Config,
     engine::{End, Executor, in_virtual_time},
-    history::{History, Journal},
+    history::{Event, History, Journal},
     plan::{Decisions, Lane, Plan, Site, What},
     workload::{Player, Pool, Workload, drain},
     world::{EPOCH, Fault, Faults, Ground, Stage},
@@ -144,6 +144,9 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         let last = Lane(scenario.lanes + 1);
         executor.spawn(last, Box::pin(drain(player(last.0))));
         end = executor.run(HORIZON).await;
+        for left in world.leftovers().await {
+            journal.note(Event::Broken("leftovers", left));
+        }
     }
     // What is left holds the executor, which holds what is left.
     first

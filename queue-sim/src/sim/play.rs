@@ -189,6 +189,9 @@ impl Director {
         if let Err(error) = self.count(&*backend).await {
             self.failed("auditor", error.to_string());
         }
+        for left in self.world.leftovers().await {
+            self.failed("left behind", left);
+        }
     }
 
     /// Writes down what the queues counted. No rule is held against that, so it is not recorded,

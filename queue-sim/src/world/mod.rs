@@ -62,6 +62,12 @@ pub trait World: Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// What the backend keeps that no message, letter or item of its queues explains, a line for
+    /// each: nothing, if the world cannot tell. Looked at at the end of each run.
+    async fn leftovers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// A connection of the lane's own to the server under the backend, if there is one, for
     /// commands that no queue sends. They are written down as
     /// [`Event::Command`](crate::history::Event::Command).

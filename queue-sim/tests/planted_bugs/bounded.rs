@@ -44,6 +44,10 @@ mod redis {
         key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11";
         push_does_not_wake_a_sleeper: lua::OFFER_WAKES_NOBODY, by "waiting" | "progress";
+        eviction_leaves_the_body: lua::EVICTION_LEAVES_THE_BODY, by "leftovers";
+        replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
+        replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
+        resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
         room_wakes_nobody: lua::ROOM_WAKES_NOBODY, by "B4" | "waiting" | "progress";
     } }
     bugs! { between(Bounded) {

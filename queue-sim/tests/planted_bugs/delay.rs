@@ -27,6 +27,7 @@ mod redis {
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         pops_the_latest: lua::LATEST_FIRST, by "D2";
         lexicographic_ties: lua::TEXTUAL_TIES, by "D2";
+        cancel_leaves_the_body: lua::CANCEL_LEAVES_THE_BODY, by "leftovers";
         unchecked_zrem: lua::UNCHECKED_REMOVAL, by "D4" | "L5" | "L3";
         push_does_not_wake_a_sleeper: lua::SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
         earlier_due_time_wakes_nobody: lua::EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";

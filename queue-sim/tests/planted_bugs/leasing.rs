@@ -58,6 +58,10 @@ macro_rules! leasing_bugs_on_redis {
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
             revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
+            discard_leaves_the_body: lua::DISCARD_LEAVES_THE_BODY, by "leftovers";
+            purge_leaves_the_body: lua::PURGE_LEAVES_THE_BODY, by "leftovers";
+            trim_leaves_the_body: lua::TRIM_LEAVES_THE_BODY, by "leftovers";
+            ack_among_others_leaves_the_body: lua::ACK_AMONG_OTHERS_LEAVES_THE_BODY, by "leftovers";
         } }
         bugs! { between($kind) {
             non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";

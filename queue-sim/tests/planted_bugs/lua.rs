@@ -292,4 +292,34 @@ edits! {
     EARLIER_WAKES_NOBODY {
         "delay/schedule": "not head or first_due < head or" => "not head or";
     }
+    EVICTION_LEAVES_THE_BODY {
+        "bounded/offer": "call('HDEL', FRAMES, victim)" => "";
+    }
+    REPLACEMENT_LEAVES_THE_BODY {
+        "bounded/offer": "call('HDEL', FRAMES, owner)" => "";
+    }
+    REPLACEMENT_LEAVES_THE_KEY {
+        "bounded/offer": "call('HDEL', OWNED, owner)\n      call('HDEL', FRAMES" => "call('HDEL', FRAMES";
+    }
+    RESIZE_LEAVES_THE_BODY {
+        "bounded/resize": "call('HDEL', FRAMES, unpack(ids))" => "";
+    }
+    CANCEL_LEAVES_THE_BODY {
+        "delay/cancel": "call('HDEL', FRAMES, unpack(ids))" => "";
+    }
+    DISCARD_LEAVES_THE_BODY {
+        "leasing/discard": "call('HDEL', FRAMES, unpack(ids))" => "";
+    }
+    PURGE_LEAVES_THE_BODY {
+        "leasing/purge": "call('HDEL', FRAMES, unpack(ids))" => "";
+    }
+    TRIM_LEAVES_THE_BODY {
+        "shared/graves": "call('HDEL', FRAMES, unpack(oldest))" => "";
+    }
+    ACK_AMONG_OTHERS_LEAVES_THE_BODY {
+        "shared/settle": "call('HDEL', FRAMES, unpack(done))" => "";
+    }
+    REMOVAL_LEAVES_THE_BODY {
+        "rotating/remove": "call('HDEL', BODIES, id)" => "";
+    }
 }

@@ -25,6 +25,7 @@ mod redis {
     bugs! { in_scripts(Rotating) {
         inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2";
         removes_the_head: lua::REMOVES_THE_HEAD, by "T2";
+        removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
         insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";

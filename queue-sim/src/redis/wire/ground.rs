@@ -245,6 +245,11 @@ impl World for WireWorld {
         self.network.behind()
     }
 
+    async fn leftovers(&self) -> Vec<String> {
+        let left = self.network.with_machine(Machine::leftovers);
+        left.unwrap_or_default()
+    }
+
     async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {
         Some(self.connector(lane).own().await)
     }

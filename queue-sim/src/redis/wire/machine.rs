@@ -14,7 +14,7 @@ use super::{
     scripts::{Replace, Scripts},
     socket::Socket,
 };
-use crate::redis::Server;
+use crate::redis::{Server, leftovers};
 
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
@@ -163,6 +163,16 @@ impl Machine {
     /// The connection listens no more.
     pub(super) fn leave(&mut self, connection: ConnectionId) -> io::Result<()> {
         self.listeners.leave(connection)
+    }
+
+    /// What the keys hold that nothing explains, a line for each.
+    pub(super) fn leftovers(&mut self) -> io::Result<Vec<String>> {
+        let mut request = Vec::new();
+        resp::encode(&leftovers::command("qk"), &mut request);
+        let reply = self.execute(&request, 1)?.remove(0);
+        accepted(&reply)?;
+        let lines = redis::parse_redis_value(&reply).map_err(io::Error::other)?;
+        redis::from_redis_value(lines).map_err(io::Error::other)
     }
 
     /// Remembers all data.

@@ -1,0 +1,147 @@
+-- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
+-- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
+-- each.
+--
+-- ARGV[1] prefix of the keys
+-- Returns a line for each.
+local lines = {}
+local queues = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':{*}:*')) do
+  local queue, suffix = string.match(key, '^(.*}):(.*)$')
+  queues[queue] = queues[queue] or {}
+  queues[queue][suffix] = key
+end
+
+local function name(member)
+  if #member == 7 then
+    return string.format('%d', (struct.unpack('>I7', member)))
+  end
+  return string.format('%q', member)
+end
+
+local function look(queue, keys)
+  local function say(suffix, what, member)
+    lines[#lines + 1] = queue .. ':' .. suffix .. ' ' .. what .. ' ' .. name(member)
+  end
+  local function members(suffix)
+    return keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}
+  end
+  local function fields(suffix)
+    local fields, pairs = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
+    for k = 1, #pairs, 2 do
+      fields[pairs[k]] = pairs[k + 1]
+    end
+    return fields
+  end
+
+  -- Where each message or item is: in one place.
+  local places = {}
+  local function stand(suffix, id)
+    if places[id] then
+      say(suffix, 'has what is also in ' .. places[id] .. ':', id)
+    end
+    places[id] = suffix
+  end
+  -- What is kept of each is there once, and nothing is kept of others.
+  local function explain(suffix)
+    local kept = fields(suffix)
+    for id in pairs(kept) do
+      if not places[id] then
+        say(suffix, 'keeps what is gone:', id)
+      end
+    end
+    for id, place in pairs(places) do
+      if not kept[id] then
+        say(place, 'has a place for what is not there:', id)
+      end
+    end
+  end
+  -- Two hashes, each of which tells what the other does the other way round.
+  local function agree(one, other, of_other)
+    local forth, back = fields(one), fields(other)
+    for key, id in pairs(forth) do
+      if not back[id] or of_other(back[id]) ~= key then
+        say(one, 'keeps a key for what does not have it:', key)
+      end
+    end
+    for id, value in pairs(back) do
+      if forth[of_other(value)] ~= id then
+        say(other, 'keeps a key that is not its own:', id)
+      end
+    end
+    return back
+  end
+  local function itself(value)
+    return value
+  end
+
+  for _, suffix in ipairs({ 'line', 'delayed', 'leases', 'dead' }) do
+    for _, member in ipairs(members(suffix)) do
+      -- A lease's token stands behind its id, the number of a place before it.
+      stand(suffix, suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7))
+    end
+  end
+  explain('frames')
+  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+    stand('ready', string.sub(frame, 2, 8))
+  end
+  local owners = agree('distinct', 'owned', function(place)
+    return string.sub(place, 8)
+  end)
+  for id in pairs(owners) do
+    if not places[id] or places[id] == 'dead' then
+      say('owned', 'keeps the key of what is gone:', id)
+    end
+  end
+
+  places = {}
+  for _, suffix in ipairs({ 'ring', 'fresh' }) do
+    for _, id in ipairs(members(suffix)) do
+      stand(suffix, id)
+    end
+  end
+  for _, id in ipairs(members('due')) do
+    if places[id] ~= 'ring' then
+      say('due', 'keeps what is gone:', id)
+    end
+  end
+  explain('bodies')
+  for id in pairs(agree('keyed', 'named', itself)) do
+    if not places[id] then
+      say('named', 'keeps the key of what is gone:', id)
+    end
+  end
+
+  places = {}
+  for _, key in ipairs(members('dedup')) do
+    stand('dedup', key)
+  end
+  explain('firsts')
+
+  places = {}
+  for _, suffix in ipairs({ 'once-claimed', 'once-done' }) do
+    for _, key in ipairs(members(suffix)) do
+      stand(suffix, key)
+    end
+  end
+  explain('once-tokens')
+end
+
+local known = {}
+for suffix in string.gmatch(
+  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ring fresh due bodies'
+    .. ' keyed named once once-claimed once-done once-tokens',
+  '%S+'
+) do
+  known[suffix] = true
+end
+for queue, keys in pairs(queues) do
+  for suffix, key in pairs(keys) do
+    if not known[suffix] then
+      lines[#lines + 1] = key .. ' is a key that nobody knows'
+    end
+  end
+  look(queue, keys)
+end
+table.sort(lines)
+return lines
