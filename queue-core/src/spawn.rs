@@ -8,6 +8,8 @@ use std::{
 
 use tokio::runtime::Handle;
 
+use crate::{Error, ErrorKind, Result};
+
 /// What a backend runs in the background. It answers nothing: what others need to know goes over
 /// a channel, from a drop guard where it must also arrive after a panic or an abort.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -46,7 +48,8 @@ impl Debug for Running {
     }
 }
 
-/// Runs tasks on a tokio runtime: the one it is called on, or the one it was given.
+/// Runs tasks on a tokio runtime: the one it was given, or the one it is called on, which may be
+/// another each time.
 ///
 /// ```
 /// use queue_core::{Spawn, TokioSpawn};
@@ -69,6 +72,22 @@ impl TokioSpawn {
     pub const fn on(runtime: Handle) -> Self {
         Self(Some(runtime))
     }
+
+    /// Runs tasks on the current runtime, wherever it is called later.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` outside of a tokio runtime.
+    pub fn current() -> Result<Self> {
+        match Handle::try_current() {
+            Ok(runtime) => Ok(Self::on(runtime)),
+            Err(_) => Err(Error::new(
+                ErrorKind::Configuration,
+                "there is no tokio runtime here, and background tasks need one: call this inside \
+                 of #[tokio::main] or of a runtime's block_on",
+            )),
+        }
+    }
 }
 
 impl Spawn for TokioSpawn {
@@ -90,6 +109,29 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+
+    #[test]
+    fn the_current_runtime_is_kept_and_none_is_an_error() {
+        let runtime = || {
+            tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap()
+        };
+        let (first, second) = (runtime(), runtime());
+        let spawn = first.block_on(async { TokioSpawn::current().unwrap() });
+        let (sender, receiver) = oneshot::channel();
+        let running = second.block_on(async {
+            spawn.spawn(Box::pin(async move {
+                let _ = sender.send(Handle::current().id());
+            }))
+        });
+        assert_eq!(first.block_on(receiver), Ok(first.handle().id()));
+        drop(running);
+        assert_eq!(
+            TokioSpawn::current().unwrap_err().kind(),
+            ErrorKind::Configuration
+        );
+    }
 
     #[tokio::test]
     async fn dropping_a_running_task_stops_it() {

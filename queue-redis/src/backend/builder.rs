@@ -83,9 +83,17 @@ impl Builder {
         self
     }
 
-    /// How long a call waits for the server's answer, and before that, during an outage, for a
-    /// connection. 3 s by default. Two calls in a row without an answer have the connection
-    /// opened anew.
+    /// How long a call waits while nothing is heard of the server. 3 s by default.
+    ///
+    /// It counts from when the call is made, waiting for a connection and for others' calls
+    /// included: what has not been sent by then never is. A call that was sent goes on waiting for
+    /// as long as bytes move on its connection, so that a slow line may take its time; of a
+    /// [`Connector`] of one's own, whose bytes nobody counts, it counts from when the connection was
+    /// opened, too. So while the server is silent no call takes longer than this, however many are
+    /// made; and one that is made while it still answers takes less than twice as long.
+    ///
+    /// A call without an answer has every connection of the backend tested, and what gives no sign
+    /// of life for as long again is opened anew.
     pub const fn response_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.response = timeout;
         self
@@ -104,7 +112,9 @@ impl Builder {
         self
     }
 
-    /// Runs the background tasks on this instead of on the current tokio runtime.
+    /// Runs the background tasks on this instead of on the tokio runtime that
+    /// [`connect`](Self::connect) is called on: what keeps connections open, drives them, and sends
+    /// for several callers. Once it has ended, the backend has, too.
     pub fn spawn(mut self, spawn: impl Spawn) -> Self {
         self.spawn = Some(Arc::new(spawn));
         self
@@ -132,9 +142,10 @@ impl Builder {
     /// Those of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
     pub async fn connect(self) -> Result<RedisBackend> {
         self.check()?;
-        let spawn = self
-            .spawn
-            .unwrap_or_else(|| Arc::new(TokioSpawn::default()));
+        let spawn = match self.spawn {
+            Some(spawn) => spawn,
+            None => Arc::new(TokioSpawn::current()?),
+        };
         let connector = match self.server {
             Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),
             Server::Connector(connector) => connector,

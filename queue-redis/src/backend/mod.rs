@@ -37,6 +37,10 @@ impl RedisBackend {
     /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, or
     /// `unix:///path/to/socket[?db=…&user=…&pass=…]`.
     ///
+    /// The backend's tasks live on the tokio runtime that this is called on (or on that of
+    /// [`Builder::spawn`]). Calls can be made from any other for as long as this one is driven;
+    /// when it has ended, every call fails for good with `Configuration`.
+    ///
     /// # Errors
     ///
     /// `Invalid` for a bad URL, `Unavailable` if the server cannot be reached, `Configuration` if

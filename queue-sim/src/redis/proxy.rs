@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
@@ -14,6 +15,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
     sync::watch,
     task::{AbortHandle, JoinSet},
+    time::sleep,
 };
 
 use super::Server;
@@ -30,7 +32,8 @@ pub enum Direction {
 }
 
 /// Stands between clients and a [`Server`], and holds back what passes when told to: a server
-/// that is slow for a cause and not for a time, so that a test need not sleep.
+/// that is slow for a cause and not for a time, so that a test need not sleep. It can also be slow
+/// as a line is, by the byte, and leave connections half-open.
 ///
 /// Needs a tokio runtime with I/O. Dropping it closes its connections.
 ///
@@ -71,12 +74,16 @@ struct Wire {
     replies: Way,
     /// Counts the cuts; a connection ends when it changes.
     cuts: watch::Sender<u32>,
+    /// Counts the times that connections were left to themselves.
+    strandings: watch::Sender<u32>,
 }
 
-/// One direction: whether it is held, and how many bytes have come so far, held ones too.
+/// One direction: whether it is held, how fast it is, and how many bytes have come so far, held
+/// ones too.
 #[derive(Debug)]
 struct Way {
     held: watch::Sender<bool>,
+    bytes_per_second: watch::Sender<u32>,
     seen: watch::Sender<u64>,
 }
 
@@ -84,14 +91,15 @@ impl Way {
     fn open() -> Self {
         Self {
             held: watch::Sender::new(false),
+            bytes_per_second: watch::Sender::new(u32::MAX),
             seen: watch::Sender::new(0),
         }
     }
 
     async fn carry(
         &self,
-        mut from: impl AsyncRead + Unpin,
-        mut to: impl AsyncWrite + Unpin,
+        from: &mut (impl AsyncRead + Unpin),
+        to: &mut (impl AsyncWrite + Unpin),
     ) -> io::Result<()> {
         let mut held = self.held.subscribe();
         let mut buffer = vec![0; 64 * 1024];
@@ -104,6 +112,10 @@ impl Way {
             // It fails only without a sender, and that is `self`.
             let _ = held.wait_for(|held| !held).await;
             to.write_all(&buffer[..count]).await?;
+            let speed = *self.bytes_per_second.borrow();
+            if speed < u32::MAX {
+                sleep(Duration::from_secs_f64(count as f64 / f64::from(speed))).await;
+            }
         }
     }
 }
@@ -122,6 +134,7 @@ impl Proxy {
             requests: Way::open(),
             replies: Way::open(),
             cuts: watch::Sender::new(0),
+            strandings: watch::Sender::new(0),
         });
         let accept = accept(listener, server.socket(), Arc::clone(&wire));
         Ok(Self {
@@ -150,6 +163,17 @@ impl Proxy {
         self.wire.replies.held.send_replace(false);
     }
 
+    /// Lets each connection carry so many bytes a second this way from now on.
+    ///
+    /// # Panics
+    ///
+    /// If it is 0: that is [`hold`](Self::hold).
+    pub fn throttle(&self, direction: Direction, bytes_per_second: u32) {
+        assert_ne!(bytes_per_second, 0, "nothing would pass: use hold");
+        let speed = &self.way(direction).bytes_per_second;
+        speed.send_replace(bytes_per_second);
+    }
+
     /// How many bytes have come so far, of all connections and held ones too.
     pub fn seen(&self, direction: Direction) -> u64 {
         *self.way(direction).seen.borrow()
@@ -165,6 +189,12 @@ impl Proxy {
     /// Closes every connection; what is held is lost. New ones are accepted.
     pub fn cut(&self) {
         self.wire.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Leaves every connection half-open: nothing passes any more, and neither end is told. New
+    /// ones are as usual.
+    pub fn strand(&self) {
+        self.wire.strandings.send_modify(|times| *times += 1);
     }
 
     fn way(&self, direction: Direction) -> &Way {
@@ -188,16 +218,19 @@ async fn accept(listener: UnixListener, server: PathBuf, wire: Arc<Wire>) {
         let (server, wire) = (server.clone(), Arc::clone(&wire));
         connections.spawn(async move {
             let mut cuts = wire.cuts.subscribe();
+            let mut strandings = wire.strandings.subscribe();
             // A server that is down is a connection that ends at once.
             let Ok(server) = UnixStream::connect(server).await else {
                 return;
             };
-            let (from_client, to_client) = client.into_split();
-            let (from_server, to_server) = server.into_split();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
             tokio::select! {
-                _ = wire.requests.carry(from_client, to_server) => {}
-                _ = wire.replies.carry(from_server, to_client) => {}
+                _ = wire.requests.carry(&mut from_client, &mut to_server) => {}
+                _ = wire.replies.carry(&mut from_server, &mut to_client) => {}
                 _ = cuts.changed() => {}
+                // It stays open until it is cut.
+                _ = strandings.changed() => drop(cuts.changed().await),
             }
         });
         while connections.try_join_next().is_some() {}

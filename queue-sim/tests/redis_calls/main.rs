@@ -4,18 +4,27 @@
 
 #[path = "../on_a_server/command.rs"]
 mod command;
+mod connectors;
+mod deadlines;
+mod half_open;
 mod half_polled;
+mod runtimes;
+mod slow_line;
 mod together;
 #[path = "../on_a_server/until.rs"]
 mod until;
 
-use std::{error::Error as StdError, sync::Arc};
+use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::RedisBackend;
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
+
+/// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
+/// stands still for a second.
+const BRIEF: Duration = Duration::from_secs(2);
 
 async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
     let config = ReliableConfig::default();
