@@ -30,7 +30,9 @@
 //! and from then on only goes forward.
 //!
 //! **Waiting** uses no task and no polling: whoever waits is woken by what it waits for, at once.
-//! Waiting needs a tokio runtime with its timer enabled; all other calls finish without waiting,
+//! One event wakes one who waits; if that one does not act on it, or nobody polls its future, the
+//! next is woken 10 ms later. Whoever waits looks by itself at the latest after five seconds. Waiting
+//! needs a tokio runtime with its timer enabled; all other calls finish without waiting,
 //! on any executor.
 //!
 //! **Costs.** Pushing, leasing, settling and claiming take constant or logarithmic time, however much waits.

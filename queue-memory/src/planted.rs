@@ -6,7 +6,7 @@
 //! feature it is the literal `false`, this module is not compiled, and what hangs on a hook is
 //! gone with it.
 
-use std::{cell::Cell, cmp::Reverse, future::poll_fn, marker::PhantomData, rc::Rc, task::Poll};
+use std::{cell::Cell, cmp::Reverse, marker::PhantomData, rc::Rc, task::Waker};
 
 use queue_core::{MessageId, Timestamp};
 
@@ -128,18 +128,24 @@ pub(crate) fn is(bug: Bug) -> bool {
     BUG.get() == Some(bug)
 }
 
-/// Lets others go on between looking and listening, as on another thread they might.
-pub(crate) async fn pause() {
-    let mut polls = if is(Bug::ChecksThenListens) { 8 } else { 0 };
-    poll_fn(|cx| {
-        if polls == 0 {
-            return Poll::Ready(());
+/// Whether one who waits listens already: with [`Bug::ChecksThenListens`] it lets others go on
+/// between looking and listening, as on another thread they might.
+#[derive(Debug, Default)]
+pub(crate) struct Listens {
+    looks: u8,
+}
+
+impl Listens {
+    pub(crate) fn begin(&mut self, waker: &Waker) {
+        if self.is_deaf() {
+            self.looks += 1;
+            waker.wake_by_ref();
         }
-        polls -= 1;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+    }
+
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.looks < 8 && is(Bug::ChecksThenListens)
+    }
 }
 
 /// Which message is handed out instead of the first.

@@ -1,6 +1,15 @@
 //! Waiting: at once, on time, for one only, and without leaving anything behind.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueue, BoundedQueueExt, DelayConfig, DelayQueue, DelayQueueExt,
@@ -326,45 +335,111 @@ async fn a_ring_wakes_at_its_pace_and_on_an_insertion() {
     assert_eq!(start.elapsed(), 200 * MS);
 }
 
-/// Threads that race: a wake-up that is lost leaves a consumer asleep for an hour.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_wake_up_is_lost_between_threads() {
-    const MESSAGES: usize = 20_000;
-    let queue = bounded(8, 5).await;
+/// Later than this nobody is told without a fault.
+const SLACK: Duration = Duration::from_millis(20);
+
+/// A consumer of one message, and when it came.
+async fn consumer(queue: Arc<dyn DelayQueue>, start: Instant) -> Duration {
+    queue.wait_for_arrival(LONG).await.unwrap();
+    let leased = queue.lease(1.try_into().unwrap(), LONG).await.unwrap();
+    assert_eq!(leased.deliveries.len(), 1);
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_told_and_does_nothing_keeps_nothing_from_others() {
+    let queue = delay().await;
+    let start = Instant::now();
+    let mut idle = JoinSet::new();
+    for _ in 0..3 {
+        let queue = Arc::clone(&queue);
+        idle.spawn(async move { queue.wait_for_arrival(LONG).await });
+    }
+    settle_down().await;
+    let busy = tokio::spawn(consumer(Arc::clone(&queue), start));
+    settle_down().await;
+    queue.schedule_one("a", Duration::ZERO).await.unwrap();
+    assert!(busy.await.unwrap() <= 3 * SLACK);
+}
+
+/// Begins to wait, and then does nothing with the future.
+fn held(queue: &Arc<dyn DelayQueue>) -> Pin<Box<dyn Future<Output = ()>>> {
+    let queue = Arc::clone(queue);
+    let mut wait = Box::pin(async move { queue.wait_for_arrival(LONG).await.unwrap() });
+    let begun = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(begun.is_pending());
+    wait
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_nobody_polls_keeps_nothing_from_others() {
+    let queue = delay().await;
+    let watcher = tokio::spawn(consumer(Arc::clone(&queue), Instant::now()));
+    settle_down().await;
+    let first = held(&queue);
+    let second = held(&queue);
+    let start = Instant::now();
     let mut consumers = JoinSet::new();
-    for _ in 0..4 {
+    for _ in 0..8 {
+        consumers.spawn(consumer(Arc::clone(&queue), start));
+    }
+    settle_down().await;
+    for _ in 0..9 {
+        queue.schedule_one("a", Duration::ZERO).await.unwrap();
+    }
+    watcher.await.unwrap();
+    while let Some(came) = consumers.join_next().await {
+        assert!(came.unwrap() <= 3 * SLACK);
+    }
+    drop((first, second));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_nobody_polls_costs_others_the_fall_back_at_most() {
+    let queue = delay().await;
+    let start = Instant::now();
+    let watcher = held(&queue);
+    let mut consumers = JoinSet::new();
+    for _ in 0..2 {
+        consumers.spawn(consumer(Arc::clone(&queue), start));
+    }
+    settle_down().await;
+    queue.schedule_one("a", 50 * MS).await.unwrap();
+    let came = consumers.join_next().await.unwrap().unwrap();
+    assert!(came <= 5 * SECOND, "{came:?}");
+    // From now on it is known not to look.
+    let start = Instant::now();
+    queue.schedule_one("b", 50 * MS).await.unwrap();
+    consumers.join_next().await.unwrap().unwrap();
+    assert!(start.elapsed() <= 50 * MS + SLACK);
+    drop(watcher);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_arrival_wakes_no_crowd() {
+    let queue = delay().await;
+    let woken = Arc::new(AtomicUsize::new(0));
+    let mut waiters = JoinSet::new();
+    for _ in 0..50 {
         let queue = Arc::clone(&queue);
-        consumers.spawn(async move {
-            let mut acked = 0;
-            loop {
-                let delivery = queue.receive_one(LONG, LONG).await.unwrap().unwrap();
-                queue.ack(delivery.receipt).await.unwrap();
-                if delivery.body == "end" {
-                    return acked;
-                }
-                acked += 1;
-            }
+        let woken = Arc::clone(&woken);
+        waiters.spawn(async move {
+            let mut wait = pin!(consumer(queue, Instant::now()));
+            poll_fn(|cx| {
+                woken.fetch_add(1, SeqCst);
+                wait.as_mut().poll(cx)
+            })
+            .await
         });
     }
-    let mut producers = JoinSet::new();
-    for _ in 0..4 {
-        let queue = Arc::clone(&queue);
-        producers.spawn(async move {
-            for n in 0..MESSAGES / 4 {
-                queue.offer_or_wait("x", LONG).await.unwrap();
-                if n % 64 == 0 {
-                    yield_now().await;
-                }
-            }
-        });
+    settle_down().await;
+    for n in 1..=10 {
+        woken.store(0, SeqCst);
+        queue.schedule_one("a", Duration::ZERO).await.unwrap();
+        tokio::time::sleep(100 * MS).await;
+        assert!(waiters.try_join_next().is_some());
+        assert_eq!(waiters.len(), 50 - n);
+        // The one, and the watcher, who is told to see to it and looks once.
+        assert!(woken.load(SeqCst) <= 3, "{woken:?}");
     }
-    let work = async {
-        producers.join_all().await;
-        for _ in 0..4 {
-            queue.offer_or_wait("end", LONG).await.unwrap();
-        }
-        consumers.join_all().await.into_iter().sum::<usize>()
-    };
-    let acked = timeout(Duration::from_secs(120), work).await;
-    assert_eq!(acked.expect("a wake-up was lost"), MESSAGES);
 }

@@ -2,17 +2,20 @@
 
 use std::{
     fmt,
+    future::poll_fn,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
     clock::{self, Clock, Millisecond},
     state::{Outlook, Prospects},
-    waiting::{Bells, Ring, Sleep, Sleepers, Ticket},
+    waiting::{Sleepers, Ticket},
 };
 
 /// One queue, shared by all handles to it.
@@ -22,8 +25,6 @@ pub(crate) struct Queue<S> {
     clock: Clock,
     // A std lock: it is held for the time of one call's work and never across an await.
     locked: Mutex<Locked<S>>,
-    arrival: Bells,
-    room: Bells,
 }
 
 struct Locked<S> {
@@ -35,7 +36,6 @@ struct Locked<S> {
 
 /// One of the two things that can be waited for, and where the queue keeps what belongs to it.
 struct Occasion<S> {
-    bells: fn(&Queue<S>) -> &Bells,
     sleepers: fn(&mut Locked<S>) -> &mut Sleepers,
     outlook: fn(&S, Timestamp) -> Outlook,
 }
@@ -52,8 +52,6 @@ impl<S: Prospects> Queue<S> {
                 arrival: Sleepers::default(),
                 room: Sleepers::default(),
             }),
-            arrival: Bells::default(),
-            room: Bells::default(),
         }
     }
 
@@ -68,7 +66,7 @@ impl<S: Prospects> Queue<S> {
         })
     }
 
-    /// Does one call's work at one instant, and rings whom it concerns.
+    /// Does one call's work at one instant, and wakes whom it concerns.
     pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
         // Before the lock, so that others do not wait for the clock; the state sees to it that
         // time never goes back.
@@ -82,14 +80,14 @@ impl<S: Prospects> Queue<S> {
         } = &mut *locked;
         let now = self.clock.time_from(instant, last);
         let answer = work(state, now);
-        let arrival = arrival.stir(|| state.arrival(now));
-        let room = room.stir(|| state.room(now));
+        let arrival = arrival.stir(|| state.arrival(now), now);
+        let room = room.stir(|| state.room(now), now);
         drop(locked);
-        if !planted!(ArrivalWakesNobody) {
-            self.arrival.ring(arrival);
+        if let Some(arrival) = arrival.filter(|_| !planted!(ArrivalWakesNobody)) {
+            arrival.wake();
         }
-        if !planted!(RoomWakesNobody) {
-            self.room.ring(room);
+        if let Some(room) = room.filter(|_| !planted!(RoomWakesNobody)) {
+            room.wake();
         }
         Ok(answer)
     }
@@ -101,7 +99,6 @@ impl<S: Prospects> Queue<S> {
 
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let occasion = Occasion {
-            bells: |queue| &queue.arrival,
             sleepers: |locked| &mut locked.arrival,
             outlook: S::arrival,
         };
@@ -110,7 +107,6 @@ impl<S: Prospects> Queue<S> {
 
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let occasion = Occasion {
-            bells: |queue| &queue.room,
             sleepers: |locked| &mut locked.room,
             outlook: S::room,
         };
@@ -120,21 +116,30 @@ impl<S: Prospects> Queue<S> {
     async fn wait(&self, occasion: &Occasion<S>, timeout: Duration) -> Result<()> {
         let limit = clock::after(timeout);
         let mut place = Place::new(self, occasion);
-        while let Some(sleep) = place.look()? {
-            if Clock::has_come(limit) {
-                break;
+        // Made only by who sleeps: it needs a runtime.
+        let mut timer = pin!(None::<Sleep>);
+        poll_fn(|cx| {
+            loop {
+                let Some(until) = place.look(cx)? else {
+                    return Poll::Ready(Ok(()));
+                };
+                if Clock::has_come(limit) {
+                    return Poll::Ready(Ok(()));
+                }
+                let until = self.clock.instant(until).min(limit);
+                match timer.as_mut().as_pin_mut() {
+                    Some(timer) => timer.reset(until),
+                    None => timer.set(Some(sleep_until(until))),
+                }
+                // Woken or not, it looks again.
+                if let Some(timer) = timer.as_mut().as_pin_mut()
+                    && timer.poll(cx).is_pending()
+                {
+                    return Poll::Pending;
+                }
             }
-            let until = match sleep {
-                Sleep::Watcher(Some(time)) => self.clock.instant(time).min(limit),
-                _ => limit,
-            };
-            #[cfg(feature = "planted")]
-            crate::planted::pause().await;
-            let rung = (occasion.bells)(self).of(sleep).notified();
-            // Woken or not, it looks again.
-            let _ = timeout_at(until, rung).await;
-        }
-        Ok(())
+        })
+        .await
     }
 }
 
@@ -143,7 +148,6 @@ struct Place<'a, S: Prospects> {
     queue: &'a Queue<S>,
     occasion: &'a Occasion<S>,
     ticket: Option<Ticket>,
-    told: bool,
 }
 
 impl<'a, S: Prospects> Place<'a, S> {
@@ -152,12 +156,11 @@ impl<'a, S: Prospects> Place<'a, S> {
             queue,
             occasion,
             ticket: None,
-            told: false,
         }
     }
 
-    /// How to go on sleeping; `None` if what is waited for may be there.
-    fn look(&mut self) -> Result<Option<Sleep>> {
+    /// Until when to go on sleeping; `None` if what is waited for may be there.
+    fn look(&mut self, cx: &Context<'_>) -> Result<Option<Timestamp>> {
         let now = self.queue.clock.now();
         let mut locked = self.queue.lock()?;
         let outlook = (self.occasion.outlook)(&locked.state, now);
@@ -166,28 +169,29 @@ impl<'a, S: Prospects> Place<'a, S> {
         if self.ticket.is_none() && outlook == Outlook::Now {
             return Ok(None);
         }
-        let ticket = *self.ticket.get_or_insert_with(|| sleepers.join());
-        let sleep = sleepers.look(ticket, outlook);
-        self.told = sleep.is_none();
-        Ok(sleep)
-    }
-
-    fn leave(&self, ticket: Ticket) -> Result<Ring> {
-        let now = self.queue.clock.now();
-        let mut locked = self.queue.lock()?;
-        let outlook = (self.occasion.outlook)(&locked.state, now);
-        let sleepers = (self.occasion.sleepers)(&mut locked);
-        Ok(sleepers.leave(ticket, outlook, self.told))
+        let ticket = *self.ticket.get_or_insert_with(|| sleepers.join(now));
+        let (until, wakers) = sleepers.look(ticket, cx.waker(), outlook, now);
+        drop(locked);
+        wakers.wake();
+        if until.is_none() {
+            self.ticket = None;
+        }
+        Ok(until)
     }
 }
 
 impl<S: Prospects> Drop for Place<'_, S> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket
-            && let Ok(ring) = self.leave(ticket)
-        {
-            (self.occasion.bells)(self.queue).ring(ring);
-        }
+        let Some(ticket) = self.ticket else { return };
+        let now = self.queue.clock.now();
+        let Ok(mut locked) = self.queue.lock() else {
+            return;
+        };
+        let outlook = (self.occasion.outlook)(&locked.state, now);
+        let sleepers = (self.occasion.sleepers)(&mut locked);
+        let wakers = sleepers.leave(ticket, outlook, now, false);
+        drop(locked);
+        wakers.wake();
     }
 }
 

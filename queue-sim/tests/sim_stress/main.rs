@@ -2,7 +2,9 @@
 //! virtual time cannot show. Nobody knows the order in which the calls took effect, so only what
 //! the callers were told is held against the rules.
 
+mod asleep;
 mod client;
+mod nap;
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +22,7 @@ use queue_sim::{
     plan::Lane,
     report::timeline,
 };
-use tokio::{sync::Barrier, task::JoinSet};
+use tokio::{runtime::Runtime, sync::Barrier, task::JoinSet};
 
 use self::client::Client;
 
@@ -51,11 +53,17 @@ fn threads_on_the_memory_backend() {
     stress(&Arc::new(OneProcess(backend)));
 }
 
-#[cfg(all(unix, feature = "redis"))]
 #[test]
-fn sockets_on_a_redis_server() {
+fn on_the_memory_backend_nobody_sleeps_while_there_is_something_to_do() {
+    watch(&Arc::new(OneProcess(MemoryBackend::new())));
+}
+
+#[cfg(all(unix, feature = "redis"))]
+mod redis {
     use queue_redis::RedisBackend;
     use queue_sim::redis::Server;
+
+    use super::{Arc, Backend, Clients, Duration, async_trait, stress, watch};
 
     struct Connections(Server);
 
@@ -63,20 +71,45 @@ fn sockets_on_a_redis_server() {
     impl Clients for Connections {
         async fn connect(&self) -> Arc<dyn Backend> {
             let builder = RedisBackend::builder(&self.0.url()).expect("a good URL");
+            // Nothing but a wake-up ends a wait.
+            let builder = builder.fall_back(Duration::from_secs(3_600));
             Arc::new(builder.connect().await.expect("the server takes us"))
         }
     }
 
-    let server = Server::start().expect("a server");
-    stress(&Arc::new(Connections(server)));
+    fn connections() -> Arc<Connections> {
+        Arc::new(Connections(Server::start().expect("a server")))
+    }
+
+    #[test]
+    fn sockets_on_a_redis_server() {
+        stress(&connections());
+    }
+
+    #[test]
+    fn on_a_redis_server_nobody_sleeps_while_there_is_something_to_do() {
+        watch(&connections());
+    }
+}
+
+/// Each kind with clients who wait for one another.
+fn watch(clients: &Arc<impl Clients>) {
+    let runtime = runtime(2);
+    for kind in QueueKind::ALL {
+        for pairs in [2, 4] {
+            asleep::nobody(runtime.handle(), clients, &config(kind), pairs);
+        }
+    }
+}
+
+fn runtime(threads: usize) -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let builder = builder.worker_threads(threads).enable_all();
+    builder.build().expect("a runtime")
 }
 
 fn stress(clients: &Arc<impl Clients>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = runtime(4);
     for round in 0..ROUNDS {
         for kind in QueueKind::ALL {
             let config = config(kind);

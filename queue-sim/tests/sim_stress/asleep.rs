@@ -1,0 +1,252 @@
+//! Nobody sleeps on while there is something to do: a wake-up that is lost shows only in who sleeps
+//! longer than it has to, so each is given an hour, and watched.
+//!
+//! Producers put one message at a time and wait until it is acked, so that the queue is empty
+//! again and again and everybody sleeps often. A consumer that leaves something behind comes back
+//! only when somebody else has taken it, since one that comes back at once would make up for a
+//! wake-up that another has missed. How soon someone has to be woken is judged by what this machine
+//! does meanwhile, and not by the clock alone: the same runtime and the same server answer twenty
+//! other calls.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
+    },
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use queue_core::{
+    BoundedConfig, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Message, OnceStore,
+    PriorityQueueExt, QueueName, ReliableQueueExt, RotatingQueueExt,
+};
+use queue_sim::call::{Config, Direct};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+    task::JoinSet,
+};
+
+use super::{Clients, nap::Sleeper, open};
+
+/// Of a bounded queue: fewer than there are producers, so that they wait for room.
+const CAPACITY: usize = 1;
+const PATIENCE: Duration = Duration::from_secs(3_600);
+const LEASE: Duration = Duration::from_secs(3_600);
+/// How long each is played.
+const TIME: Duration = Duration::from_millis(1_500);
+/// What is to be seen of someone who sleeps while there is something to do.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// How much there is of something that can be waited for.
+#[derive(Debug, Default)]
+struct Supply {
+    level: AtomicI64,
+    /// How often there was nothing.
+    gaps: AtomicU64,
+}
+
+impl Supply {
+    fn add(&self, more: i64) {
+        self.level.fetch_add(more, SeqCst);
+    }
+
+    fn take(&self) {
+        if self.level.fetch_sub(1, SeqCst) <= 1 {
+            self.gaps.fetch_add(1, SeqCst);
+        }
+    }
+
+    /// In which stretch without a gap we are, if there is something.
+    fn stretch(&self) -> Option<u64> {
+        let gaps = self.gaps.load(SeqCst);
+        (self.level.load(SeqCst) > 0).then_some(gaps)
+    }
+}
+
+/// A queue and those who are at it.
+struct Ground {
+    ready: Supply,
+    room: Supply,
+    acked: Vec<Notify>,
+    consumers: Vec<Arc<Sleeper>>,
+    producers: Vec<Arc<Sleeper>>,
+    /// How many messages were taken.
+    taken: watch::Sender<u64>,
+    over: AtomicBool,
+}
+
+impl Ground {
+    /// Takes one message from what is ready. Answers when it was the last, or when another took one.
+    async fn take(&self) {
+        self.ready.take();
+        let mut taken = 0;
+        self.taken.send_modify(|count| {
+            *count += 1;
+            taken = *count;
+        });
+        let mut others = self.taken.subscribe();
+        if self.ready.stretch().is_some() {
+            let another = others.wait_for(|count| *count > taken).await;
+            another.expect("the ground outlives its consumers");
+        }
+    }
+}
+
+/// Plays one kind with as many producers as consumers, and panics if somebody sleeps who should
+/// not. Two and two find a lost wake-up soonest: the more there are, the sooner somebody comes by
+/// who makes up for it.
+pub(crate) fn nobody(runtime: &Handle, clients: &Arc<impl Clients>, config: &Config, pairs: usize) {
+    let config = match config {
+        Config::Bounded(_) => Config::Bounded(BoundedConfig::new(CAPACITY)),
+        other => other.clone(),
+    };
+    let ground = Arc::new(Ground {
+        ready: Supply::default(),
+        room: Supply::default(),
+        acked: (0..pairs).map(|_| Notify::new()).collect(),
+        consumers: (0..pairs).map(|_| Arc::default()).collect(),
+        producers: (0..pairs).map(|_| Arc::default()).collect(),
+        taken: watch::Sender::new(0),
+        over: AtomicBool::new(false),
+    });
+    ground.room.add(CAPACITY as i64);
+    let name: QueueName = format!("asleep-{}-{pairs}", config.kind())
+        .parse()
+        .expect("a name");
+    let (backends, other) = runtime.block_on(async {
+        // Those who share a connection, and those who do not.
+        let backends = [clients.connect().await, clients.connect().await];
+        let other = backends[0].open_once(&name).await.expect("a store");
+        (backends, other)
+    });
+    let mut consuming = JoinSet::new();
+    let mut producing = JoinSet::new();
+    for at in 0..pairs {
+        let opened = open(&*backends[at % 2], &name, &config);
+        let queue = runtime.block_on(opened).expect("a fresh queue");
+        let consumer = consume(Arc::clone(&ground), at, queue.clone());
+        consuming.spawn_on(consumer, runtime);
+        producing.spawn_on(produce(Arc::clone(&ground), at, queue), runtime);
+    }
+    let start = Instant::now();
+    while !producing.is_empty() {
+        if start.elapsed() > TIME {
+            ground.over.store(true, SeqCst);
+        }
+        for (supply, sleepers, what) in [
+            (&ground.ready, &ground.consumers, "a message is ready"),
+            (&ground.room, &ground.producers, "there is room"),
+        ] {
+            if let Some(for_long) = overslept(runtime, &other, supply, sleepers) {
+                panic!(
+                    "{}: somebody has slept for {for_long:?} while {what} all the time, and the \
+                     backend answered {LOOKS} other calls",
+                    config.kind()
+                );
+            }
+        }
+        while let Some(ended) = producing.try_join_next() {
+            ended.expect("a producer comes to its end");
+        }
+        while let Some(ended) = consuming.try_join_next() {
+            ended.expect("a consumer goes on");
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// How long somebody has slept while there was something all the time, if that was too long.
+fn overslept(
+    runtime: &Handle,
+    other: &Arc<dyn OnceStore>,
+    supply: &Supply,
+    sleepers: &[Arc<Sleeper>],
+) -> Option<Duration> {
+    let stretch = supply.stretch()?;
+    let start = Instant::now();
+    let mut asleep: Vec<_> = sleepers
+        .iter()
+        .filter_map(|sleeper| Some((sleeper, sleeper.nap()?)))
+        .collect();
+    for _ in 0..LOOKS {
+        let other = Arc::clone(other);
+        let answer = runtime.spawn(async move { other.counts().await });
+        let answer = runtime.block_on(answer).expect("it does not panic");
+        answer.expect("nothing goes wrong");
+        sleep(BETWEEN_LOOKS);
+        asleep.retain(|(sleeper, nap)| sleeper.nap() == Some(*nap));
+        if asleep.is_empty() || supply.stretch() != Some(stretch) {
+            return None;
+        }
+    }
+    Some(start.elapsed())
+}
+
+async fn produce(ground: Arc<Ground>, own: usize, queue: Direct) {
+    let body = Bytes::from(vec![own as u8]);
+    while !ground.over.load(SeqCst) {
+        let put = put(&queue, body.clone());
+        ground.producers[own].watch(put).await;
+        if matches!(queue, Direct::Bounded(_)) {
+            ground.room.take();
+        }
+        ground.ready.add(1);
+        ground.acked[own].notified().await;
+    }
+}
+
+async fn put(queue: &Direct, body: Bytes) {
+    let done = match queue {
+        Direct::Reliable(queue) => queue.push_one(body).await.map(drop),
+        Direct::Delay(queue) => queue.schedule_one(body, Duration::ZERO).await.map(drop),
+        Direct::Priority(queue) => queue.enqueue_one(body, 0).await.map(drop),
+        Direct::Bounded(queue) => queue.offer_or_wait(body, PATIENCE).await.map(drop),
+        Direct::Rotating(queue) => queue.insert_one(body).await.map(drop),
+    };
+    done.expect("nothing goes wrong");
+}
+
+async fn consume(ground: Arc<Ground>, own: usize, queue: Direct) {
+    let sleeper = Arc::clone(&ground.consumers[own]);
+    loop {
+        let body = match &queue {
+            Direct::Reliable(queue) => receive(&ground, &sleeper, queue).await,
+            Direct::Delay(queue) => receive(&ground, &sleeper, queue).await,
+            Direct::Priority(queue) => receive(&ground, &sleeper, queue).await,
+            Direct::Bounded(queue) => {
+                let body = receive(&ground, &sleeper, queue).await;
+                ground.room.add(1);
+                body
+            }
+            Direct::Rotating(ring) => {
+                let visited = sleeper.watch(ring.visit(1, PATIENCE)).await;
+                let visited = visited.expect("nothing goes wrong");
+                let Some(Message { id, body, .. }) = visited.into_iter().next() else {
+                    continue;
+                };
+                // Others have seen it, too.
+                if ring.remove(&[id]).await.expect("nothing goes wrong") == 0 {
+                    continue;
+                }
+                ground.take().await;
+                body
+            }
+        };
+        ground.acked[usize::from(body[0])].notify_one();
+    }
+}
+
+async fn receive<Q: Leasing + ?Sized>(ground: &Ground, sleeper: &Arc<Sleeper>, queue: &Q) -> Bytes {
+    loop {
+        let received = sleeper.watch(queue.receive_one(LEASE, PATIENCE)).await;
+        if let Some(delivery) = received.expect("nothing goes wrong") {
+            ground.take().await;
+            queue.ack(delivery.receipt).await.expect("it holds it");
+            return delivery.body;
+        }
+    }
+}
