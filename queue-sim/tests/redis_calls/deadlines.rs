@@ -92,7 +92,8 @@ async fn a_connection_that_breaks_costs_only_what_was_sent() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let builder = RedisBackend::builder(&proxy.url())?.response_timeout(PATIENCE);
-    let queue = queue(&builder.connect().await?).await?;
+    let backend = builder.connect().await?;
+    let queue = queue(&backend).await?;
     proxy.hold(Direction::Replies);
     let before = proxy.seen(Direction::Replies);
     let pushes = tokio::spawn({
@@ -102,6 +103,7 @@ async fn a_connection_that_breaks_costs_only_what_was_sent() -> Test {
     // The first has been done, and the others wait for its answer.
     proxy.beyond(Direction::Replies, before).await;
     proxy.cut();
+    until("it is noticed", || !backend.health().is_up()).await;
     proxy.release();
     let mut unknown = 0;
     for (pushed, _) in pushes.await? {
