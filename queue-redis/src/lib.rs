@@ -6,7 +6,8 @@
 //! # Connections
 //!
 //! One connection carries the commands of all queues of a backend. A second, opened when somebody
-//! first waits, blocks on markers (never on data) for all of them together. Both are kept open by
+//! first waits, listens to a channel of this backend's own, `<prefix>:wake:<number>`, for all of them
+//! together: whoever makes work publishes there how many should look. Both are kept open by
 //! a supervisor: a connection that ends is opened again with back-off and jitter, and so is one
 //! that stops answering or leads to a server that has become a replica.
 //!

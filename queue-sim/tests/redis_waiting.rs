@@ -381,6 +381,82 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     Ok(())
 }
 
+/// What a wake-up costs the server, by the number of queues that this process waits for: commands,
+/// and bytes to and from it.
+async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError>> {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let mut set = JoinSet::new();
+    let names: Vec<String> = (0..queues).map(|n| format!("q{n:04}")).collect();
+    for name in &names {
+        receiving(&mut set, &queue(&here, name).await?);
+    }
+    until("they wait", || {
+        names.iter().all(|name| waiting(&server, name) == 1)
+    })
+    .await;
+    let producer = queue(&there, &names[queues / 2]).await?;
+    let cost = |server: &Server| -> Result<(u64, u64), Box<dyn StdError>> {
+        // Not what is asked for here.
+        let counts = server.command_counts()?;
+        let commands = counts.sum(["evalsha", "eval", "publish", "zrange", "zadd", "zrem"]);
+        let mut connection = server.connect()?;
+        let info: String = redis::cmd("INFO").arg("stats").query(&mut connection)?;
+        let bytes = info.lines().filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            let name = name.strip_prefix("total_net_")?;
+            (name == "input_bytes" || name == "output_bytes")
+                .then(|| value.trim().parse::<u64>().ok())?
+        });
+        Ok((commands, bytes.sum::<u64>()))
+    };
+    let before = cost(&server)?;
+    producer.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    let after = cost(&server)?;
+    Ok((after.0 - before.0, after.1 - before.1))
+}
+
+#[tokio::test]
+async fn a_wake_up_costs_the_same_however_many_queues_are_waited_for() -> Test {
+    let (few, many) = (cost_of_a_wake_up(2).await?, cost_of_a_wake_up(1_000).await?);
+    assert_eq!(few.0, many.0, "commands");
+    // The answer of INFO, which is part of it, has numbers of different lengths.
+    assert!(few.1.abs_diff(many.1) < 512, "{few:?} {many:?} bytes");
+    Ok(())
+}
+
+/// One message of the server's tells a process of all the work there is for it.
+#[tokio::test]
+async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
+    const CONSUMERS: usize = 100;
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (consumer, producer) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let mut set = JoinSet::new();
+    for _ in 0..CONSUMERS {
+        let consumer = Arc::clone(&consumer);
+        set.spawn(async move { consumer.wait_for_arrival(PATIENCE).await });
+    }
+    // They are all in line before the connection is there that registers them.
+    until("they wait", || waiting(&server, "a") == 1).await;
+    let before = server.command_counts()?;
+    producer
+        .push_all(&vec![queue_core::Push::new("hello"); CONSUMERS])
+        .await?;
+    for _ in 0..CONSUMERS {
+        let woken = timeout(PATIENCE, set.join_next()).await?;
+        woken.expect("somebody waited")??;
+    }
+    let counts = server.command_counts()?.since(&before);
+    assert_eq!(
+        (counts.of("evalsha"), counts.of("publish")),
+        (1, 1),
+        "{counts:?}"
+    );
+    Ok(())
+}
+
 #[tokio::test]
 async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     let server = Server::start()?;

@@ -20,7 +20,7 @@ use crate::{
 
 /// Queues on a Redis server.
 ///
-/// It holds two connections: one for commands, and, from the first wait on, one that blocks on
+/// It holds two connections: one for commands, and, from the first wait on, one that is told of
 /// arrivals for all queues and waiters of this backend together. Both are opened again whenever
 /// they end. Cloning copies a pointer; dropping the last clone, and the last queue opened from
 /// it, closes them.

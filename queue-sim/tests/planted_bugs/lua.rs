@@ -132,7 +132,7 @@ edits! {
             "  local back = {}
                for k = 1, #due do give_back(back, due[k]) end
                call('ZADD', LINE, unpack(back))
-               call('ZADD', ARRIVALS, '0', 'armed')";
+               arm(ARRIVALS, #due)";
     }
     EXPIRY_IS_FREE {
         "shared/tidy": "attempts_of(frame) + 1" => "attempts_of(frame)";
@@ -272,22 +272,22 @@ edits! {
             "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
     }
     PUSH_WAKES_NOBODY {
-        "reliable/push": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+        "reliable/push": "arm(ARRIVALS, #frames)" => "";
     }
     SCHEDULE_WAKES_NOBODY {
-        "delay/schedule": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+        "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
     }
     ENQUEUE_WAKES_NOBODY {
-        "priority/enqueue": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+        "priority/enqueue": "arm(ARRIVALS, new)" => "";
     }
     OFFER_WAKES_NOBODY {
-        "bounded/offer": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+        "bounded/offer": "arm(ARRIVALS, accepted - accepted_before)" => "";
     }
     INSERT_WAKES_NOBODY {
-        "rotating/insert": "call('ZADD', ARRIVALS, '0', 'armed')" => "";
+        "rotating/insert": "arm(ARRIVALS, new)" => "";
     }
     ROOM_WAKES_NOBODY {
-        "bounded/distinct": "call('ZADD', ROOM, '0', 'armed')" => "";
+        "bounded/distinct": "arm(ROOM, #ids)" => "";
     }
     EARLIER_WAKES_NOBODY {
         "delay/schedule": "not head or first_due < head or" => "not head or";

@@ -335,7 +335,8 @@ impl Rewrite for TellsListenersOnly {
             .find(|key| key.ends_with(b":arrivals"))?;
         let arrivals = arrivals.clone();
         let reply = steps.run(&request).await;
-        steps.command(&[b"DEL", &arrivals[..]]).await;
+        let disarm = [&b"ZREM"[..], &arrivals, b"armed"];
+        steps.command(&disarm).await;
         Some(reply)
     }
 }
