@@ -13,12 +13,16 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{UnixListener, UnixStream},
-    sync::watch,
+    sync::{mpsc, watch},
     task::{AbortHandle, JoinSet},
-    time::sleep,
+    time::{Instant, sleep, sleep_until},
 };
 
 use super::Server;
+
+/// How much is read at a time, and how many such pieces are under way before a sender waits.
+const CHUNK: usize = 64 * 1024;
+const UNDER_WAY: usize = 256;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -78,12 +82,13 @@ struct Wire {
     strandings: watch::Sender<u32>,
 }
 
-/// One direction: whether it is held, how fast it is, and how many bytes have come so far, held
-/// ones too.
+/// One direction: whether it is held, how fast and how long it is, and how many bytes have come so
+/// far, held ones too.
 #[derive(Debug)]
 struct Way {
     held: watch::Sender<bool>,
     bytes_per_second: watch::Sender<u32>,
+    latency: watch::Sender<Duration>,
     seen: watch::Sender<u64>,
 }
 
@@ -92,6 +97,7 @@ impl Way {
         Self {
             held: watch::Sender::new(false),
             bytes_per_second: watch::Sender::new(u32::MAX),
+            latency: watch::Sender::new(Duration::ZERO),
             seen: watch::Sender::new(0),
         }
     }
@@ -101,22 +107,53 @@ impl Way {
         from: &mut (impl AsyncRead + Unpin),
         to: &mut (impl AsyncWrite + Unpin),
     ) -> io::Result<()> {
-        let mut held = self.held.subscribe();
-        let mut buffer = vec![0; 64 * 1024];
+        let (on_the_way, arriving) = mpsc::channel(UNDER_WAY);
+        tokio::try_join!(self.send(from, on_the_way), self.arrive(arriving, to))?;
+        Ok(())
+    }
+
+    async fn send(
+        &self,
+        from: &mut (impl AsyncRead + Unpin),
+        on_the_way: mpsc::Sender<(Instant, Vec<u8>)>,
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; CHUNK];
         loop {
             let count = from.read(&mut buffer).await?;
             if count == 0 {
                 return Ok(());
             }
             self.seen.send_modify(|seen| *seen += count as u64);
-            // It fails only without a sender, and that is `self`.
-            let _ = held.wait_for(|held| !held).await;
-            to.write_all(&buffer[..count]).await?;
-            let speed = *self.bytes_per_second.borrow();
-            if speed < u32::MAX {
-                sleep(Duration::from_secs_f64(count as f64 / f64::from(speed))).await;
+            let arrival = Instant::now() + *self.latency.borrow();
+            let sent = on_the_way.send((arrival, buffer[..count].to_vec())).await;
+            if sent.is_err() {
+                return Ok(());
             }
         }
+    }
+
+    async fn arrive(
+        &self,
+        mut arriving: mpsc::Receiver<(Instant, Vec<u8>)>,
+        to: &mut (impl AsyncWrite + Unpin),
+    ) -> io::Result<()> {
+        let mut held = self.held.subscribe();
+        while let Some((arrival, bytes)) = arriving.recv().await {
+            if arrival > Instant::now() {
+                sleep_until(arrival).await;
+            }
+            // It fails only without a sender, and that is `self`.
+            let _ = held.wait_for(|held| !held).await;
+            to.write_all(&bytes).await?;
+            let speed = *self.bytes_per_second.borrow();
+            if speed < u32::MAX {
+                sleep(Duration::from_secs_f64(
+                    bytes.len() as f64 / f64::from(speed),
+                ))
+                .await;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -172,6 +209,12 @@ impl Proxy {
         assert_ne!(bytes_per_second, 0, "nothing would pass: use hold");
         let speed = &self.way(direction).bytes_per_second;
         speed.send_replace(bytes_per_second);
+    }
+
+    /// Lets what is sent this way from now on arrive so much later. It delays what is sent, and not
+    /// how much: as a long line does.
+    pub fn lengthen(&self, direction: Direction, latency: Duration) {
+        self.way(direction).latency.send_replace(latency);
     }
 
     /// How many bytes have come so far, of all connections and held ones too.
