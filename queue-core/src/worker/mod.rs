@@ -20,11 +20,15 @@
 //!
 //! **Shutdown.** Leasing stops, handlers have the drain to finish, then are told to stop, then are
 //! cut off; what did not finish is released, its attempt refunded. The [`Report`] says what came of
-//! everything.
+//! everything, and whether anything is left open.
 //!
-//! **Errors of the backend** never end a worker. It tries again, with a growing delay and jitter,
-//! and [`Health`] shows what fails and since when. A result whose reply was lost is sent again
-//! while the lease lives; if then there is no lease, it was perhaps done.
+//! **Errors of the backend** never end a worker. It tries again, after the pause that the error
+//! [asks for](crate::Error::retry_after) and a growing one with jitter, and [`Health`] shows what
+//! fails and since when. A result whose reply was lost is sent again while the lease lives; if then
+//! there is no lease, it was perhaps done. Without hints it looks on a timer, and says that it is
+//! not healthy. After a lease whose answer was lost, or came when two thirds of its time were gone,
+//! it asks for fewer messages at once, and for more again while answers come soon; what comes when
+//! its lease is over is not begun.
 //!
 //! **Crash.** There is nothing to clean up: leases expire, and others take over. Dropping the
 //! future of a running worker is a crash: its handlers are cut off, and nothing is settled.

@@ -5,11 +5,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Backoff, Failure, backoff::seed};
+use crate::Error;
 
 /// Failures of one verb in a row.
 #[derive(Debug)]
 pub(crate) struct Outage {
     delays: Backoff,
+    longest: Duration,
     seed: u64,
     failures: u32,
     since: Option<Instant>,
@@ -22,6 +24,7 @@ impl Outage {
     pub(crate) const fn new(first: Duration, longest: Duration, seed: u64) -> Self {
         Self {
             delays: Backoff::exponential(first).with_longest(longest),
+            longest,
             seed,
             failures: 0,
             since: None,
@@ -31,12 +34,17 @@ impl Outage {
     }
 
     /// It failed again: not before this time anew.
-    pub(crate) fn failed(&mut self, now: Instant, why: &Failure) -> Instant {
+    ///
+    /// That is the pause which the error asks for and a growing one, partly random, so that many
+    /// who were told the same do not come back together; but not longer than the longest.
+    pub(crate) fn failed(&mut self, now: Instant, error: &Error) -> Instant {
         self.failures = self.failures.saturating_add(1);
         self.total += 1;
         let seed = seed([self.seed, self.total, 0]);
+        let grown = self.delays.delay(self.failures, &Failure::new(error), seed);
+        let asked = error.retry_after().unwrap_or_default();
+        let delay = asked.saturating_add(grown).min(self.longest);
         // A delay of nothing would be a loop without a pause.
-        let delay = self.delays.delay(self.failures, why, seed);
         let until = now + delay.max(Duration::from_millis(1));
         self.since.get_or_insert(now);
         self.until = Some(until);

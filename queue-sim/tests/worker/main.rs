@@ -9,5 +9,6 @@ mod outcomes;
 mod round_trips;
 mod settings;
 mod shutdown;
+mod slow_answers;
 mod spy;
 mod threads;

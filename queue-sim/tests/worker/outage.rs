@@ -6,8 +6,8 @@ use queue_core::{worker::*, *};
 use tokio::time::sleep;
 
 use crate::{
-    ground::{Ground, SECOND},
-    spy::Trouble,
+    ground::{Ground, HOUR, MILLI, SECOND},
+    spy::{PAUSE, Trouble},
 };
 
 /// Works through 50 messages while the backend fails so from the 1st to the 61st second.
@@ -75,6 +75,75 @@ async fn where_only_leasing_fails_results_are_settled_and_tries_grow_rare() {
 async fn without_hints_there_is_the_timer() {
     let (ground, report, _) = through(Trouble::NoHints).await;
     assert_eq!(ground.counters().await.acked, 50);
+    assert!(report.counts.errors > 3, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_hints_are_not_allowed_health_tells_and_it_looks_at_a_bounded_pace() {
+    let ground = Ground::new().await;
+    ground.spy.watched().trouble = Some(Trouble::NoRight);
+    let worker = ground.worker().seed(3);
+    let health = worker.health();
+    let story = async {
+        sleep(SECOND).await;
+        assert!(!health.is_healthy());
+        let troubles = health.troubles();
+        assert_eq!(troubles.len(), 1, "{troubles:?}");
+        assert_eq!(troubles[0].error.kind(), ErrorKind::Configuration);
+        let before = ground.spy.watched().calls();
+        sleep(HOUR).await;
+        let looks = ground.spy.watched().calls() - before;
+        assert!(
+            (3600 / 5..=3600 / 2).contains(&looks),
+            "{looks} looks in an hour"
+        );
+        // Nothing is left lying for longer than a poll.
+        ground.push(1).await;
+        sleep(6 * SECOND).await;
+        assert_eq!(ground.counters().await.acked, 1);
+        assert!(!health.is_healthy());
+        ground.spy.watched().trouble = None;
+        sleep(12 * SECOND).await;
+        assert!(health.is_healthy(), "{:?}", health.troubles());
+    };
+    worker.run_until(story, |_: u64, _| async {}).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_pauses_as_long_as_the_backend_asks() {
+    let ground = Ground::new().await;
+    ground.spy.watched().trouble = Some(Trouble::Busy);
+    let worker = ground.worker().seed(3);
+    let health = worker.health();
+    let story = async {
+        sleep(PAUSE - SECOND / 10).await;
+        assert_eq!(health.counts().errors, 1, "one try, and a pause");
+        sleep(20 * SECOND).await;
+        let errors = health.counts().errors;
+        assert!((4..=10).contains(&errors), "{errors} tries in 22 s");
+    };
+    worker.run_until(story, |_: u64, _| async {}).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn heartbeats_are_tried_again_in_time_whatever_pause_the_backend_asks_for() {
+    let ground = Ground::holding(1).await;
+    let spy = ground.spy.clone();
+    let busy = async {
+        sleep(100 * MILLI).await;
+        spy.watched().trouble = Some(Trouble::Busy);
+        // From the heartbeat at 0.8 s until 0.8 s before the lease is over.
+        sleep(1500 * MILLI).await;
+        spy.watched().trouble = None;
+        ground.empty().await;
+    };
+    let report = ground
+        .worker()
+        .lease(2400 * MILLI)
+        .run_until(busy, |_: u64, _| sleep(10 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
     assert!(report.counts.errors > 3, "{report:?}");
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct Watched {
     pub(crate) trouble: Option<Trouble>,
     /// How long a call takes, half of it before it acts.
     pub(crate) latency: Duration,
+    /// How long each message of an answer takes beside that.
+    pub(crate) per_message: Duration,
+    /// An answer whose messages take longer than this is given up.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// How calls fail.
@@ -42,7 +46,14 @@ pub(crate) enum Trouble {
     NoLease,
     /// No hints come; the rest works.
     NoHints,
+    /// No hints come, since a right is missing; the rest works.
+    NoRight,
+    /// Nothing is done, and the error asks for [`PAUSE`].
+    Busy,
 }
+
+/// What a busy backend asks for.
+pub(crate) const PAUSE: Duration = Duration::from_secs(2);
 
 impl Watched {
     pub(crate) fn calls(&self) -> u64 {
@@ -97,7 +108,7 @@ impl Spy {
                 let _ = act.await;
                 Err(unavailable().with_outcome(Outcome::Unknown))
             }
-            Some(_) => Err(unavailable()),
+            Some(trouble) => Err(error(trouble)),
         };
         if !latency.is_zero() {
             tokio::time::sleep(latency / 2).await;
@@ -105,10 +116,43 @@ impl Spy {
         guard.0 = None;
         answer
     }
+
+    /// Brings an answer's messages over the line.
+    async fn carry(&self, leased: &Leased) -> Result<()> {
+        let mut guard = Unanswered(Some(self));
+        let (per_message, patience) = {
+            let watched = self.watched();
+            (watched.per_message, watched.patience)
+        };
+        let messages = u32::try_from(leased.deliveries.len()).unwrap();
+        let time = per_message * messages;
+        let carried = match patience {
+            Some(patience) if time > patience => {
+                tokio::time::sleep(patience).await;
+                Err(unavailable().with_outcome(Outcome::Unknown))
+            }
+            _ => {
+                if !time.is_zero() {
+                    tokio::time::sleep(time).await;
+                }
+                Ok(())
+            }
+        };
+        guard.0 = None;
+        carried
+    }
 }
 
 fn unavailable() -> Error {
     Error::new(ErrorKind::Unavailable, "out of order, says the test")
+}
+
+fn error(trouble: Trouble) -> Error {
+    match trouble {
+        Trouble::Busy => unavailable().with_retry_after(PAUSE),
+        Trouble::NoRight => Error::new(ErrorKind::Configuration, "no right, says the test"),
+        _ => unavailable(),
+    }
 }
 
 struct Unanswered<'a>(Option<&'a Spy>);
@@ -121,9 +165,14 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-const LEASES: &[Trouble] = &[Trouble::NoExtend, Trouble::NoHints];
-const EXTENDS: &[Trouble] = &[Trouble::NoLease, Trouble::NoHints];
-const REST: &[Trouble] = &[Trouble::NoLease, Trouble::NoExtend, Trouble::NoHints];
+const LEASES: &[Trouble] = &[Trouble::NoExtend, Trouble::NoHints, Trouble::NoRight];
+const EXTENDS: &[Trouble] = &[Trouble::NoLease, Trouble::NoHints, Trouble::NoRight];
+const REST: &[Trouble] = &[
+    Trouble::NoLease,
+    Trouble::NoExtend,
+    Trouble::NoHints,
+    Trouble::NoRight,
+];
 
 #[async_trait]
 impl Leasing for Spy {
@@ -133,7 +182,9 @@ impl Leasing for Spy {
             watched.leases += 1;
             watched.largest = watched.largest.max(max.get());
         }
-        self.call(LEASES, self.queue.lease(max, ttl)).await
+        let leased = self.call(LEASES, self.queue.lease(max, ttl)).await?;
+        self.carry(&leased).await?;
+        Ok(leased)
     }
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.watched().settles += 1;
@@ -150,8 +201,10 @@ impl Leasing for Spy {
             watched.turns += 1;
             watched.largest = watched.largest.max(max.get());
         }
-        self.call(LEASES, self.queue.turn(settlements, max, ttl))
-            .await
+        let turn = self.queue.turn(settlements, max, ttl);
+        let (settled, leased) = self.call(LEASES, turn).await?;
+        self.carry(&leased).await?;
+        Ok((settled, leased))
     }
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
         {
@@ -171,7 +224,7 @@ impl Leasing for Spy {
             None | Some(Trouble::NoExtend | Trouble::NoLease) => {
                 self.queue.wait_for_arrival(timeout).await
             }
-            Some(_) => Err(unavailable()),
+            Some(trouble) => Err(error(trouble)),
         }
     }
     async fn depth(&self) -> Result<Depth> {

@@ -12,12 +12,13 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    feed::{Answer, Call, Feed, Pending, failure},
+    feed::{Answer, Call, Feed, Pending},
 };
 use crate::{
-    Error, Leased, Outcome, Result, Settled, Settlement, limits,
+    Delivery, Error, Leased, Outcome, Result, Settled, Settlement, limits,
     queue::leasing::no_answer,
     worker::{
+        Stop,
         events::{Event, Verb},
         lease::Lease,
         shares::Wish,
@@ -115,7 +116,7 @@ impl Runner {
         let batch: Vec<Pending> = feed.pending.drain(..count).collect();
         let max = slots
             .saturating_mul(feed.terms.batch)
-            .min(limits::MAX_BATCH)
+            .min(feed.reach.most())
             .min(allowed);
         let slots = max.div_ceil(feed.terms.batch);
         let (queue, ttl) = (Arc::clone(&feed.queue), feed.terms.lease);
@@ -167,6 +168,7 @@ impl Runner {
             return false;
         };
         let (sent, max) = (call.sent, call.max);
+        let took = now.saturating_duration_since(sent);
         // What cannot lease says nothing of leasing, which may fail on a full server.
         let whole = call.slots > 0 || !self.stage.is_working();
         self.feeds[index].call = None;
@@ -183,7 +185,12 @@ impl Runner {
                 }
             }
             Err(error) => {
-                self.put_back(index, batch, error.outcome() == Outcome::Unknown, now);
+                let unknown = error.outcome() == Outcome::Unknown;
+                if unknown && max > 0 {
+                    let feed = &mut self.feeds[index];
+                    feed.reach.lost(max, took, feed.terms.lease);
+                }
+                self.put_back(index, batch, unknown, now);
                 self.note_result(index, Verb::Turn, Some(&error), now);
             }
         }
@@ -239,6 +246,8 @@ impl Runner {
         let poll = self.pool.poll;
         let feed = &mut self.feeds[index];
         let count = leased.deliveries.len();
+        let took = now.saturating_duration_since(sent);
+        feed.reach.answered(count, took, feed.terms.lease);
         feed.look = now
             + match count {
                 0 => leased
@@ -262,18 +271,33 @@ impl Runner {
                 }));
             return;
         }
-        let size = feed.terms.batch;
-        self.shares.charge(index, count.div_ceil(size));
+        let size = self.feeds[index].terms.batch;
+        let mut rest = leased.deliveries;
+        rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
+        self.shares.charge(index, rest.len().div_ceil(size));
         #[cfg(feature = "rate-limit")]
         if let Some(rate) = &self.rate {
-            rate.charge(count);
+            rate.charge(rest.len());
         }
-        let mut rest = leased.deliveries;
         while !rest.is_empty() {
             let later = rest.split_off(size.min(rest.len()));
             self.start(index, rest, sent);
             rest = later;
         }
+    }
+
+    /// Whether a delivery came before its lease was over. If not, no handler is to begin what
+    /// somebody else may be at.
+    fn is_in_time(&self, index: usize, delivery: &Delivery, sent: Instant, now: Instant) -> bool {
+        let lease = Lease::new(delivery, sent, None);
+        if now < lease.deadline() {
+            return true;
+        }
+        lease.tell(Stop::LeaseLost);
+        let (name, lease, stop) = (&self.feeds[index].name, &*lease, Stop::LeaseLost);
+        self.events.emit(name, &Event::Told { lease, stop });
+        self.events.emit(name, &Event::Discarded { lease });
+        false
     }
 
     /// A verb succeeded or failed.
@@ -291,7 +315,7 @@ impl Runner {
             Verb::Wait => &mut feed.wait_outage,
         };
         if let Some(error) = error {
-            let until = outage.failed(now, &failure(error));
+            let until = outage.failed(now, error);
             self.events.emit(&feed.name, &Event::Failed { verb, error });
             if verb == Verb::Wait {
                 // Without hints there is the timer.
@@ -324,7 +348,7 @@ fn wish(feed: &Feed, ripe: bool, prompt: bool, alarm: &mut Alarm) -> Wish {
     }
     // Whoever settles looks as well: it costs nothing more.
     if (alarm.has_come(feed.look) && prompt) || ripe {
-        let fitting = (limits::MAX_BATCH / feed.terms.batch).max(1);
+        let fitting = (feed.reach.most() / feed.terms.batch).max(1);
         return Wish::Slots(feed.appetite().min(fitting));
     }
     Wish::Nothing

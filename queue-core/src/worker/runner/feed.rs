@@ -4,8 +4,9 @@ use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Dura
 
 use tokio::{sync::oneshot, time::Instant};
 
+use super::reach::Reach;
 use crate::{
-    Error, Extended, Leased, Leasing, Result, Settled, Settlement,
+    Extended, Leased, Leasing, Result, Settled, Settlement,
     worker::{
         events::Event, handler::Handle, lease::Lease, outage::Outage, route::Source,
         settings::Terms,
@@ -27,6 +28,7 @@ pub(super) struct Feed {
     /// The `lease`, `settle` or `turn` in flight: one at a time, and never dropped.
     pub(super) call: Option<Call>,
     pub(super) call_outage: Outage,
+    pub(super) reach: Reach,
     /// What is to be settled.
     pub(super) pending: VecDeque<Pending>,
     /// When there may be something to lease.
@@ -114,6 +116,7 @@ impl Feed {
             jobs: 0,
             call: None,
             call_outage: outage(1),
+            reach: Reach::new(),
             pending: VecDeque::new(),
             look: now,
             beat: None,
@@ -136,9 +139,4 @@ impl Feed {
         let in_call = self.call.as_ref().map_or(0, |call| call.slots);
         most.saturating_sub(self.jobs + in_call)
     }
-}
-
-/// As the backend's failure is told to the back-off, which looks at nothing but its text.
-pub(super) fn failure(error: &Error) -> crate::worker::Failure {
-    crate::worker::Failure::new(error)
 }

@@ -11,6 +11,7 @@ mod calls;
 mod feed;
 mod jobs;
 mod phases;
+mod reach;
 #[cfg(feature = "metrics")]
 mod samples;
 mod waits;
