@@ -62,6 +62,9 @@ impl Backoff {
     }
 
     /// What this function says of an attempt (from 1) and its failure.
+    ///
+    /// It runs in the worker's own loop, so it must not block. If it panics, the worker takes what
+    /// the default says, and tells of it: [`Counts::backoff_panics`](super::Counts::backoff_panics).
     pub fn custom(rule: impl Fn(u32, &Failure) -> Duration + Send + Sync + 'static) -> Self {
         Self {
             delays: Delays::Custom(Arc::new(rule)),
@@ -161,6 +164,18 @@ mod tests {
                 let delay = backoff.delay(attempt, &Failure::new("x"), 3);
                 assert!(delay <= Backoff::LONGEST, "{attempt} {jitter}: {delay:?}");
             }
+        }
+    }
+
+    #[test]
+    fn delays_double_to_the_longest_and_stay_there() {
+        let backoff = Backoff::exponential(SECOND).with_jitter(0.0);
+        let longest = Backoff::LONGEST.as_secs();
+        for attempt in (1..=200).chain([u32::MAX - 1, u32::MAX]) {
+            let doubled = 1_u64.checked_shl(attempt - 1).unwrap_or(longest);
+            let expected = Duration::from_secs(doubled.min(longest));
+            let delay = backoff.delay(attempt, &Failure::new("x"), 0);
+            assert_eq!(delay, expected, "attempt {attempt}");
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Counts {
     pub released: u64,
     /// Ended among the dead letters: buried, or failed on their last attempt.
     pub died: u64,
-    /// Leases lost before the handler ended, or before its result was settled.
+    /// Leases lost before the handler was started or ended, or before its result was settled.
     pub lost: u64,
     /// Settlements whose reply was lost, and whose repetition found no lease or no answer either:
     /// perhaps they took effect, perhaps the lease was lost.
@@ -44,6 +44,9 @@ pub struct Counts {
     pub timed_out: u64,
     /// Bodies that did not decode. They are counted above as well.
     pub undecodable: u64,
+    /// Delays that [`Backoff::custom`](super::Backoff::custom) did not say, since it panicked. The
+    /// default was taken.
+    pub backoff_panics: u64,
     /// Leases extended.
     pub extended: u64,
     /// Calls of `lease`, `settle` and `turn`: round trips, where a call is one.
@@ -69,6 +72,11 @@ impl Counts {
         self.leased == ended
     }
 
+    /// Deliveries that ended without the backend's word that they are settled.
+    pub(crate) const fn open(&self) -> u64 {
+        self.abandoned + self.lost + self.unsettled + self.unconfirmed
+    }
+
     pub(crate) fn note(&mut self, event: &Event<'_>) {
         match event {
             Event::Called { verb: Verb::Turn } => self.calls += 1,
@@ -82,6 +90,7 @@ impl Counts {
                 Some(Ending::Broken(Broken::TimedOut(_))) => self.timed_out += 1,
                 Some(Ending::Said(_)) | None => {}
             },
+            Event::NoDelay { .. } => self.backoff_panics += 1,
             Event::Extended { leases } => self.extended += *leases as u64,
             _ => {}
         }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 #[cfg(feature = "tracing")]
 use super::handler::Handling;
-use super::{Stop, handler::Ending, health::Health, lease::Lease, settings::Pool};
+use super::{Counts, Stop, handler::Ending, health::Health, lease::Lease, settings::Pool};
 #[cfg(feature = "metrics")]
 use crate::{Counters, Result};
 use crate::{Delivery, Disposition, Error, Settled};
@@ -50,6 +50,8 @@ pub(crate) enum Event<'a> {
     Abandoned { lease: &'a Lease },
     /// A handler was told to stop.
     Told { lease: &'a Lease, stop: Stop },
+    /// The rule that says how long a failed message waits panicked; the default said it instead.
+    NoDelay { lease: &'a Lease, error: &'a Error },
     /// So many leases were extended.
     Extended { leases: usize },
     /// The queue was asked what it holds. That it fails is no trouble of the worker's.
@@ -70,6 +72,7 @@ impl Event<'_> {
             | Self::Unsettled { lease, .. }
             | Self::Discarded { lease }
             | Self::Abandoned { lease }
+            | Self::NoDelay { lease, .. }
             | Self::Told { lease, .. } => Some(lease),
             _ => None,
         }
@@ -138,6 +141,11 @@ impl Events {
             #[cfg(feature = "tracing")]
             link: pool.link.clone(),
         }
+    }
+
+    /// What has happened so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.health.counts()
     }
 
     /// Something happened now, on this queue.

@@ -41,9 +41,13 @@ pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     }
 }
 
-/// Runs code of others that is no future, such as a codec.
-pub(crate) fn guarded_call<T>(call: impl FnOnce() -> T) -> Result<T, Broken> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Broken::Panicked(message(&*panic)))
+/// Runs code of others that is no future, such as a codec or a rule.
+///
+/// # Errors
+///
+/// What a panic said.
+pub(crate) fn guarded_call<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| message(&*panic))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -80,7 +80,7 @@ pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result
     match guarded_call(|| consumer.decode(body)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Ending::Undecodable(error.to_string())),
-        Err(broken) => Err(Ending::Broken(broken)),
+        Err(panic) => Err(Ending::Broken(Broken::Panicked(panic))),
     }
 }
 

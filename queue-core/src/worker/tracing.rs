@@ -192,6 +192,10 @@ pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
         Event::Recovered { verb, after } => {
             info!(target: TARGET, queue, call = verb.name(), ?after, "calls succeed again");
         }
+        Event::NoDelay { lease, error } => {
+            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            warn!(target: TARGET, queue, id, attempt, %error, "no delay of its own");
+        }
         Event::Told { lease, stop } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
             match stop {

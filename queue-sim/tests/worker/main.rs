@@ -3,9 +3,11 @@
 mod batches;
 mod fairness;
 mod ground;
+mod heartbeats;
 mod leases;
 mod outage;
 mod outcomes;
+mod panics;
 mod round_trips;
 mod settings;
 mod shutdown;

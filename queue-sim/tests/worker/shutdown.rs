@@ -132,8 +132,83 @@ async fn a_worker_whose_backend_is_gone_ends_all_the_same() {
         .await
         .unwrap();
     assert_eq!(report.counts.unsettled, 4);
+    assert!(!report.drained, "four messages will come again");
     assert!(report.counts.balance(), "{report:?}");
     assert!(report.shutdown <= 12 * SECOND, "{report:?}");
+}
+
+/// Shuts down at the first second, with handlers that take so long; the backend fails so from the
+/// one time to the other.
+async fn drain(handlers: Duration, trouble: Trouble, from: Duration, to: Duration) -> Report {
+    let ground = Ground::holding(4).await;
+    let spy = ground.spy.clone();
+    let failing = async move {
+        sleep(from).await;
+        spy.watched().trouble = Some(trouble);
+        sleep(to - from).await;
+        spy.watched().trouble = None;
+    };
+    let worker = ground.worker().concurrency(4).drain(4 * SECOND);
+    let worker = worker.cleanup(4 * SECOND).seed(5);
+    let (report, ()) = tokio::join!(
+        worker.run_until(sleep(SECOND), move |_: u64, _| sleep(handlers)),
+        failing
+    );
+    let report = report.unwrap();
+    assert!(report.counts.balance(), "{report:?}");
+    assert_eq!(ground.counters().await.acked, 4, "{report:?}");
+    report
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_could_not_be_settled_at_first_is_settled_later_in_the_drain() {
+    let report = drain(2 * SECOND, Trouble::Down, SECOND, 2500 * MILLI).await;
+    assert_eq!((report.counts.acked, report.counts.unsettled), (4, 0));
+    assert!(report.counts.errors > 0 && report.drained, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_settled_after_the_drain_is_drained_if_its_handler_was_in_time() {
+    let report = drain(2 * SECOND, Trouble::Down, SECOND, 5500 * MILLI).await;
+    assert!(report.drained && report.counts.acked == 4, "{report:?}");
+    // These end by themselves as well, but not in the time they had; one is settled while handlers
+    // may clean up, the other after that.
+    let report = drain(6 * SECOND, Trouble::Down, 20 * SECOND, 21 * SECOND).await;
+    assert!(!report.drained && report.counts.acked == 4, "{report:?}");
+    let report = drain(6 * SECOND, Trouble::Down, 5 * SECOND, 9100 * MILLI).await;
+    assert!(!report.drained && report.counts.acked == 4, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_nobody_confirmed_is_not_drained() {
+    let report = drain(2 * SECOND, Trouble::Mute, SECOND, 2500 * MILLI).await;
+    assert_eq!((report.counts.acked, report.counts.unconfirmed), (0, 4));
+    assert!(!report.drained, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_went_wrong_before_the_shutdown_is_not_held_against_it() {
+    let ground = Ground::holding(1).await;
+    ground.spy.watched().trouble = Some(Trouble::NoExtend);
+    let spy = ground.spy.clone();
+    let shutdown = async {
+        sleep(20 * SECOND).await;
+        assert_eq!(ground.counters().await.expired, 1);
+        spy.watched().trouble = None;
+        ground.empty().await;
+    };
+    let report = ground
+        .worker()
+        .lease(6 * SECOND)
+        .run_until(shutdown, |_: u64, cx: Context| async move {
+            if cx.attempt() == 1 {
+                sleep(HOUR).await;
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.counts.lost, report.counts.acked), (1, 1));
+    assert!(report.drained, "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,10 +6,15 @@ use tokio::time::Instant;
 
 use super::{Runner, feed::Pending};
 use crate::{
-    Delivery, Disposition, Running, Settlement, limits,
+    Delivery, Disposition, Error, ErrorKind, Running, Settlement, limits,
     worker::{
-        Context, Failure, Remedy, Verdict, backoff::seed, events::Event, guard::Broken,
-        handler::Ending, lease::Lease, note::Last,
+        Backoff, Context, Failure, Remedy, Verdict,
+        backoff::seed,
+        events::Event,
+        guard::{Broken, guarded_call},
+        handler::Ending,
+        lease::Lease,
+        note::Last,
     },
 };
 
@@ -132,10 +137,8 @@ impl Runner {
             Remedy::Backoff => {
                 let own = self.pool.retry_seed();
                 let seed = seed([own, lease.receipt.id.get(), u64::from(lease.attempt)]);
-                let backoff = &self.feeds[feed].terms.retry;
-                Disposition::Retry {
-                    delay: backoff.delay(lease.attempt, failure, seed),
-                }
+                let delay = self.delay(feed, lease, failure, seed);
+                Disposition::Retry { delay }
             }
             Remedy::Retry { delay } => Disposition::Retry {
                 delay: delay.min(limits::MAX_DELAY),
@@ -147,6 +150,21 @@ impl Runner {
                 reason: failure.reason().to_owned(),
             },
         }
+    }
+
+    /// What the back-off says. A rule of the user's that panics says nothing: then the default
+    /// does, so that the message neither comes at once nor takes the worker down.
+    fn delay(&self, feed: usize, lease: &Lease, failure: &Failure, seed: u64) -> Duration {
+        let feed = &self.feeds[feed];
+        let rule = || feed.terms.retry.delay(lease.attempt, failure, seed);
+        guarded_call(rule).unwrap_or_else(|panic| {
+            let message = format!("the rule of Backoff::custom panicked: {panic}");
+            let error = Error::new(ErrorKind::Configuration, message);
+            let error = &error;
+            self.events
+                .emit(&feed.name, &Event::NoDelay { lease, error });
+            Backoff::default().delay(lease.attempt, failure, seed)
+        })
     }
 }
 

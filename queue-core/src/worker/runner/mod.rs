@@ -55,6 +55,8 @@ pub(crate) struct Runner {
     /// What handlers' tasks send by.
     notebook: mpsc::UnboundedSender<Note>,
     stage: Stage,
+    /// What was open when the shutdown began.
+    open_before: u64,
     /// When the first of the free slots became free, unless they have been offered since.
     freed: Option<Instant>,
     /// What a handler takes, on a moving average.
@@ -112,6 +114,7 @@ impl Runner {
             notes,
             notebook,
             stage: Stage::Working,
+            open_before: 0,
             #[cfg(feature = "rate-limit")]
             rate,
             freed: None,

@@ -21,9 +21,11 @@ pub(super) enum Stage {
         began: Instant,
         until: Instant,
     },
+    /// `in_time` if every handler had ended when the drain was over.
     Stopping {
         began: Instant,
         until: Instant,
+        in_time: bool,
     },
     Ending {
         began: Instant,
@@ -44,6 +46,7 @@ impl Runner {
             began: now,
             until: after(now, self.pool.drain),
         };
+        self.open_before = self.events.counts().open();
         self.enter(Phase::Draining);
     }
 
@@ -54,16 +57,21 @@ impl Runner {
                 self.stage = Stage::Stopping {
                     began,
                     until: after(alarm.now, self.pool.cleanup),
+                    in_time: self.jobs.is_empty(),
                 };
                 self.enter(Phase::Stopping);
                 self.tell_all();
                 true
             }
-            Stage::Stopping { began, until } if alarm.has_come(until) => {
+            Stage::Stopping {
+                began,
+                until,
+                in_time,
+            } if alarm.has_come(until) => {
                 self.stage = Stage::Ending {
                     began,
                     until: after(alarm.now, self.pool.cleanup.max(LAST_CALL)),
-                    in_time: self.jobs.is_empty(),
+                    in_time,
                 };
                 self.enter(Phase::Ending);
                 for job in self.jobs.values_mut() {
@@ -116,16 +124,18 @@ impl Runner {
         }
         self.enter(Phase::Ended);
         let now = Instant::now();
-        let (began, drained) = match self.stage {
+        let (began, in_time) = match self.stage {
             Stage::Working => (now, true),
             Stage::Draining { began, .. } => (began, true),
-            Stage::Stopping { began, .. } => (began, false),
-            Stage::Ending { began, in_time, .. } => (began, in_time),
+            Stage::Stopping { began, in_time, .. } | Stage::Ending { began, in_time, .. } => {
+                (began, in_time)
+            }
         };
+        let counts = health.counts();
         Report {
-            counts: health.counts(),
+            counts,
             shutdown: now.saturating_duration_since(began),
-            drained,
+            drained: in_time && counts.open() == self.open_before,
         }
     }
 }
