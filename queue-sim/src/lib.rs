@@ -32,6 +32,7 @@ pub mod redis;
 pub mod report;
 pub mod run;
 pub mod sim;
+mod standstill;
 pub mod workload;
 pub mod world;
 

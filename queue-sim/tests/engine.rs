@@ -104,7 +104,27 @@ fn tasks_that_only_wake_each_other_are_found_to_spin() {
         );
         executor.run(HORIZON).await
     });
-    assert_eq!(end, End::Spinning);
+    assert_eq!(end, End::Spinning(vec![Lane(1)]));
+}
+
+#[test]
+fn nor_does_it_help_them_to_let_the_runtime_have_a_turn() {
+    let end = in_virtual_time(async {
+        let executor = Executor::new(Decisions::planned(Plan::default()), 0);
+        let hour = Duration::from_secs(3600);
+        executor.spawn(Lane(2), Box::pin(time::sleep(hour)));
+        executor.spawn(
+            Lane(1),
+            Box::pin(async {
+                time::sleep(Duration::from_secs(1)).await;
+                loop {
+                    tokio::task::yield_now().await;
+                }
+            }),
+        );
+        executor.run(HORIZON).await
+    });
+    assert_eq!(end, End::Spinning(vec![Lane(1)]));
 }
 
 #[test]

@@ -175,3 +175,29 @@ fn faults_crashes_and_late_executions() {
 }
 
 const FAULTS: &str = include_str!("report/faults.txt");
+
+/// What never ends, and what is large, is told without the bulk of it.
+#[test]
+fn a_story_is_never_too_long_to_read() {
+    let history = Story::told(async |story| {
+        let large: Vec<_> = (0..100)
+            .map(|_| Push::new("a body of some length"))
+            .collect();
+        let accepted = (1..=100).map(|id| Pushed::Accepted(MessageId::new(id)));
+        let accepted = Answer::Pushed(accepted.collect());
+        for _ in 0..2_000 {
+            story.call(1, Call::Push(large.clone()), accepted.clone());
+        }
+    });
+    let message = "a".repeat(1_000_000);
+    let shown = timeline(
+        &reliable(),
+        &history,
+        &violation("L5", &message, &[900]),
+        None,
+    );
+    assert!(shown.len() < 500_000, "{} bytes", shown.len());
+    assert!(shown.contains("rows are left out"), "{shown}");
+    assert!(shown.contains("here L5 breaks"), "{shown}");
+    assert!(shown.contains("bytes are left out)"), "{shown}");
+}

@@ -152,7 +152,10 @@ fn unfinished(end: &End) -> Option<Violation> {
     let message = match end {
         End::Finished => return None,
         End::Hung(lanes) => format!("these lanes wait for what never comes: {lanes:?}"),
-        End::Spinning => "tasks wake each other for ever without any time passing".to_owned(),
+        End::Spinning(lanes) => format!(
+            "these lanes go on and on without any time passing, and only the first calls of that \
+             instant are kept: {lanes:?}"
+        ),
         End::Panicked(lane, message) => format!("lane {lane} panicked: {message}"),
     };
     Some(Violation {

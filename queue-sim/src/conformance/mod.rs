@@ -47,7 +47,7 @@ use std::{
 
 use queue_core::QueueKind;
 
-use crate::{Capabilities, Capability, Harness, Play};
+use crate::{Capabilities, Capability, Harness, Play, standstill};
 
 /// One case of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,8 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// If the backend breaks the rule, or the harness does not play the case to its end.
+    /// If the backend breaks the rule, if virtual time stands still for two minutes of real time, or
+    /// if the harness does not play the case to its end.
     pub fn run(&self, harness: &dyn Harness) {
         if let Some(missing) = self.missing(&harness.capabilities()) {
             self.say_skipped(harness, missing);
@@ -89,7 +90,7 @@ impl Case {
         }
         let ended = AtomicBool::new(false);
         harness.run(Box::pin(async {
-            (self.play)(harness).await;
+            standstill::moving((self.play)(harness), standstill::PATIENCE).await;
             ended.store(true, Ordering::SeqCst);
         }));
         assert!(

@@ -9,7 +9,10 @@ use std::{
 };
 
 use queue_core::Task;
-use tokio::{task::unconstrained, time};
+use tokio::{
+    task::unconstrained,
+    time::{self, Instant},
+};
 
 use super::{
     LaneSpawn,
@@ -18,7 +21,8 @@ use super::{
 };
 use crate::plan::{Chance, Decisions, Lane, Site, What};
 
-/// After so many polls in one instant of virtual time the run is taken for one that never stops.
+/// After so many polls in one instant of virtual time a run is taken for one that never stops,
+/// unless it is said to be larger or smaller.
 const SPINNING: u32 = 200_000;
 
 /// Runs the tasks of a run, one at a time. Clones are handles to the same.
@@ -46,6 +50,48 @@ struct Tasks {
     /// Lanes that stand still.
     stalled: BTreeSet<Lane>,
     panicked: Option<(Lane, String)>,
+    standing: Standing,
+}
+
+/// How long virtual time has stood still.
+struct Standing {
+    since: Option<Instant>,
+    polls: u32,
+    /// How many are too many.
+    most: u32,
+    /// Who was polled in the second half of them.
+    lanes: BTreeSet<Lane>,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self {
+            since: None,
+            polls: 0,
+            most: SPINNING,
+            lanes: BTreeSet::new(),
+        }
+    }
+}
+
+impl Standing {
+    /// A task of this lane is polled.
+    fn count(&mut self, lane: Lane) {
+        let now = Some(Instant::now());
+        if self.since != now {
+            self.since = now;
+            self.polls = 0;
+            self.lanes.clear();
+        }
+        self.polls += 1;
+        if self.polls > self.most / 2 {
+            self.lanes.insert(lane);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.polls >= self.most
+    }
 }
 
 struct Slot {
@@ -65,8 +111,8 @@ pub enum End {
     Finished,
     /// Nothing was ready before the horizon: whoever is left waits for what never comes.
     Hung(Vec<Lane>),
-    /// Tasks went on waking each other without any time passing.
-    Spinning,
+    /// The tasks of these lanes went on and on without any time passing.
+    Spinning(Vec<Lane>),
     /// An awaited task panicked with this message.
     Panicked(Lane, String),
 }
@@ -81,6 +127,12 @@ impl Executor {
             decisions,
             preemption,
         }))
+    }
+
+    /// After how many polls in one instant of virtual time the run ends as one that never stops:
+    /// 200,000, if nothing is said.
+    pub fn spins_after(&self, polls: u32) {
+        self.lock().standing.most = polls;
     }
 
     /// Spawns a task that the run waits for.
@@ -153,7 +205,7 @@ impl Executor {
         if let Some(end) = self.end() {
             return Poll::Ready(end);
         }
-        for _ in 0..SPINNING {
+        loop {
             self.0.ready.list(cx.waker(), list);
             let Some(id) = self.pick(list) else {
                 return Poll::Pending;
@@ -164,7 +216,6 @@ impl Executor {
                 return Poll::Ready(end);
             }
         }
-        Poll::Ready(End::Spinning)
     }
 
     fn end(&self) -> Option<End> {
@@ -172,7 +223,12 @@ impl Executor {
         if let Some((lane, message)) = &tasks.panicked {
             return Some(End::Panicked(*lane, message.clone()));
         }
-        (tasks.awaited == 0).then_some(End::Finished)
+        if tasks.awaited == 0 {
+            return Some(End::Finished);
+        }
+        let lanes = || tasks.standing.lanes.iter().copied().collect();
+        let spinning = tasks.standing.is_over();
+        spinning.then(|| End::Spinning(lanes()))
     }
 
     /// The last task again if it is ready and nothing else is decided; the others in their order.
@@ -212,6 +268,7 @@ impl Executor {
         };
         let (lane, awaited, waker) = (slot.lane, slot.awaited, slot.waker.clone());
         tasks.last = id;
+        tasks.standing.count(lane);
         drop(tasks);
         let mut cx = Context::from_waker(&waker);
         let polled = catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut cx)));
@@ -286,7 +343,7 @@ impl Executor {
 
 impl Tasks {
     fn is_over(&self) -> bool {
-        self.awaited == 0 || self.panicked.is_some()
+        self.awaited == 0 || self.panicked.is_some() || self.standing.is_over()
     }
 
     fn remove(&mut self, id: TaskId) -> Option<Slot> {

@@ -2,8 +2,12 @@ use queue_core::{ErrorKind, QueueName, Timestamp};
 
 use crate::{
     call::{Answer, Call},
+    engine::End,
     plan::Lane,
 };
+
+/// How many calls of an instant are kept that never ended.
+const OF_AN_INSTANT: usize = 100;
 
 /// A call's number in its history, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,6 +113,31 @@ impl History {
     /// Where something happens next: after everything so far.
     pub fn len(&self) -> usize {
         self.records.len()
+    }
+
+    /// Of a run that went on and on without any time passing: what came before that, and the first
+    /// calls of it. The rest says the same again, a hundred thousand times.
+    #[must_use]
+    pub(crate) fn up_to_where_it_spins(mut self, end: &End) -> Self {
+        let (End::Spinning(_), Some(last)) = (end, self.records.last()) else {
+            return self;
+        };
+        let instant = last.began.at;
+        let mut there = self
+            .records
+            .iter()
+            .filter(|record| record.began.at == instant);
+        let Some(Moment { order: limit, .. }) = there.nth(OF_AN_INSTANT).map(|first| first.began)
+        else {
+            return self;
+        };
+        self.records.retain(|record| record.began.order < limit);
+        for record in &mut self.records {
+            record.executed.retain(|moment| moment.order < limit);
+            record.ended = record.ended.take().filter(|ended| ended.at.order < limit);
+        }
+        self.events.retain(|(moment, _)| moment.order < limit);
+        self
     }
 
     /// Whether the backend lost a part of it.

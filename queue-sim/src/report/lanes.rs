@@ -12,9 +12,6 @@ use crate::{
     plan::Lane,
 };
 
-/// A story with more rows is told without its middle: what goes on for a day in vain.
-const LONGEST: usize = 200;
-
 /// A history of several queues as lanes in time, up to what is marked last: only the lanes that
 /// have a name here, and without what led to nothing, such as waiting. `marked` is what stands
 /// beside the ends of some calls, `effects` beside the events of that order.
@@ -94,7 +91,7 @@ fn shown(
     extended_once(history, words, rows, |call| marked.contains_key(&call))
 }
 
-/// Lays rows out, with what stands beside some of them; a long story without its middle.
+/// Lays rows out, with what stands beside some of them.
 fn page(
     rows: &[Row],
     words: &Words,
@@ -103,32 +100,15 @@ fn page(
 ) -> String {
     let busy: Vec<Lane> = lanes(rows).into_iter().collect();
     let headings: Vec<String> = busy.iter().map(|lane| names[lane].clone()).collect();
-    let mut lines: Vec<Line> = Vec::new();
-    let mut left_out = 0;
-    for (index, row) in rows.iter().enumerate() {
-        let near_an_end = index < LONGEST / 2 || index + LONGEST / 2 >= rows.len();
-        let beside = beside(row);
-        if !near_an_end && beside.is_none() {
-            left_out += 1;
-            continue;
-        }
-        if left_out > 0 {
-            lines.push(Line {
-                text: format!("== {left_out} rows are left out"),
-                ..Line::default()
-            });
-            left_out = 0;
-        }
-        lines.push(Line {
-            time: words.time(row.at).to_string(),
-            column: row
-                .lane
-                .and_then(|lane| busy.iter().position(|other| *other == lane)),
-            text: row.text.clone(),
-            beside,
-        });
-    }
-    columns(&headings, &lines)
+    let lines = rows.iter().map(|row| Line {
+        time: words.time(row.at).to_string(),
+        column: row
+            .lane
+            .and_then(|lane| busy.iter().position(|other| *other == lane)),
+        text: row.text.clone(),
+        beside: beside(row),
+    });
+    columns(&headings, lines.collect())
 }
 
 /// Whether a call led to nothing that anybody has to know of.

@@ -5,6 +5,12 @@ use std::fmt::Write;
 /// A column is no wider than this; longer texts go on in the next line.
 const WIDEST: usize = 44;
 
+/// A story with more rows is told without its middle: what goes on for a day in vain.
+const LONGEST: usize = 200;
+
+/// A text is no longer than this: what many messages, or large ones, say at once.
+const TEXT: usize = 600;
+
 /// A row: the time, the column, the text in it, and what stands beside it.
 #[derive(Debug, Default)]
 pub(super) struct Line {
@@ -15,11 +21,50 @@ pub(super) struct Line {
     pub(super) beside: Option<String>,
 }
 
-/// Lays lines out under these headings.
-pub(super) fn columns(headings: &[String], lines: &[Line]) -> String {
+/// The beginning of a text, and how much is left out.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TEXT) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let left = text.len() - end;
+            format!("{} … ({left} bytes are left out)", &text[..end])
+        }
+    }
+}
+
+/// Without the middle of what is long, but for what something stands beside.
+fn without_middle(lines: Vec<Line>) -> Vec<Line> {
+    let count = lines.len();
+    let mut kept: Vec<Line> = Vec::with_capacity(count.min(2 * LONGEST));
+    let mut left_out = 0;
+    for (index, line) in lines.into_iter().enumerate() {
+        let near_an_end = index < LONGEST / 2 || index + LONGEST / 2 >= count;
+        if !near_an_end && line.beside.is_none() {
+            left_out += 1;
+            continue;
+        }
+        if left_out > 0 {
+            kept.push(Line {
+                text: format!("== {left_out} rows are left out"),
+                ..Line::default()
+            });
+            left_out = 0;
+        }
+        kept.push(line);
+    }
+    kept
+}
+
+/// Lays lines out under these headings; a long story without its middle.
+pub(super) fn columns(headings: &[String], lines: Vec<Line>) -> String {
+    let mut lines = without_middle(lines);
+    for line in &mut lines {
+        line.text = shortened(&line.text);
+        line.beside = line.beside.as_deref().map(shortened);
+    }
     let mut widths: Vec<usize> = headings.iter().map(|heading| width(heading)).collect();
     let mut wrapped = Vec::new();
-    for line in lines {
+    for line in &lines {
         let parts = match line.column {
             Some(_) => wrap(&line.text),
             None => vec![line.text.clone()],

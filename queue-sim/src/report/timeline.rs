@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use super::{
     expected,
-    layout::{Line, columns, paragraph},
+    layout::{Line, columns, paragraph, shortened},
     rows::{lanes, rows},
     rules::rule,
     wording::Words,
@@ -27,7 +27,7 @@ pub fn timeline(
     before: Option<usize>,
 ) -> String {
     let words = Words::of(history);
-    let mut page = words.retold(&violation.to_string());
+    let mut page = shortened(&words.retold(&violation.to_string()));
     if let Some(before) = before {
         let shrunk = format!("shrunk from {before} operations to {}", operations(history));
         let gap = PAGE.saturating_sub(page.chars().count() + shrunk.chars().count());
@@ -115,7 +115,7 @@ fn lay_out(config: &Config, history: &History, violation: Option<&Violation>) ->
             ..Line::default()
         });
     }
-    columns(&headings, &lines)
+    columns(&headings, lines)
 }
 
 /// The lane that only acts when the faults are over is the drain.

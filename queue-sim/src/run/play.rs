@@ -84,6 +84,9 @@ pub struct Played {
 /// No run is longer. Below the hour after which a Redis client without another timer looks again.
 const HORIZON: Duration = Duration::from_secs(3_000);
 
+/// Some hundred polls are the most that any run makes in one instant.
+const SPINNING: u32 = 20_000;
+
 /// Plays one run, in virtual time, on this thread: lanes and faults, as the decisions are; then the
 /// faults end, and the queue is drained.
 ///
@@ -115,6 +118,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
     };
     let journal = Journal::new(EPOCH, ground.has_truth());
     let executor = Executor::new(decisions.clone(), workload.preemption);
+    executor.spins_after(SPINNING);
     let stage = Stage {
         executor: executor.clone(),
         decisions: decisions.clone(),
@@ -162,7 +166,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
     Played {
         config: workload.config.clone(),
         mode,
-        history: journal.take(),
+        history: journal.take().up_to_where_it_spins(&end),
         end,
         plan,
         goals,

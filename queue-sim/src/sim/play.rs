@@ -101,7 +101,7 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
         Story {
             queues: director.queues(),
             handled: sim.handled.iter().cloned().collect(),
-            history: journal.take(),
+            history: journal.take().up_to_where_it_spins(&end),
             effects: director.books.effects(),
             ledgers: director.books.opened(),
             lanes: director.lanes(),

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     engine::End,
-    plan::{Decisions, Plan, shrink},
+    plan::{Decisions, Lane, Plan, shrink},
     world::{Ground, MemoryGround},
 };
 
@@ -153,9 +153,13 @@ impl Sim {
                 "hang",
                 "nothing is ready and no timer runs, but not everybody is done",
             )),
-            End::Spinning => findings.push(Finding::new(
+            End::Spinning(lanes) => findings.push(Finding::new(
                 "hang",
-                "tasks go on waking each other without any time passing",
+                format!(
+                    "tasks go on and on without any time passing, and only the first calls of that \
+                     instant are kept; of {}",
+                    self.names(lanes)
+                ),
             )),
             End::Panicked(_, message) => {
                 findings.push(Finding::new("panic", message.clone()));
@@ -171,6 +175,17 @@ impl Sim {
             findings.push(Finding::new("drained", "messages are left in the end"));
         }
         findings
+    }
+
+    fn names(&self, lanes: &[Lane]) -> String {
+        let name = |lane: &Lane| match lane.0.checked_sub(1).map(usize::from) {
+            Some(index) => self
+                .lanes
+                .get(index)
+                .map_or("the auditor", |lane| &lane.name),
+            None => "the simulation itself",
+        };
+        lanes.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
     fn ground(&self) -> Box<dyn Ground> {

@@ -71,7 +71,7 @@ fn b1_the_depth_says_too_many() {
 fn b1_one_more_is_accepted() {
     let mut story = full_of(&["a", "b"]);
     story.says(offer("c", Overflow::Reject), accepted(3, None));
-    story.breaks_first("B1");
+    story.breaks_first("linearisable");
 }
 
 #[test]

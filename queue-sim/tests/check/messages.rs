@@ -105,7 +105,7 @@ fn what_is_valid_is_called_invalid() {
 fn what_is_invalid_is_answered() {
     let mut story = Story::reliable();
     story.says(Call::Push(Vec::new()), Answer::Pushed(Vec::new()));
-    story.breaks_first("limits");
+    story.breaks_first("linearisable");
 }
 
 #[test]

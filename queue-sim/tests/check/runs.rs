@@ -75,7 +75,7 @@ fn a_search_without_a_budget_is_inconclusive() {
 #[test]
 fn a_run_that_ends_badly_is_broken() {
     for end in [
-        End::Spinning,
+        End::Spinning(vec![Lane(1), Lane(2)]),
         End::Hung(vec![Lane(1)]),
         End::Panicked(Lane(1), "no".to_owned()),
     ] {

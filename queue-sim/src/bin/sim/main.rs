@@ -4,14 +4,24 @@ mod arguments;
 mod ground;
 mod progress;
 
-use std::{env, io, iter, ops::Range, path::Path, process::ExitCode, thread, time::Instant};
+use std::{
+    collections::BTreeSet,
+    env, io,
+    iter::{self, Skip, StepBy},
+    ops::Range,
+    path::Path,
+    process::ExitCode,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Instant,
+};
 
 use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
     report::{lanes_in_time, replay_line, story, summary, timeline},
-    run::{Relapse, Replayed, Runs, Scenario, Tally},
+    run::{Failure, Relapse, Replayed, Runs, Scenario, Tally},
     world::Ground,
 };
 
@@ -102,16 +112,24 @@ fn play(
     let start = Instant::now();
     let progress = Progress::of(kind, backend, arguments.seeds);
     let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
-    let runs = side_by_side(threads, &seeds, &progress);
-    let elapsed = start.elapsed();
-    progress.end();
-
-    for failure in runs.failures() {
+    // At once: who stops the program before its end has seen it, and the plan is kept.
+    let told = Mutex::new(BTreeSet::new());
+    let tell = |failure: &Failure| {
+        let rule = failure.violation.rule;
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.insert(rule) {
+            return Ok(());
+        }
+        progress.end();
         println!("{}", story(&scenario, backend, failure));
         if arguments.keep && usual {
-            regressions.keep(failure.violation.rule, &failure.played.plan)?;
+            regressions.keep(rule, &failure.played.plan)?;
         }
-    }
+        Ok(())
+    };
+    let runs = side_by_side(threads, &seeds, &progress, &tell)?;
+    let elapsed = start.elapsed();
+    progress.end();
     missed(&runs);
     let tally = runs.tally();
     if arguments.digest {
@@ -127,30 +145,37 @@ fn play(
     Ok(status)
 }
 
-/// Plays the seeds, each thread its share of them.
-fn side_by_side<'a>(threads: Vec<Runs<'a>>, seeds: &Range<u64>, progress: &Progress) -> Runs<'a> {
+/// Plays the seeds, each thread its share of them, and tells the first failure of each rule that a
+/// thread finds.
+fn side_by_side<'a>(
+    threads: Vec<Runs<'a>>,
+    seeds: &Range<u64>,
+    progress: &Progress,
+    tell: &(dyn Fn(&Failure) -> io::Result<()> + Sync),
+) -> io::Result<Runs<'a>> {
     let count = threads.len();
+    let share = |mut runs: Runs<'a>, seeds: StepBy<Skip<Range<u64>>>| {
+        for seed in seeds {
+            let (before, known) = (runs.tally().violations, runs.failures().len());
+            runs.seed(seed);
+            progress.tell(runs.tally().violations - before);
+            runs.failures()[known..].iter().try_for_each(tell)?;
+        }
+        Ok(runs)
+    };
     thread::scope(|scope| {
         let shares = (0..count).map(|nth| seeds.clone().skip(nth).step_by(count));
         let threads: Vec<_> = iter::zip(threads, shares)
-            .map(|(mut runs, share)| {
-                scope.spawn(move || {
-                    for seed in share {
-                        let before = runs.tally().violations;
-                        runs.seed(seed);
-                        progress.tell(runs.tally().violations - before);
-                    }
-                    runs
-                })
-            })
+            .map(|(runs, seeds)| scope.spawn(move || share(runs, seeds)))
             .collect();
         let ended = threads.into_iter().map(|thread| {
             let ended = thread.join();
             ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        let all = ended.reduce(|mut all, one| {
+        let all = ended.reduce(|all: io::Result<Runs<'a>>, one| {
+            let (mut all, one) = (all?, one?);
             all.absorb(one);
-            all
+            Ok(all)
         });
         all.expect("one thread at least")
     })

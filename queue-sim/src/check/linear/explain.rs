@@ -1,263 +1,178 @@
-//! Which rule an answer breaks that is not the model's.
+//! Where an answer is not the model's.
 
-use queue_core::{
-    Counters, Delivery, Depth, Extended, Leased, MessageId, Offered, Pushed, QueueKind, Revived,
-    Settled,
-};
+use std::fmt::Debug;
 
 use super::replay::Deviation;
-use crate::{
-    call::{Answer, Call},
-    check::{
-        facts::{Facts, Put},
-        span::Span,
-    },
-};
+use crate::{call::Call, check::facts::Facts};
 
-/// The rule, and what is wrong in a sentence.
-pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> (&'static str, String) {
+/// What of a value is shown.
+const SHOWN: usize = 60;
+
+/// The call at which the model disagrees, in the order in which the backend executed the calls, and
+/// the field of its answer. Which rule that breaks is for people to say: what went wrong may have
+/// done so long before.
+pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> String {
     let done = &facts.branch.calls[deviation.call];
-    let call = &done.record.call;
-    let Some(answer) = done.answer else {
-        return ("linearisable", "a call that nobody saw answered".to_owned());
+    let verb = verb(&done.record.call);
+    let disagrees = format!("the model disagrees at {verb}, call {}", done.record.id.0);
+    let no_order = "and in no other order of the calls does it agree";
+    match (done.answer, &deviation.expected) {
+        (Some(answer), Ok(expected)) => {
+            let at = difference(answer, expected);
+            let Difference { field, one, other } = at;
+            format!("{disagrees}, in {field}: it says {other}, the backend {one}; {no_order}")
+        }
+        (Some(_), Err(kind)) => {
+            format!("{disagrees}: it says {kind:?}, and the backend answers well; {no_order}")
+        }
+        (None, _) => format!("{disagrees}, whose answer nobody saw; {no_order}"),
+    }
+}
+
+/// The method that a call stands for.
+fn verb(call: &Call) -> String {
+    let mut name = String::new();
+    let shown = format!("{call:?}");
+    for letter in shown.chars().take_while(char::is_ascii_alphabetic) {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Difference {
+    field: String,
+    one: String,
+    other: String,
+}
+
+/// The first field in which two values differ, as their `Debug` shows them: one field a line, and
+/// the deeper it is the further in.
+fn difference(one: &impl Debug, other: &impl Debug) -> Difference {
+    let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
+    let (one, other): (Vec<&str>, Vec<&str>) = (one.lines().collect(), other.lines().collect());
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let shown = |lines: &[&str]| {
+        lines
+            .get(same)
+            .map_or("nothing".to_owned(), |line| value(line))
     };
-    let rule = match &deviation.expected {
-        Ok(expected) => rule(facts, &facts.spans[deviation.call], call, answer, expected),
-        Err(_) => "limits",
+    let shorter = if one.len() <= same { &other } else { &one };
+    Difference {
+        field: field(&shorter[..shorter.len().min(same + 1)]),
+        one: shown(&one),
+        other: shown(&other),
+    }
+}
+
+/// Where the last of these lines is: `deliveries[0].receipt.token`.
+fn field(lines: &[&str]) -> String {
+    let mut open: Vec<Level<'_>> = Vec::new();
+    for line in lines {
+        let text = line.trim_start();
+        let depth = (line.len() - text.len()) / 4;
+        open.truncate(depth);
+        if let Some(list) = open.last_mut() {
+            list.elements += usize::from(!text.starts_with([']', ')', '}']));
+        }
+        open.push(Level {
+            name: name(text),
+            is_list: text.ends_with('['),
+            elements: 0,
+        });
+    }
+    let mut path = String::new();
+    for (nth, level) in open.iter().enumerate() {
+        let list = nth.checked_sub(1).map(|outer| &open[outer]);
+        if let Some(list) = list.filter(|list| list.is_list) {
+            path.push_str(&format!("[{}]", list.elements.saturating_sub(1)));
+        }
+        if let Some(name) = level.name {
+            let dot = if path.is_empty() { "" } else { "." };
+            path.push_str(&format!("{dot}{name}"));
+        }
+    }
+    match &*path {
+        "" => "its answer".to_owned(),
+        _ => path,
+    }
+}
+
+/// A line that others stand further in after.
+struct Level<'a> {
+    name: Option<&'a str>,
+    is_list: bool,
+    elements: usize,
+}
+
+/// A line's field: what stands before a colon at its beginning.
+fn name(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(": ")?;
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    name.chars().all(plain).then_some(name)
+}
+
+/// A line's value, cut where it is long.
+fn value(line: &str) -> String {
+    let text = line.trim().trim_end_matches(',');
+    let text = match name(text) {
+        Some(name) => &text[name.len() + 2..],
+        None => text,
     };
-    let expected = match &deviation.expected {
-        Ok(expected) => format!("{expected:?}"),
-        Err(kind) => format!("the error {kind:?}"),
-    };
-    let message = format!("{call:?} must answer {expected}, and answered {answer:?}");
-    (rule, message)
-}
-
-fn rule(
-    facts: &Facts<'_>,
-    span: &Span,
-    call: &Call,
-    answer: &Answer,
-    expected: &Answer,
-) -> &'static str {
-    match (answer, expected) {
-        (Answer::Leased(answer), Answer::Leased(expected)) => leased(facts, span, answer, expected),
-        (Answer::Turned(settled, answer), Answer::Turned(expected_settled, expected)) => {
-            if settled == expected_settled {
-                leased(facts, span, answer, expected)
-            } else {
-                settled_rule(settled, expected_settled)
-            }
-        }
-        (Answer::Settled(answer), Answer::Settled(expected)) => settled_rule(answer, expected),
-        (Answer::Extended(answer), Answer::Extended(expected)) => {
-            let mut pairs = answer.iter().zip(expected);
-            match pairs.find(|(answer, expected)| answer != expected) {
-                Some((Extended::LeaseLost, Extended::Extended)) => "L10",
-                _ => "L4",
-            }
-        }
-        (Answer::Pushed(answer), Answer::Pushed(expected)) => {
-            let repeats = |pushed: &[Pushed]| -> Vec<bool> {
-                pushed.iter().map(|pushed| pushed.is_duplicate()).collect()
-            };
-            if repeats(answer) == repeats(expected) {
-                "L5"
-            } else {
-                "L9"
-            }
-        }
-        (Answer::Offered(answer), Answer::Offered(expected)) => {
-            let mut pairs = answer.iter().zip(expected);
-            match pairs.find(|(answer, expected)| answer != expected) {
-                Some((answer, expected)) => offered(answer, expected),
-                None => "B3",
-            }
-        }
-        (Answer::Revived(answer), Answer::Revived(expected)) => {
-            let full = |revived: &[Revived]| revived.contains(&Revived::Full);
-            if full(answer) == full(expected) {
-                "L13"
-            } else {
-                "B1"
-            }
-        }
-        (Answer::Depth(answer), Answer::Depth(expected)) => depth(facts, answer, expected),
-        (Answer::Counters(answer), Answer::Counters(expected)) => counters(answer, expected),
-        (Answer::Messages(_), _) => "B6",
-        (Answer::Capacity(_) | Answer::Ids(_), _) => "B5",
-        (Answer::Cancelled(_) | Answer::Rescheduled(_), _) => "D4",
-        (Answer::Next(_), _) => "D5",
-        (Answer::Inserted(_) | Answer::Items(_), _) => "T2",
-        (Answer::Rotated(answer), Answer::Rotated(expected)) => {
-            let sorted = |items: &[queue_core::Message]| {
-                let mut ids: Vec<MessageId> = items.iter().map(|item| item.id).collect();
-                ids.sort_unstable();
-                ids
-            };
-            if answer.items == expected.items {
-                "waiting"
-            } else if sorted(&answer.items) == sorted(&expected.items) || !paced(facts) {
-                "T3"
-            } else {
-                "T4"
-            }
-        }
-        (Answer::DeadLetters(_), _) => "L13",
-        (Answer::Count(_), _) => match call {
-            Call::Discard(_) => "L13",
-            Call::Purge(_) => "operators",
-            _ => "T2",
-        },
-        _ => "linearisable",
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() || text.ends_with(['(', '[', '{']) {
+        shown.push('…');
+    }
+    match text {
+        "]" | ")" | "}" => "no more".to_owned(),
+        _ => shown,
     }
 }
 
-fn paced(facts: &Facts<'_>) -> bool {
-    matches!(facts.case.config, crate::call::Config::Rotating(config) if config.pace.is_some())
-}
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
 
-fn settled_rule(answer: &[Settled], expected: &[Settled]) -> &'static str {
-    let mut pairs = answer.iter().zip(expected);
-    match pairs.find(|(answer, expected)| answer != expected) {
-        Some((Settled::Dead, Settled::Done) | (Settled::Done, Settled::Dead)) => "L6",
-        _ => "L4",
+    use queue_core::{Leased, MessageId, Pushed, Settled};
+
+    use super::*;
+    use crate::call::Answer;
+
+    fn told(one: &Answer, other: &Answer) -> (String, String, String) {
+        let Difference { field, one, other } = difference(one, other);
+        (field, one, other)
     }
-}
 
-fn offered(answer: &Offered, expected: &Offered) -> &'static str {
-    match (answer, expected) {
-        (Offered::Duplicate(_), _) | (_, Offered::Duplicate(_)) => "L9",
-        (Offered::Replaced { .. }, _) | (_, Offered::Replaced { .. }) => "B7",
-        (Offered::Accepted { evicted: None, .. }, Offered::Full) => "B1",
-        (Offered::Full, Offered::Accepted { evicted: None, .. }) => "B3",
-        (
-            Offered::Accepted { evicted, .. },
-            Offered::Accepted {
-                evicted: expected, ..
-            },
-        ) if evicted == expected => "L5",
-        (Offered::Accepted { evicted: None, .. }, _) => "B1",
-        _ => "B2",
-    }
-}
-
-fn depth(facts: &Facts<'_>, answer: &Depth, expected: &Depth) -> &'static str {
-    if facts.kind() == QueueKind::Bounded && answer.occupied() > expected.occupied() {
-        "B1"
-    } else if answer.dead != expected.dead {
-        "L13"
-    } else {
-        "L5"
-    }
-}
-
-fn counters(answer: &Counters, expected: &Counters) -> &'static str {
-    let mut same = *answer;
-    same.oldest_ready = expected.oldest_ready;
-    same.paused = expected.paused;
-    same.dedup_marks = expected.dedup_marks;
-    if same == *expected {
-        return if answer.dedup_marks == expected.dedup_marks {
-            "operators"
-        } else {
-            "L9"
+    #[test]
+    fn the_first_field_that_differs_is_named() {
+        let pushed = |ids: &[u64]| {
+            let accepted = |id: &u64| Pushed::Accepted(MessageId::new(*id));
+            Answer::Pushed(ids.iter().map(accepted).collect())
         };
-    }
-    "L5"
-}
+        let (field, one, other) = told(&pushed(&[1, 2, 3]), &pushed(&[1, 2, 4]));
+        assert_eq!((&*one, &*other), ("3", "4"));
+        assert_eq!(field, "[2]");
+        let (_, one, other) = told(&pushed(&[1, 2]), &pushed(&[1, 2, 4]));
+        assert_eq!((&*one, &*other), ("no more", "Accepted(…"));
 
-fn leased(facts: &Facts<'_>, span: &Span, answer: &Leased, expected: &Leased) -> &'static str {
-    let pairs = answer.deliveries.iter().zip(&expected.deliveries);
-    for (one, other) in pairs {
-        if one != other {
-            return delivery(facts, span, one, other);
-        }
+        let next = |next: u64| Leased {
+            deliveries: Vec::new(),
+            next: Some(Duration::from_millis(next)),
+        };
+        let (field, one, other) = told(&Answer::Leased(next(1)), &Answer::Leased(next(2)));
+        assert_eq!(field, "next");
+        assert_eq!((&*one, &*other), ("1ms", "2ms"));
+        let turned = |settled| Answer::Turned(vec![settled], next(1));
+        let (_, one, other) = told(&turned(Settled::Done), &turned(Settled::Dead));
+        assert_eq!((&*one, &*other), ("Done", "Dead"));
     }
-    let (count, enough) = (answer.deliveries.len(), expected.deliveries.len());
-    if count > enough {
-        too_many(facts, &answer.deliveries[enough], expected)
-    } else if count < enough {
-        too_few(facts, &expected.deliveries[count])
-    } else {
-        "waiting"
-    }
-}
 
-fn delivery(facts: &Facts<'_>, span: &Span, one: &Delivery, other: &Delivery) -> &'static str {
-    if one.id() != other.id() {
-        return order(facts, span, one, other);
-    }
-    if one.body != other.body || one.headers != other.headers {
-        "L5"
-    } else if one.receipt.token != other.receipt.token {
-        "L4"
-    } else if one.attempt != other.attempt {
-        "L6"
-    } else {
-        "L10"
-    }
-}
-
-/// One was delivered where the other should have been.
-fn order(facts: &Facts<'_>, span: &Span, one: &Delivery, other: &Delivery) -> &'static str {
-    let came_back = |delivery: &Delivery| {
-        let mut leases = facts.life(delivery.id()).leases();
-        delivery.attempt > 1 || leases.any(|lease| lease.span.before(span))
-    };
-    let pushes = (facts.push_of(one.id()), facts.push_of(other.id()));
-    match facts.kind() {
-        QueueKind::Delay => "D2",
-        QueueKind::Priority => match pushes {
-            _ if aged(facts) => "P4",
-            (Some(lower), Some(higher)) if lower.priority < higher.priority => {
-                if came_back(one) || came_back(other) {
-                    "P3"
-                } else {
-                    "P1"
-                }
-            }
-            _ if came_back(one) || came_back(other) => "L11",
-            _ => "P2",
-        },
-        _ if came_back(one) || came_back(other) => "L11",
-        _ => match pushes {
-            (Some(one), Some(other)) if one.span.call == other.span.call => "F2",
-            _ => "F1",
-        },
-    }
-}
-
-fn aged(facts: &Facts<'_>) -> bool {
-    matches!(facts.case.config, crate::call::Config::Priority(config) if config.ageing.is_some())
-}
-
-/// A message was delivered that nothing should have been.
-fn too_many(facts: &Facts<'_>, delivery: &Delivery, expected: &Leased) -> &'static str {
-    let pushed = facts.pushes.iter().any(|push| match push.put {
-        Some(Put::Accepted(id)) => id == delivery.id(),
-        put => put.is_none() && push.body == &delivery.body,
-    });
-    // Only a queue that is paused, or empty, says nothing of when there will be something.
-    let silent = expected.deliveries.is_empty() && expected.next.is_none();
-    if !pushed {
-        "L5"
-    } else if facts.kind() == QueueKind::Delay && !silent {
-        "D1"
-    } else if delivery.attempt > 1 {
-        "L2"
-    } else {
-        "operators"
-    }
-}
-
-/// A message was left behind that should have been delivered.
-fn too_few(facts: &Facts<'_>, delivery: &Delivery) -> &'static str {
-    if delivery.attempt > 1 {
-        "L7"
-    } else if facts.kind() == QueueKind::Delay {
-        "D5"
-    } else {
-        "L5"
+    #[test]
+    fn the_verb_is_the_methods_name() {
+        assert_eq!(verb(&Call::NextDue), "next_due");
+        assert_eq!(verb(&Call::Recent(3)), "recent");
     }
 }

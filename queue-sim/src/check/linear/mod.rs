@@ -30,21 +30,13 @@ pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -
         Searched::Spent => return false,
         Searched::Impossible => {}
     }
-    let (rule, message) = explain::explain(facts, &deviation);
     let call = facts.branch.calls[deviation.call].record.id;
     found.push(Found {
-        at: facts.spans[deviation.call].first,
-        violation: Violation {
-            rule,
-            message,
-            calls: vec![call],
-        },
-    });
-    found.push(Found {
+        // A rule that is broken says more, wherever it is.
         at: u64::MAX,
         violation: Violation {
             rule: "linearisable",
-            message: "in no order of its calls does the model answer as the backend did".to_owned(),
+            message: explain::explain(facts, &deviation),
             calls: vec![call],
         },
     });
