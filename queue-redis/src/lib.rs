@@ -11,9 +11,22 @@
 //! a supervisor: a connection that ends is opened again with back-off and jitter, and so is one
 //! that stops answering or leads to a server that has become a replica.
 //!
-//! A call during an outage waits for the connection up to the response timeout, and then fails as
-//! `NotApplied`: nothing was sent. A call that was sent and got no answer fails as `Unknown`. The
-//! library itself never repeats a call that may have run.
+//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when nothing has been
+//! heard of the server for so long since it was made. Until then it waits for a connection, where
+//! there is none, and for its turn; not sent by then, it fails as `NotApplied`, and sent, but without
+//! an answer, as `Unknown`. Bytes that move are a sign of life: on a slow line a large reply takes as
+//! long as it takes. The library itself never repeats a call that may have run.
+//!
+//! Small pushes that are made while another is under way travel together, in one call. What waits
+//! for that is bounded in bytes for each queue; beyond, callers wait for room, within the same time.
+//! Whatever a caller does with its future (polls it once and sets it aside, drops it, never polls it
+//! again), no other call waits for that.
+//!
+//! # Runtimes
+//!
+//! The backend's tasks live on the tokio runtime that connected it, or on that of
+//! [`Builder::spawn`]. Calls can be made from other runtimes for as long as that one is driven. When
+//! it has ended, the backend has, too: every call answers the permanent error `Configuration`.
 //!
 //! # Durability
 //!
