@@ -9,14 +9,14 @@ mod memory {
     bugs! { in_memory(Bounded) {
         off_by_one: Bug::CapacityOffByOne, by "B1";
         evicts_the_newest: Bug::EvictsTheNewest, by "B2";
-        wrong_evictee: Bug::EvictsTheDelayed, by "B2";
+        wrong_evictee: Bug::EvictsTheDelayed, by "B2" | "linearisable";
         evicts_what_is_leased: Bug::EvictsTheLeased, by "B2" | "B5";
         full_before_duplicate: Bug::FullBeforeDuplicate, by "L9";
         refusal_leaves_a_mark: Bug::RefusalLeavesAMark, by "L9";
         revival_ignores_capacity: Bug::RevivalIgnoresCapacity, by "B1" | "L13";
         keyed_goes_first: Bug::KeyedGoesFirst, by "B7" | "F1";
-        key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7";
-        promoted_to_the_head: Bug::PromotedToTheHead, by "L11";
+        key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7" | "linearisable";
+        promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         room_wakes_nobody: Bug::RoomWakesNobody, by "B4" | "waiting" | "progress";
     } }
     bugs! { before_memory(Bounded) {
@@ -35,19 +35,20 @@ mod redis {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         off_by_one: lua::CAPACITY_OFF_BY_ONE, by "B1";
         evicts_the_newest: lua::EVICTS_THE_NEWEST, by "B2";
-        wrong_evictee: lua::EVICTS_THE_DELAYED, by "B2";
+        wrong_evictee: lua::EVICTS_THE_DELAYED, by "B2" | "linearisable";
         evicts_what_is_leased: lua::EVICTS_THE_LEASED, by "B2" | "B5";
         full_before_duplicate: lua::FULL_BEFORE_DUPLICATE, by "L9";
         refusal_leaves_a_mark: lua::REFUSAL_LEAVES_A_MARK, by "L9";
         revival_ignores_capacity: lua::REVIVAL_IGNORES_CAPACITY, by "B1" | "L13";
         keyed_goes_first: lua::KEYED_GOES_FIRST, by "B7" | "F1";
-        key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7";
-        promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11";
+        key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
+        promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
         push_does_not_wake_a_sleeper: lua::OFFER_WAKES_NOBODY, by "waiting" | "progress";
         eviction_leaves_the_body: lua::EVICTION_LEAVES_THE_BODY, by "leftovers";
         replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
         replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
         resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
+        death_makes_no_room: lua::DEATH_MAKES_NO_ROOM, by "B4" | "waiting" | "progress";
         room_wakes_nobody: lua::ROOM_WAKES_NOBODY, by "B4" | "waiting" | "progress";
     } }
     bugs! { between(Bounded) {

@@ -13,14 +13,14 @@ macro_rules! leasing_bugs_in_memory {
             pop_without_a_lease: Bug::PopWithoutALease, by "L5" | "L7";
             returned_to_the_wrong_end: Bug::ReturnedToTheWrongEnd, by "L11" | "D2";
             timed_from_the_push: Bug::TimedFromThePush, by "L10";
-            extend_takes_the_later_deadline: Bug::ExtendTakesTheLater, by "L10" | "L4";
+            extend_takes_the_later_deadline: Bug::ExtendTakesTheLater, by "L10" | "L4" | "linearisable";
             expiry_costs_no_attempt: Bug::ExpiryIsFree, by "L6";
             release_costs_an_attempt: Bug::ReleaseCharges, by "L6";
             poison_circles: Bug::PoisonCircles, by "L6";
-            paused_and_leased: Bug::LeasesWhilePaused, by "operators";
-            trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13";
+            paused_and_leased: Bug::LeasesWhilePaused, by "operators" | "linearisable";
+            trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
-            revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";
+            revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
             check_then_register: Bug::ChecksThenListens, by "waiting" | "D5" | "progress";
         } }
@@ -31,7 +31,7 @@ macro_rules! leasing_bugs_in_memory {
             lost_lease_means_done: LostMeansDone, by "L4";
             defer_costs_an_attempt: DeferCharges, by "L6";
             retries_at_once: RetriesAtOnce, by "L11" | "D1";
-            next_rounded_down: NextRoundedDown, by "waiting";
+            next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
             counters_drift: CountsWrong, by "L5" | "operators";
             headers_lost: LosesHeaders, by "L5";
         } }
@@ -50,14 +50,14 @@ macro_rules! leasing_bugs_on_redis {
             nack_keeps_its_lease: lua::NACK_KEEPS_ITS_LEASE, by "L4" | "L1";
             pop_without_a_lease: lua::POP_WITHOUT_A_LEASE, by "L5" | "L7" | "waiting";
             timed_from_the_push: lua::TIMED_FROM_THE_PUSH, by "L10" | "L4" | "L1";
-            extend_takes_the_later_deadline: lua::EXTEND_TAKES_THE_LATER, by "L10" | "L4";
+            extend_takes_the_later_deadline: lua::EXTEND_TAKES_THE_LATER, by "L10" | "L4" | "linearisable";
             expiry_costs_no_attempt: lua::EXPIRY_IS_FREE, by "L6";
             release_costs_an_attempt: lua::RELEASE_CHARGES, by "L6";
             poison_circles: lua::POISON_CIRCLES, by "L6";
-            paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators";
-            trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13";
+            paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators" | "linearisable";
+            trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
-            revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
+            revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6" | "linearisable";
             discard_leaves_the_body: lua::DISCARD_LEAVES_THE_BODY, by "leftovers";
             purge_leaves_the_body: lua::PURGE_LEAVES_THE_BODY, by "leftovers";
             trim_leaves_the_body: lua::TRIM_LEAVES_THE_BODY, by "leftovers";
@@ -79,7 +79,7 @@ macro_rules! leasing_bugs_on_redis {
             lost_lease_means_done: LostMeansDone, by "L4";
             defer_costs_an_attempt: DeferCharges, by "L6";
             retries_at_once: RetriesAtOnce, by "L11" | "D1";
-            next_rounded_down: NextRoundedDown, by "waiting";
+            next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
             counters_drift: CountsWrong, by "L5" | "operators";
             headers_lost: LosesHeaders, by "L5";
         } }

@@ -9,7 +9,7 @@ mod memory {
     bugs! { in_memory(Reliable) {
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "F1";
-        promoted_to_the_head: Bug::PromotedToTheHead, by "L11";
+        promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
     } }
     bugs! { before_memory(Reliable) {
         batch_backwards: BatchBackwards, by "F2" | "F1";
@@ -24,7 +24,10 @@ mod redis {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
-        promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11";
+        promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
+        taking_tells_nobody_of_what_is_delayed: lua::TAKING_TELLS_NOBODY_OF_WHAT_IS_DELAYED, by "waiting" | "progress";
+        reclaiming_wakes_nobody: lua::RECLAIMING_WAKES_NOBODY, by "waiting" | "progress";
+        told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";
         push_does_not_wake_a_sleeper: lua::PUSH_WAKES_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Reliable) {

@@ -14,7 +14,7 @@ mod memory {
         check_then_register: Bug::ChecksThenListens, by "waiting" | "progress";
     } }
     bugs! { before_memory(Rotating) {
-        next_rounded_down: NextRoundedDown, by "T4" | "waiting";
+        next_rounded_down: NextRoundedDown, by "T4" | "waiting" | "linearisable";
         non_idempotent_automatic_retry: RepeatsTheUnknown, by "T2" | "T1";
     } }
 }
@@ -28,6 +28,7 @@ mod redis {
         removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
+        visiting_wakes_nobody: lua::VISITING_WAKES_NOBODY, by "waiting" | "progress";
         insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Rotating) {
@@ -36,7 +37,7 @@ mod redis {
         check_then_register: TellsListenersOnly, by "waiting" | "progress";
     } }
     bugs! { before_redis(Rotating) {
-        next_rounded_down: NextRoundedDown, by "T4" | "waiting";
+        next_rounded_down: NextRoundedDown, by "T4" | "waiting" | "linearisable";
         non_idempotent_automatic_retry: RepeatsTheUnknown, by "T2" | "T1";
     } }
 }
