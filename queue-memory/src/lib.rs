@@ -57,6 +57,14 @@ macro_rules! planted {
     };
 }
 
+/// Another thread may come between here: see `queue_interleave`.
+macro_rules! step {
+    () => {
+        #[cfg(test)]
+        queue_interleave::step();
+    };
+}
+
 mod backend;
 mod clock;
 mod handle;

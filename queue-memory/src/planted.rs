@@ -101,6 +101,8 @@ pub enum Bug {
     EarlierWakesNobody,
     /// Who waits looks, then begins to listen.
     ChecksThenListens,
+    /// Who was told leaves in a step of its own, and may be rung once more before.
+    ToldBeforeItLeaves,
 }
 
 thread_local! {

@@ -70,6 +70,7 @@ pub(crate) struct Wakers {
 impl Wakers {
     pub(crate) fn wake(self) {
         for waker in [self.rung, self.watcher].into_iter().flatten() {
+            step!();
             waker.wake();
         }
     }
@@ -104,6 +105,12 @@ impl Sleepers {
         #[cfg(feature = "planted")]
         sleeper.listens.begin(waker);
         let its_turn = sleeper.until <= now;
+        #[cfg(feature = "planted")]
+        if its_turn && outlook == Outlook::Now && planted!(ToldBeforeItLeaves) {
+            sleeper.until = now.plus_millis(FALL_BACK);
+            self.looked(ticket);
+            return (None, Wakers::default());
+        }
         if its_turn && outlook == Outlook::Now {
             return (None, self.leave(ticket, outlook, now, true));
         }
@@ -143,6 +150,13 @@ impl Sleepers {
         let mut wakers = self.ring(outlook, now, told);
         wakers.spent = Some(left.waker);
         wakers
+    }
+
+    /// Leaves though it may have been rung since it looked.
+    #[cfg(feature = "planted")]
+    pub(crate) fn leave_later(&mut self, ticket: Ticket) {
+        self.line.remove(&ticket);
+        self.watcher.take_if(|watcher| *watcher == ticket);
     }
 
     /// Whom to wake after something may have changed.

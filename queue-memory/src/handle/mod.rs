@@ -2,6 +2,8 @@
 
 mod bounded;
 mod delay;
+#[cfg(test)]
+mod interleavings;
 mod leasing;
 mod once;
 mod priority;

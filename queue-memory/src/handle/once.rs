@@ -37,6 +37,7 @@ impl Once {
         // Before the lock, so that others do not wait for the clock; the state sees to it that
         // time never goes back.
         let now = self.clock.now();
+        step!();
         let mut keys = self.keys.lock().map_err(|_: PoisonError<_>| {
             let message = "an earlier call panicked half-way, so its keys cannot be trusted";
             Error::new(ErrorKind::Internal, message).with_once(&self.name)

@@ -60,6 +60,7 @@ impl<S: Prospects> Queue<S> {
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
+        step!();
         self.locked.lock().map_err(|_| {
             let message = "an earlier call panicked half-way, so its messages cannot be trusted";
             Error::new(ErrorKind::Internal, message).with_queue(&self.name)
@@ -173,6 +174,12 @@ impl<'a, S: Prospects> Place<'a, S> {
         let (until, wakers) = sleepers.look(ticket, cx.waker(), outlook, now);
         drop(locked);
         wakers.wake();
+        #[cfg(feature = "planted")]
+        if until.is_none() && planted!(ToldBeforeItLeaves) {
+            let mut locked = self.queue.lock()?;
+            let sleepers = (self.occasion.sleepers)(&mut locked);
+            sleepers.leave_later(ticket);
+        }
         if until.is_none() {
             self.ticket = None;
         }
