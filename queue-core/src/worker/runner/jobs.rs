@@ -54,12 +54,7 @@ impl Runner {
         #[cfg(feature = "tracing")]
         let handling = self.events.enclose(&feed.name, &leases, handling);
         let last = Last::new(job, self.notebook.clone());
-        let task = self.pool.spawn.spawn(Box::pin(async move {
-            // Declared before the handler's future is awaited, so that it is dropped after it.
-            let mut last = last;
-            let endings = handling.await;
-            last.ended(endings);
-        }));
+        let task = self.pool.spawn.spawn(Box::pin(last.after(handling)));
         feed.jobs += 1;
         let started = Job {
             feed: index,
