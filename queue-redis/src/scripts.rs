@@ -226,6 +226,11 @@ pub(crate) static WAITING_PASS_ON: Script = script!(
     "waiting/pass_on": "shared/call" "shared/arm" "waiting/pass_on"
 );
 
+/// The script that the server knows by this hash.
+pub(crate) fn find(hash: &str) -> Option<&'static Script> {
+    ALL.iter().copied().find(|script| script.hash() == hash)
+}
+
 /// Every script: what is loaded when a connection is opened.
 pub(crate) static ALL: &[&Script] = &[
     &OPEN,

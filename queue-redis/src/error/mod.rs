@@ -1,13 +1,14 @@
 //! What went wrong, in the words of the contract.
 
+mod meaning;
 mod refusal;
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use queue_core::{Error, ErrorKind, Outcome};
 use redis::{RedisError, ServerError};
 
-pub(crate) use self::refusal::Refusal;
+pub(crate) use self::{meaning::CLUSTER, refusal::Refusal};
 
 /// Why a request has no answer that can be used.
 #[derive(Debug)]
@@ -31,9 +32,14 @@ impl Failure {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOPERM")
     }
 
-    /// The same connection would be refused again and again: the server is a replica now.
+    /// This connection would be refused again and again: the server is a replica now, or asks for
+    /// a password again.
     pub(crate) fn calls_for_another_server(&self) -> bool {
-        matches!(self, Self::Refused(error) if Refusal::of(error).code == "READONLY")
+        let Self::Refused(error) = self else {
+            return false;
+        };
+        let code = Refusal::of(error).code;
+        matches!(code, "READONLY" | "MASTERDOWN" | "UNBLOCKED" | "NOAUTH")
     }
 
     /// The error that a caller sees, for a request to the server at `address`.
@@ -46,13 +52,19 @@ impl Failure {
             .with_outcome(Outcome::Unknown),
             Self::Cut(error) => Error::new(
                 ErrorKind::Unavailable,
-                format!("the connection to {address} broke: {error}"),
+                format!("the connection to {address} broke: {}", cause(&error)),
             )
             .with_outcome(Outcome::Unknown)
             .with_source(error),
             Self::Refused(error) => Refusal::of(&error).into_error(address).with_source(error),
         }
     }
+}
+
+/// Whether the server met a key that holds another type than a script expects there.
+pub(crate) fn is_wrong_type(error: &Error) -> bool {
+    let source = error.source().and_then(<dyn StdError>::downcast_ref);
+    source.is_some_and(|refusal| Refusal::of(refusal).code == "WRONGTYPE")
 }
 
 /// The error for a connection that could not be opened.
@@ -72,8 +84,74 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
                 redis::ErrorKind::InvalidClientConfig => (ErrorKind::Configuration, ""),
                 _ => (ErrorKind::Unavailable, ""),
             };
-            Error::new(kind, format!("cannot connect to {address}: {error}{hint}"))
+            let cause = cause(&error);
+            Error::new(kind, format!("cannot connect to {address}: {cause}{hint}"))
                 .with_source(error)
         }
+    }
+}
+
+/// Why a connection ended, in one line.
+fn cause(error: &RedisError) -> String {
+    let text = error.to_string();
+    if text == "broken pipe" {
+        // What the crate calls any end.
+        return "the other side closed it".to_owned();
+    }
+    if error.kind() == redis::ErrorKind::Parse {
+        let cause = if text.contains("end of input") {
+            "it was cut off in the middle of an answer"
+        } else {
+            "what came is not an answer of Redis"
+        };
+        return cause.to_owned();
+    }
+    text.lines().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    fn told(error: RedisError) -> String {
+        let error = Failure::Cut(error).into_error("here");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        let text = error.to_string();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        text
+    }
+
+    #[test]
+    fn the_end_of_a_connection_is_told_by_its_cause() {
+        let closed = told(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        assert!(closed.contains("the other side closed it"), "{closed}");
+        let reset = told(io::Error::from_raw_os_error(104).into());
+        assert!(reset.contains("reset"), "{reset}");
+        let nonsense = redis::parse_redis_value(b"HTTP/1.1 400 Bad Request\r\n");
+        let nonsense = told(nonsense.expect_err("another protocol"));
+        assert!(nonsense.contains("not an answer of Redis"), "{nonsense}");
+    }
+    #[tokio::test]
+    async fn an_answer_that_is_cut_off_is_told_in_one_line() {
+        let (near, mut far) = tokio::io::duplex(256);
+        let info = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let config = AsyncConnectionConfig::new();
+        let opened = MultiplexedConnection::new_with_config(&info, near, config).await;
+        let (mut connection, driver) = opened.unwrap();
+        let ping = redis::cmd("PING");
+        let answer = ping.query_async::<String>(&mut connection);
+        let cut = async {
+            far.write_all(b"$10\r\nabc").await.unwrap();
+            drop(far);
+        };
+        let (answer, (), ()) = tokio::join!(answer, driver, cut);
+        let text = told(answer.expect_err("half an answer"));
+        assert!(text.contains("in the middle of an answer"), "{text}");
     }
 }

@@ -1,15 +1,27 @@
+use std::borrow::Cow;
+
 use queue_core::{Error, ErrorKind, Outcome};
 use redis::ServerError;
 
-/// An error that the server answered.
+use super::meaning::Meaning;
+use crate::scripts;
+
+/// An error that the server answered, or something between it and us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal<'a> {
     /// Its first word, such as `NOSCRIPT`; also if Redis 6.2 wrapped it in a script's error.
     pub(crate) code: &'a str,
-    /// The rest.
+    /// The rest, without where in a script it was met.
     pub(crate) message: &'a str,
-    /// A command inside a running script met it: what the script did before stays done.
-    pub(crate) inside_script: bool,
+    /// Where a running script met it: what the script did before stays done.
+    pub(crate) place: Option<Place<'a>>,
+}
+
+/// A line of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    hash: &'a str,
+    line: usize,
 }
 
 impl<'a> Refusal<'a> {
@@ -17,144 +29,85 @@ impl<'a> Refusal<'a> {
         Self::parse(error.code(), error.details().unwrap_or_default())
     }
 
-    fn parse(code: &'a str, message: &'a str) -> Self {
-        // Redis 7: `CODE message script: <sha>, on @user_script:<line>.`
-        // Redis 6.2: `ERR Error running script (call to f_<sha>): @user_script:<line>: -CODE message`,
-        // and without the `-` where Lua itself raised it.
-        if let Some((_, inner)) = message.split_once("@user_script") {
-            if message.starts_with("Error running script") {
-                let inner = inner.split_once(": ").map_or(inner, |(_, inner)| inner);
-                let inner = inner.rsplit_once("-").map_or(inner, |(_, coded)| coded);
-                if let Some((code, message)) = inner.trim().split_once(' ')
-                    && code.chars().all(|c| c.is_ascii_uppercase())
-                {
-                    return Self {
-                        code,
-                        message,
-                        inside_script: true,
-                    };
-                }
-            }
+    // Redis 7: `CODE message script: <sha>, on @user_script:<line>.`
+    // Redis 6.2: `ERR Error running script (call to f_<sha>): @user_script:<line>: message`, where
+    // the message is `@user_script: <line>: -CODE message` if Redis itself refused the command,
+    // and `CODE message` if the command did.
+    pub(super) fn parse(code: &'a str, message: &'a str) -> Self {
+        let Some((before, after)) = message.split_once("@user_script:") else {
             return Self {
                 code,
                 message,
-                inside_script: true,
+                place: None,
             };
-        }
+        };
+        let (line, after) = number(after);
+        let wrapped = before.strip_prefix("Error running script (call to f_");
+        let Some((hash, _)) = wrapped.and_then(|wrapped| wrapped.split_once(')')) else {
+            let (message, hash) = before.rsplit_once("script: ").unwrap_or((before, ""));
+            let hash = hash.trim_end_matches(", on ");
+            return Self {
+                code,
+                message: message.trim_end(),
+                place: Some(Place { hash, line }),
+            };
+        };
+        let inner = after.trim_start_matches(": ");
+        let inner = match inner.strip_prefix("@user_script: ") {
+            Some(again) => number(again).1.trim_start_matches(": "),
+            None => inner,
+        };
+        let coded = inner.trim_start_matches('-').split_once(' ');
+        let is_code = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase());
+        let (code, message) = match coded {
+            Some((inner, message)) if is_code(inner) => (inner, message),
+            _ => (code, inner),
+        };
         Self {
             code,
-            message,
-            inside_script: false,
+            message: message.trim_end(),
+            place: Some(Place { hash, line }),
         }
     }
 
+    /// The error that a caller sees.
     pub(crate) fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
-        // Where in the script it was matters only if the script is at fault.
-        let reason = message.split(" script: ").next().unwrap_or(message);
-        let (kind, transient, way_out) = match code {
-            // Ours, raised by a script on purpose before it wrote anything.
-            "QKINVALID" => return Error::invalid(message.to_owned()),
-            "QKCONFIG" => return Error::new(ErrorKind::ConfigMismatch, message.to_owned()),
-            "QKFULL" => return Error::new(ErrorKind::Full, message.to_owned()),
-            "QKCORRUPT" => return Error::new(ErrorKind::Internal, message.to_owned()),
-            "OOM" => (
-                ErrorKind::OutOfMemory,
-                true,
-                "lease and settle to make room, or raise its maxmemory",
-            ),
-            "LOADING" => (
-                ErrorKind::Unavailable,
-                true,
-                "it is loading its data; try again later",
-            ),
-            "BUSY" => (
-                ErrorKind::Unavailable,
-                true,
-                "a script has run for too long there: see SCRIPT KILL",
-            ),
-            "READONLY" => (
-                ErrorKind::Unavailable,
-                true,
-                "it is a replica: a new connection to the primary is on its way",
-            ),
-            "MASTERDOWN" | "CLUSTERDOWN" | "TRYAGAIN" | "NOREPLICAS" => {
-                (ErrorKind::Unavailable, true, "try again later")
-            }
-            "MISCONF" => (
-                ErrorKind::Unavailable,
-                true,
-                "it cannot write its data to disk; look at its log",
-            ),
-            "MOVED" | "ASK" | "CROSSSLOT" => (
-                ErrorKind::Configuration,
-                false,
-                "it is a node of a Redis Cluster, reached as if it were a single server",
-            ),
-            "WRONGTYPE" => (
-                ErrorKind::Configuration,
-                false,
-                "a key of this queue holds something that is not queue-kit's: delete it, or use \
-                 another name or prefix",
-            ),
-            "NOPERM" => (
-                ErrorKind::Configuration,
-                false,
-                "allow its user the commands and keys that the scripts use",
-            ),
-            "NOAUTH" | "WRONGPASS" => (
-                ErrorKind::Configuration,
-                false,
-                "check the user and password in the URL",
-            ),
-            "DENIED" => (
-                ErrorKind::Configuration,
-                false,
-                "it is in protected mode: set a password, or bind it to this machine",
-            ),
-            "NOSCRIPT" => (
-                ErrorKind::Unavailable,
-                true,
-                "it forgot the script as soon as it was loaded; try again",
-            ),
-            _ if message.starts_with("max number of clients") => {
-                (ErrorKind::Unavailable, true, "raise its maxclients")
-            }
-            _ if message.starts_with("unknown command") => (
-                ErrorKind::Configuration,
-                false,
-                "it does not offer a command that queue-kit needs",
-            ),
-            _ => {
-                return Error::new(
-                    ErrorKind::Internal,
-                    format!("{address} refused: {code} {message} (please report it)"),
-                )
-                .with_outcome(self.outcome());
-            }
+        // Ours, told by a script before it wrote anything: the message is whole.
+        if code == "QKCONFIG" {
+            return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
+        }
+        let meaning = Meaning::of(self);
+        let way_out = match (meaning.lacks_right, self.command()) {
+            (true, Some(command)) => Cow::from(format!("{}: it needs {command}", meaning.way_out)),
+            _ => Cow::from(meaning.way_out),
+        };
+        let outcome = if meaning.is_certain {
+            Outcome::NotApplied
+        } else {
+            Outcome::Unknown
         };
         Error::new(
-            kind,
-            format!("{address} refused: {code} {reason} ({way_out})"),
+            meaning.kind,
+            format!("{address} refused: {code} {message} ({way_out})"),
         )
-        .with_transient(transient)
-        .with_outcome(self.outcome())
+        .with_transient(meaning.is_transient)
+        .with_retry_after(meaning.retry_after)
+        .with_outcome(outcome)
     }
 
-    /// A command that failed inside a script may have followed others that wrote.
-    fn outcome(self) -> Outcome {
-        if self.inside_script && !self.comes_before_any_write() {
-            Outcome::Unknown
-        } else {
-            Outcome::NotApplied
-        }
+    /// The command that a script had called when it met this, which most servers do not name.
+    fn command(self) -> Option<&'static str> {
+        let place = self.place?;
+        scripts::find(place.hash)?.command_at(place.line)
     }
+}
 
-    /// Redis itself refuses only the first write of a script for these reasons: once it has
-    /// written, its other writes go through.
-    fn comes_before_any_write(self) -> bool {
-        matches!(self.code, "OOM" | "READONLY" | "MISCONF" | "NOREPLICAS")
-    }
+/// The number that a text begins with, and what follows it.
+fn number(text: &str) -> (usize, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
+    (digits.parse().unwrap_or(0), rest)
 }
 
 #[cfg(test)]
@@ -163,43 +116,81 @@ mod tests {
 
     #[test]
     fn the_code_is_found_in_what_every_version_answers() {
-        let of_seven = Refusal::parse(
-            "OOM",
-            "command not allowed when used memory > 'maxmemory'. script: 5e1c, on @user_script:3.",
-        );
-        assert_eq!(of_seven.code, "OOM");
-        assert!(of_seven.inside_script);
-
-        let of_six = Refusal::parse(
-            "ERR",
-            "Error running script (call to f_5e1c): @user_script:3: -OOM command not allowed",
-        );
-        assert_eq!(
-            (of_six.code, of_six.message),
-            ("OOM", "command not allowed")
-        );
-        assert!(of_six.inside_script);
-
-        let by_lua = Refusal::parse(
-            "ERR",
-            "Error running script (call to f_5e1c): @user_script:3: user_script:3: attempt to \
-             index a nil value",
-        );
-        assert_eq!(by_lua.code, "ERR");
-        assert!(by_lua.inside_script);
+        let place = Some(Place {
+            hash: "5e1c",
+            line: 3,
+        });
+        for (code, message, found) in [
+            (
+                "OOM",
+                "command not allowed when used memory > 'maxmemory'. script: 5e1c, on @user_script:3.",
+                ("OOM", "command not allowed when used memory > 'maxmemory'."),
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:3: @user_script: 3: -OOM \
+                 command not allowed when used memory > 'maxmemory'.",
+                ("OOM", "command not allowed when used memory > 'maxmemory'."),
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:3: @user_script: 3: -MISCONF \
+                 Redis is configured so (stop-writes-on-bgsave-error option).",
+                (
+                    "MISCONF",
+                    "Redis is configured so (stop-writes-on-bgsave-error option).",
+                ),
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:3: WRONGTYPE Operation",
+                ("WRONGTYPE", "Operation"),
+            ),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:3: user_script:3: attempt to \
+                 index a nil value",
+                ("ERR", "user_script:3: attempt to index a nil value"),
+            ),
+        ] {
+            let refusal = Refusal::parse(code, message);
+            assert_eq!((refusal.code, refusal.message), found);
+            assert_eq!(refusal.place, place, "{message}");
+        }
+        assert_eq!(Refusal::parse("LOADING", "…").place, None);
     }
 
     #[test]
-    fn not_applied_is_claimed_only_when_it_is_certain() {
-        let outcome = |code, message| Refusal::parse(code, message).into_error("here").outcome();
-        let inside = "something. script: 5e1c, on @user_script:3.";
-        assert_eq!(outcome("LOADING", "…"), Outcome::NotApplied);
-        assert_eq!(outcome("NOPERM", "…"), Outcome::NotApplied);
-        assert_eq!(outcome("NOPERM", inside), Outcome::Unknown);
-        assert_eq!(outcome("WRONGTYPE", inside), Outcome::Unknown);
-        assert_eq!(outcome("ERR", inside), Outcome::Unknown);
-        assert_eq!(outcome("OOM", inside), Outcome::NotApplied);
-        assert_eq!(outcome("READONLY", inside), Outcome::NotApplied);
-        assert_eq!(outcome("QKCONFIG", "…"), Outcome::NotApplied);
+    fn a_right_that_a_script_lacks_is_named() {
+        let script = &scripts::RELIABLE.turn;
+        let line = 1 + script
+            .source()
+            .lines()
+            .position(|line| line.contains("call('LTRIM'"))
+            .expect("a turn trims the list");
+        for (code, message) in [
+            (
+                "ERR",
+                format!(
+                    "The user executing the script can't run this command or subcommand script: \
+                     {}, on @user_script:{line}.",
+                    script.hash()
+                ),
+            ),
+            (
+                "ERR",
+                format!(
+                    "Error running script (call to f_{}): @user_script:{line}: @user_script: \
+                     {line}: -NOPERM The user executing the script can't run this command or \
+                     subcommand",
+                    script.hash()
+                ),
+            ),
+        ] {
+            let error = Refusal::parse(code, &message).into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert_eq!(error.outcome(), Outcome::Unknown);
+            assert!(error.to_string().contains("LTRIM"), "{error}");
+        }
     }
 }

@@ -1,0 +1,268 @@
+use std::time::Duration;
+
+use queue_core::ErrorKind;
+
+use super::Refusal;
+
+/// A script that ran for too long, a full server that is being drained, a failover: they may be
+/// over soon, and asking again costs little.
+const SHORT: Duration = Duration::from_millis(100);
+/// What an operator has to mend, or what takes a server a while.
+const LONG: Duration = Duration::from_secs(1);
+
+/// What a server's error means to a caller.
+pub(super) struct Meaning {
+    pub(super) kind: ErrorKind,
+    pub(super) is_transient: bool,
+    /// How long to leave it alone at least.
+    pub(super) retry_after: Duration,
+    /// Nothing was done. Claimed only for what Redis itself answers before it does anything;
+    /// whatever else is answered, perhaps by something between, may have run.
+    pub(super) is_certain: bool,
+    /// A script met it because its user may not run a command.
+    pub(super) lacks_right: bool,
+    pub(super) way_out: &'static str,
+}
+
+impl Meaning {
+    pub(super) fn of(refusal: Refusal<'_>) -> Self {
+        let inside_script = refusal.place.is_some();
+        match refusal.code {
+            // Redis refuses only the first write of a script for these reasons: once it has
+            // written, its other writes go through.
+            "OOM" => Self {
+                kind: ErrorKind::OutOfMemory,
+                ..Self::passing("lease and settle to make room, or raise its maxmemory")
+            },
+            "READONLY" => {
+                Self::passing("it is a replica: a new connection to the primary is on its way")
+            }
+            "NOREPLICAS" => {
+                Self::lasting("it has fewer good replicas than min-replicas-to-write asks for")
+            }
+            "MISCONF" => Self::lasting("it cannot write its data to disk; look at its log"),
+            // All others are answered to the call itself before anything runs, unless a running
+            // script met them.
+            _ => {
+                let meaning = Self::of_code(refusal);
+                Self {
+                    is_certain: meaning.is_certain && !inside_script,
+                    ..meaning
+                }
+            }
+        }
+    }
+
+    fn of_code(refusal: Refusal<'_>) -> Self {
+        match refusal.code {
+            "LOADING" => Self::lasting("it is loading its data; try again later"),
+            "BUSY" => Self::passing("a script has run for too long there: see SCRIPT KILL"),
+            "MASTERDOWN" => Self::passing(
+                "it is a replica that has lost its primary; a failover may be under way",
+            ),
+            "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
+            "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
+            "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
+            "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
+            "WRONGTYPE" => Self::of_setup(
+                "a key of this queue holds something that is not queue-kit's: delete it, or use \
+                 another name or prefix",
+            ),
+            "NOAUTH" | "WRONGPASS" => Self::of_setup("check the user and password in the URL"),
+            "DENIED" => Self::of_setup(
+                "it is in protected mode: set a password, or bind it to this machine",
+            ),
+            "NOPERM" => Self::of_rights(),
+            "NOPROTO" => Self::of_setup(TOO_OLD),
+            _ => Self::of_text(refusal),
+        }
+    }
+
+    /// What only the text tells.
+    fn of_text(refusal: Refusal<'_>) -> Self {
+        let begins = |text: &str| refusal.code == "ERR" && refusal.message.starts_with(text);
+        if begins("max number of clients") {
+            Self::lasting("raise its maxclients, or close connections that nobody needs")
+        } else if begins("unknown command `HELLO`") || begins("unknown command 'HELLO'") {
+            Self::of_setup(TOO_OLD)
+        } else if begins("unknown command") || begins("Unknown Redis command") {
+            Self {
+                lacks_right: true,
+                ..Self::of_setup("it does not offer a command that queue-kit needs")
+            }
+        } else if begins("The user executing the script can't") {
+            Self::of_rights()
+        } else if refusal.message.contains("Script killed by user") {
+            Self {
+                is_certain: false,
+                ..Self::passing("somebody ended the script by SCRIPT KILL")
+            }
+        } else if refusal.place.is_some() {
+            Self {
+                kind: ErrorKind::Internal,
+                is_certain: false,
+                ..Self::of_setup("please report it")
+            }
+        } else {
+            Self {
+                is_certain: false,
+                ..Self::passing(
+                    "not an answer that queue-kit knows of Redis: perhaps it is of something between",
+                )
+            }
+        }
+    }
+
+    /// What passes, but not within a moment.
+    const fn lasting(way_out: &'static str) -> Self {
+        Self {
+            retry_after: LONG,
+            ..Self::passing(way_out)
+        }
+    }
+
+    /// It passes by itself, or is a matter of the server's; nothing was done.
+    const fn passing(way_out: &'static str) -> Self {
+        Self {
+            kind: ErrorKind::Unavailable,
+            is_transient: true,
+            retry_after: SHORT,
+            is_certain: true,
+            lacks_right: false,
+            way_out,
+        }
+    }
+
+    /// A person has to act; nothing was done.
+    const fn of_setup(way_out: &'static str) -> Self {
+        Self {
+            kind: ErrorKind::Configuration,
+            is_transient: false,
+            retry_after: SHORT,
+            is_certain: true,
+            lacks_right: false,
+            way_out,
+        }
+    }
+
+    const fn of_rights() -> Self {
+        Self {
+            lacks_right: true,
+            ..Self::of_setup("allow its user the commands, keys and channels that the scripts use")
+        }
+    }
+}
+
+/// What a node of a cluster is told as.
+pub(crate) const CLUSTER: &str = "it is a node of a Redis Cluster, which is not supported: connect to a server that is not part \
+     of one";
+const TOO_OLD: &str = "it is older than Redis 6.2, which is the oldest supported";
+
+#[cfg(test)]
+mod tests {
+    use queue_core::Outcome;
+
+    use super::*;
+
+    const INSIDE: &str = "something. script: 5e1c, on @user_script:3.";
+
+    #[test]
+    fn not_applied_is_claimed_only_when_it_is_certain() {
+        let outcome = |code, message| Refusal::parse(code, message).into_error("here").outcome();
+        for code in ["OOM", "READONLY", "MISCONF", "NOREPLICAS"] {
+            assert_eq!(outcome(code, "…"), Outcome::NotApplied, "{code}");
+            assert_eq!(outcome(code, INSIDE), Outcome::NotApplied, "{code}");
+        }
+        for code in [
+            "LOADING",
+            "BUSY",
+            "MASTERDOWN",
+            "CLUSTERDOWN",
+            "TRYAGAIN",
+            "NOSCRIPT",
+            "MOVED",
+            "ASK",
+            "CROSSSLOT",
+            "NOAUTH",
+            "NOPERM",
+            "WRONGTYPE",
+        ] {
+            assert_eq!(outcome(code, "…"), Outcome::NotApplied, "{code}");
+            assert_eq!(outcome(code, INSIDE), Outcome::Unknown, "{code}");
+        }
+        for (code, message) in [
+            ("ERR", "max number of clients reached"),
+            (
+                "ERR",
+                "unknown command 'EVALSHA', with args beginning with: ",
+            ),
+            (
+                "QKCONFIG",
+                "the queue is stored as [a], this handle was opened as [b]",
+            ),
+        ] {
+            assert_eq!(outcome(code, message), Outcome::NotApplied, "{message}");
+        }
+        for (code, message) in [
+            ("ERR", "Connection timed out"),
+            ("upstream", "failure"),
+            ("ERR", "Error running script (call to f_5e1c): too bad"),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:1: it was",
+            ),
+            (
+                "ERR",
+                "the user executing the script can't run this command",
+            ),
+            ("ERR", INSIDE),
+            ("ERR", "Script killed by user with SCRIPT KILL."),
+            ("PROXY", "gave up"),
+            ("ERR", ""),
+        ] {
+            assert_eq!(outcome(code, message), Outcome::Unknown, "{code} {message}");
+        }
+    }
+
+    #[test]
+    fn what_comes_at_once_says_how_long_to_pause() {
+        let pause = |code| {
+            let error = Refusal::parse(code, INSIDE).into_error("here");
+            error.retry_after()
+        };
+        for code in ["BUSY", "OOM", "READONLY", "UNBLOCKED"] {
+            assert_eq!(pause(code), Some(SHORT), "{code}");
+        }
+        for code in ["NOREPLICAS", "MISCONF", "LOADING"] {
+            assert_eq!(pause(code), Some(LONG), "{code}");
+        }
+        assert_eq!(pause("NOPERM"), None);
+    }
+
+    #[test]
+    fn what_a_failover_answers_passes() {
+        for code in [
+            "READONLY",
+            "MASTERDOWN",
+            "LOADING",
+            "NOREPLICAS",
+            "UNBLOCKED",
+            "BUSY",
+            "MISCONF",
+            "CLUSTERDOWN",
+            "TRYAGAIN",
+        ] {
+            let error = Refusal::parse(code, "…").into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{code}");
+            assert!(error.is_transient(), "{code}");
+            assert!(!error.to_string().contains("report"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_ours_is_to_be_reported() {
+        let error = Refusal::parse("ERR", INSIDE).into_error("here");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(error.to_string().contains("report"), "{error}");
+    }
+}
