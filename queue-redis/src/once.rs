@@ -9,8 +9,8 @@ use queue_core::{
 };
 
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, keys::OnceKeys, reply::Reply,
-    script::Script, scripts,
+    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys::OnceKeys,
+    reply::Reply, script::Script, scripts,
 };
 
 /// A store on its server.
@@ -33,18 +33,32 @@ impl Once {
             keys: OnceKeys::new(backend.prefix(), name),
             config: format!("once layout={LAYOUT_VERSION}"),
         };
-        let fill = |call: &mut Call| {
-            call.push("");
-            for kind in OnceKeys::types() {
-                call.push(kind);
-            }
-        };
-        let mut reply = store.call(&scripts::OPEN, fill).await?;
-        let stored = reply.text()?;
-        if stored != store.config {
-            return Err(store.name(config_mismatch("layout", stored, &store.config)));
-        }
+        let opened = store.try_open().await;
+        opened.map_err(|error| store.name(error))?;
         Ok(store)
+    }
+
+    async fn try_open(&self) -> Result<()> {
+        let mut call = self.client.prepare(&scripts::OPEN, self.keys.all());
+        call.push(&self.config);
+        call.push("");
+        for kind in OnceKeys::types() {
+            call.push(kind);
+        }
+        let mut reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let stored = reply.text()?;
+        if stored == self.config {
+            return Ok(());
+        }
+        Err(config_mismatch("layout", stored, &self.config))
+    }
+
+    /// The server does not say which key it is that holds another type: opening does.
+    async fn name_key(&self, error: Error) -> Error {
+        match self.try_open().await {
+            Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),
+            _ => error,
+        }
     }
 
     async fn call(
@@ -57,6 +71,7 @@ impl Once {
         fill(&mut call);
         match self.client.run(call).await {
             Ok(value) => Ok(Reply::new(script, value)),
+            Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
             Err(error) => Err(self.name(error)),
         }
     }

@@ -33,14 +33,14 @@ macro_rules! leasing_scripts {
     ($kind:literal: line $line:tt moves $moves:tt counts $counts:tt) => {
         LeasingScripts {
             turn: leasing_scripts!(@turn $kind $line $moves),
-            extend: leasing_scripts!(@verb $kind "extend" $line $moves $counts),
-            counters: leasing_scripts!(@verb $kind "counters" $line $moves $counts),
-            dead_letters: leasing_scripts!(@verb $kind "dead_letters" $line $moves $counts),
-            revive: leasing_scripts!(@verb $kind "revive" $line $moves $counts),
-            discard: leasing_scripts!(@verb $kind "discard" $line $moves $counts),
+            extend: leasing_scripts!(@verb $kind "extend" "drainable" $line $moves $counts),
+            counters: leasing_scripts!(@verb $kind "counters" "readable" $line $moves $counts),
+            dead_letters: leasing_scripts!(@verb $kind "dead_letters" "readable" $line $moves $counts),
+            revive: leasing_scripts!(@verb $kind "revive" "drainable" $line $moves $counts),
+            discard: leasing_scripts!(@verb $kind "discard" "drainable" $line $moves $counts),
             pause: leasing_scripts!(@plain $kind "pause"),
             resume: leasing_scripts!(@plain $kind "resume"),
-            purge: leasing_scripts!(@verb $kind "purge" $line $moves $counts),
+            purge: leasing_scripts!(@verb $kind "purge" "drainable" $line $moves $counts),
         }
     };
     (@turn $kind:literal [$($line:literal)+] [$($moves:literal)+]) => {
@@ -65,13 +65,13 @@ macro_rules! leasing_scripts {
             include_str!("../lua/leasing/turn_after_tidying.lua"),
         ))
     };
-    (@verb $kind:literal $verb:literal
+    (@verb $kind:literal $verb:literal $first:literal
         [$($line:literal)+] [$($moves:literal)+] [$($counts:literal)+]) => {
         Script::new(concat!($kind, "/", $verb), concat!(
             include_str!("../lua/shared/call.lua"), "\n",
             include_str!("../lua/shared/arm.lua"), "\n",
             include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
-            include_str!("../lua/shared/drainable.lua"), "\n",
+            include_str!(concat!("../lua/shared/", $first, ".lua")), "\n",
             include_str!("../lua/shared/meta.lua"), "\n",
             include_str!("../lua/shared/config.lua"), "\n",
             include_str!("../lua/shared/frames.lua"), "\n",
@@ -138,7 +138,7 @@ pub(crate) static DELAY_RESCHEDULE: Script = script!(
 );
 pub(crate) static DELAY_NEXT_DUE: Script = script!(
     "delay/next_due":
-    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "delay/keys" "shared/readable" "shared/meta_of_push" "shared/config"
     "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
     "delay/next_due"
 );
@@ -170,7 +170,7 @@ pub(crate) static BOUNDED_OFFER: Script = script!(
 );
 pub(crate) static BOUNDED_RECENT: Script = script!(
     "bounded/recent":
-    "shared/call" "shared/arm" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
+    "shared/call" "shared/arm" "bounded/keys" "shared/readable" "shared/meta_of_push" "shared/config"
     "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
     "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
     "bounded/recent"

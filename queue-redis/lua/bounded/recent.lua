@@ -2,7 +2,9 @@
 --
 -- ARGV[3] how many at most
 -- Returns their frames.
-tidy()
+if writable then
+  tidy()
+end
 local max = tonumber(ARGV[3])
 local frames, raw, listed, at = {}, 0, 0, 1
 local tails, tail, more = {}, 0, true

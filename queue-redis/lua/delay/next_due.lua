@@ -1,6 +1,8 @@
 -- next_due: the time until the first undelivered message is due.
 --
 -- Returns ms, 0 if one is due already, -1 if there is none.
-tidy()
+if writable then
+  tidy()
+end
 local due = tonumber(call('ZRANGE', LINE, 0, 0, 'WITHSCORES')[2])
 return due and math.max(due - now, 0) or -1

@@ -3,8 +3,10 @@
 -- Returns {ready, delayed, leased, dead, dedup marks, ms that the oldest has been ready or -1,
 -- 1 if paused, accepted, acked, retried, deferred, released, expired, died, revived, evicted,
 -- replaced, cancelled, discarded, trimmed, purged}. What is still expired or due counts as ready.
-tidy()
-clear_marks()
+if writable then
+  tidy()
+  clear_marks()
+end
 local counted = call('HMGET', META, 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted',
   'replaced', 'cancelled', 'discarded', 'trimmed', 'purged')
 local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')

@@ -3,7 +3,9 @@
 -- ARGV[3] number of the last death read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, record …}; records as in `die`.
-tidy()
+if writable then
+  tidy()
+end
 local limit = tonumber(ARGV[4])
 local dead = call('ZRANGEBYSCORE', DEAD, '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
 local reply, frames, raw, last = { -1 }, {}, 0, -1

@@ -10,14 +10,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result, Spawn};
 use redis::Value;
 use tokio::time::Instant;
 
 use super::Stored;
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, keys, keys::Keys, reply::Reply,
-    script::Script, scripts, waiter::Waiter,
+    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys, keys::Keys,
+    reply::Reply, script::Script, scripts, waiter::Waiter,
 };
 
 /// A queue on its server.
@@ -127,6 +127,9 @@ impl Handle {
                     drop(self.open().await?);
                 }
                 Ok(value) => return Ok(Reply::new(script, value)),
+                Err(error) if is_wrong_type(&error) => {
+                    return Err(self.name(self.name_key(error).await));
+                }
                 Err(error) => return Err(self.name(error)),
             }
         }
@@ -196,6 +199,14 @@ impl Handle {
         &self.spawn
     }
 
+    /// The server does not say which key it is that holds another type: opening does.
+    async fn name_key(&self, error: Error) -> Error {
+        match self.try_open().await {
+            Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),
+            _ => error,
+        }
+    }
+
     async fn try_open(&self) -> Result<Stored> {
         let mut call = self.client.prepare(&scripts::OPEN, self.keys.all());
         call.push(&self.config);
@@ -213,24 +224,46 @@ impl Handle {
             resized: reply.count()? == 1,
         };
         stored.check_kind(self.kind)?;
-        self.register(reply.count()? == 1).await?;
-        Ok(stored)
+        let created = reply.count()? == 1;
+        match self.register().await {
+            // It serves all the same, where nothing can be written for now: the next open adds it.
+            Err(error) if !created && error.is_transient() => Ok(stored),
+            Err(error) if created => Err(error.with_outcome(Outcome::Unknown)),
+            registered => registered.map(|()| stored),
+        }
     }
 
-    /// Adds the queue to the list, which lies outside its slot and so outside its scripts.
-    async fn register(&self, created: bool) -> Result<()> {
-        let entry = |kind: QueueKind| format!("{} {kind}", self.name);
-        if created {
-            // It may have been another kind once, under this name.
+    /// Sees that the queue is in the list of queues, as what it is. The list lies outside its slot
+    /// and so outside its scripts. Mostly this only reads.
+    async fn register(&self) -> Result<()> {
+        let mut find = redis::cmd("ZRANGEBYLEX");
+        find.arg(&self.registry);
+        // Entries are `name kind`; `!` follows the blank and comes before all that a name may have.
+        find.arg(format!("[{} ", self.name));
+        find.arg(format!("({}!", self.name));
+        let listed = self.client.command(&find).await?;
+        let entry = format!("{} {}", self.name, self.kind).into_bytes();
+        let (own, others): (Vec<_>, Vec<_>) = match listed {
+            Value::Array(listed) => listed
+                .into_iter()
+                .filter_map(|listed| match listed {
+                    Value::BulkString(listed) => Some(listed),
+                    _ => None,
+                })
+                .partition(|listed| *listed == entry),
+            _ => Default::default(),
+        };
+        if own.is_empty() {
+            let mut add = redis::cmd("ZADD");
+            add.arg(&self.registry).arg(0).arg(entry);
+            self.client.command(&add).await?;
+        }
+        if !others.is_empty() {
+            // It was of another kind once, under this name.
             let mut forget = redis::cmd("ZREM");
-            forget.arg(&self.registry);
-            for other in QueueKind::ALL.into_iter().filter(|kind| *kind != self.kind) {
-                forget.arg(entry(other));
-            }
+            forget.arg(&self.registry).arg(others);
             self.client.command(&forget).await?;
         }
-        let mut add = redis::cmd("ZADD");
-        add.arg(&self.registry).arg(0).arg(entry(self.kind));
-        self.client.command(&add).await.map(drop)
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod anew;
 mod bodies;
 mod cancellation;
 mod clocks;
@@ -9,9 +10,12 @@ mod connections;
 mod contention;
 mod crash;
 mod crowd;
+mod foreign;
 mod ground;
 mod ledger;
 mod memory;
+mod refused_writes;
 mod scripts;
 mod subject;
 mod traffic;
+mod verbs;

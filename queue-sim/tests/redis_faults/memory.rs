@@ -60,6 +60,9 @@ async fn a_full_server_is_drained() {
         limit(&server);
         let accepted = fill(&queue).await;
         assert!(accepted > 100, "{accepted}");
+        // By consumers that have all been restarted.
+        let backend = connect(&server).await;
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         let counters = leasing.counters().await.expect("counters");
         assert_eq!(

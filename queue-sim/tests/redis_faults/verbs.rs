@@ -1,0 +1,94 @@
+//! Every verb of a queue, called once, and what came of it.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+
+use crate::subject::Subject;
+
+const LEASE: Duration = Duration::from_secs(60);
+
+/// A verb and how its call ended.
+pub(crate) type Called = (&'static str, Result<()>);
+
+fn receipt() -> Receipt {
+    Receipt::new(MessageId::new(1), Token::new(1))
+}
+
+/// The verbs of a leasing queue that only read.
+pub(crate) async fn reads(queue: &Subject) -> Vec<Called> {
+    let leasing = queue.leasing();
+    let mut called = vec![
+        ("depth", leasing.depth().await.map(drop)),
+        ("counters", leasing.counters().await.map(drop)),
+        (
+            "dead_letters",
+            leasing.dead_letters(Page::first(10)).await.map(drop),
+        ),
+    ];
+    match queue {
+        Subject::Delay(queue) => called.push(("next_due", queue.next_due().await.map(drop))),
+        Subject::Bounded(queue) => {
+            called.push(("recent", queue.recent(10).await.map(drop)));
+            called.push(("capacity", queue.capacity().await.map(drop)));
+        }
+        Subject::Reliable(_) | Subject::Priority(_) => {}
+    }
+    called
+}
+
+/// The verbs of a leasing queue that change something, or may.
+pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
+    let (leasing, one) = (queue.leasing(), NonZeroUsize::MIN);
+    let ack = [Settlement::ack(receipt())];
+    let ids = [MessageId::new(1)];
+    let mut called = vec![
+        ("put", queue.put_one("body").await.map(drop)),
+        ("lease", leasing.lease(one, LEASE).await.map(drop)),
+        ("settle", leasing.settle(&ack).await.map(drop)),
+        ("turn", leasing.turn(&ack, one, LEASE).await.map(drop)),
+        (
+            "extend",
+            leasing.extend(&[receipt()], LEASE).await.map(drop),
+        ),
+        ("revive", leasing.revive(&ids).await.map(drop)),
+        ("discard", leasing.discard(&ids).await.map(drop)),
+        ("pause", leasing.pause().await),
+        ("resume", leasing.resume().await),
+        ("purge", leasing.purge(one).await.map(drop)),
+    ];
+    match queue {
+        Subject::Delay(queue) => {
+            called.push(("cancel", queue.cancel(&ids).await.map(drop)));
+            let later = Due::After(LEASE);
+            called.push((
+                "reschedule",
+                queue.reschedule(ids[0], later).await.map(drop),
+            ));
+        }
+        Subject::Bounded(queue) => called.push(("resize", queue.resize(one).await.map(drop))),
+        Subject::Reliable(_) | Subject::Priority(_) => {}
+    }
+    called
+}
+
+/// The verbs of a rotating queue that only read.
+pub(crate) async fn reads_of_a_ring(ring: &dyn RotatingQueue) -> Vec<Called> {
+    vec![
+        ("len", ring.len().await.map(drop)),
+        ("list", ring.list(Page::first(10)).await.map(drop)),
+    ]
+}
+
+/// The verbs of a rotating queue that change something.
+pub(crate) async fn writes_of_a_ring(ring: &dyn RotatingQueue) -> Vec<Called> {
+    let ids = [MessageId::new(1)];
+    vec![
+        (
+            "insert",
+            ring.insert(&[Insert::new("body")]).await.map(drop),
+        ),
+        ("rotate", ring.rotate(NonZeroUsize::MIN).await.map(drop)),
+        ("remove", ring.remove(&ids).await.map(drop)),
+    ]
+}
