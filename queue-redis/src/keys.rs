@@ -115,6 +115,11 @@ pub(crate) fn channel(prefix: &str, process: u64) -> String {
     format!("{prefix}:wake:{process:016x}")
 }
 
+/// The channels of all processes, as access rules name them.
+pub(crate) fn channels(prefix: &str) -> String {
+    format!("{prefix}:wake:*")
+}
+
 /// One queue's keys.
 #[derive(Debug)]
 pub(crate) struct Keys {

@@ -17,6 +17,14 @@
 //! an answer, as `Unknown`. Bytes that move are a sign of life: on a slow line a large reply takes as
 //! long as it takes. The library itself never repeats a call that may have run.
 //!
+//! `NotApplied` is claimed only for errors that Redis itself answers before it does anything; what
+//! else is answered, perhaps by something between, is `Unknown`.
+//!
+//! What makes a server unfit (a replica, a node of a cluster, an eviction policy, a password that is
+//! wrong) is `Configuration` when a backend is connected. Once it is connected it may pass, in the
+//! middle of a failover say, and is told as a transient `Unavailable` with the same text, until the
+//! server is fit again.
+//!
 //! Small pushes that are made while another is under way travel together, in one call. What waits
 //! for that is bounded in bytes for each queue; beyond, callers wait for room, within the same time.
 //! Whatever a caller does with its future (polls it once and sets it aside, drops it, never polls it
@@ -27,6 +35,24 @@
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
 //! [`Builder::spawn`]. Calls can be made from other runtimes for as long as that one is driven. When
 //! it has ended, the backend has, too: every call answers the permanent error `Configuration`.
+//!
+//! # Rights
+//!
+//! This is all that a user of the server has to be allowed, for the prefix `qk`:
+//!
+//! ```text
+//! ~qk:* resetchannels &qk:wake:* -@all
+//! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get
+//! +time +type +exists +hget +hmget +hset +hdel +hincrby +llen +lrange +lindex +ltrim +rpush
+//! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
+//! +zremrangebyscore +zrevrange +zscore
+//! ```
+//!
+//! From Redis 7.0 on, and on Valkey, connecting asks the server whether the user has them: what
+//! scripts need and lack is a `Configuration` error that names it, since a script would stop
+//! half-way. Without `publish`, `subscribe` or their channels, messages are noticed at the fall-back
+//! interval only; `ping`, `info` and `config|get` can be done without, too.
+//! [`RedisBackend::warnings`] names what is missing and what it costs.
 //!
 //! # Durability
 //!

@@ -150,11 +150,13 @@ impl Builder {
             Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),
             Server::Connector(connector) => connector,
         };
+        let prefix: Arc<str> = self.prefix.into();
         let warnings = Arc::new(Mutex::new(Vec::new()));
         let primary = Primary {
             connector: Arc::clone(&connector),
             timeouts: self.timeouts,
             allow_eviction: self.allow_eviction,
+            prefix: Arc::clone(&prefix),
             scripts: scripts::ALL,
             warnings: Arc::clone(&warnings),
         };
@@ -177,12 +179,12 @@ impl Builder {
             backoff: backoff(seed.rotate_left(32)),
             alarm,
             spawn: Arc::clone(&spawn),
-            channel: keys::channel(&self.prefix, seed).into(),
+            channel: keys::channel(&prefix, seed).into(),
         });
         Ok(RedisBackend {
             client,
             waiter,
-            prefix: self.prefix.into(),
+            prefix,
             spawn,
             warnings,
         })

@@ -44,7 +44,8 @@ impl RedisBackend {
     /// # Errors
     ///
     /// `Invalid` for a bad URL, `Unavailable` if the server cannot be reached, `Configuration` if
-    /// it is a replica, evicts keys, is older than 6.2 or does not let this user in.
+    /// it is a replica, a node of a cluster or older than 6.2, if it evicts keys, and if it does not
+    /// let this user in or does not let it run what scripts call.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }

@@ -4,10 +4,12 @@ mod alarm;
 mod backoff;
 mod channel;
 mod connector;
+mod greeting;
 mod link;
 mod primary;
 mod progress;
 mod requirements;
+mod rights;
 mod server;
 mod supervisor;
 

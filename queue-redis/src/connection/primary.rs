@@ -11,11 +11,14 @@ use queue_core::{Error, ErrorKind, Result};
 use redis::Value;
 use tokio::time;
 
-use super::{Channel, Connector, Dial, Role, Warning, requirements};
+use super::{Channel, Connector, Dial, Role, Warning, requirements, rights};
 use crate::{
     error::{Failure, cannot_connect},
     script::Script,
 };
+
+const UNKNOWN_SNAPSHOTS: &str = "appendonly is off, and whether snapshots are on is unknown; without both, a restart loses \
+     all messages";
 
 /// How long opening a connection may take, and a request on it.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,8 @@ pub(crate) struct Primary {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
+    /// What the keys and channels of all queues begin with.
+    pub(crate) prefix: Arc<str>,
     pub(crate) scripts: &'static [&'static Script],
     /// What the last check found that is no reason to refuse.
     pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
@@ -39,26 +44,33 @@ impl Primary {
     async fn prepared(&self, address: &str) -> Result<Channel> {
         let channel = open(&*self.connector, Role::Commands, self.timeouts).await?;
         let unfit = |failure: Failure| failure.into_error(address);
-        let warnings = match channel.request(&redis::cmd("INFO")).await {
+        let mut warnings = match channel.request(&redis::cmd("INFO")).await {
             Ok(info) => {
                 let info: String = redis::from_redis_value(info).map_err(|error| {
                     Error::new(ErrorKind::Internal, format!("INFO of {address}: {error}"))
                 })?;
-                let mut warnings =
-                    requirements::check(&info, self.allow_eviction).map_err(|error| {
-                        Error::new(error.kind(), format!("{address} cannot be used: {error}"))
-                    })?;
-                if warnings.contains(&Warning::NotPersistent) && saves(&channel).await {
-                    warnings.retain(|warning| *warning != Warning::NotPersistent);
+                let mut warnings = self.check(&info, address)?;
+                if warnings.contains(&Warning::NotPersistent) {
+                    doubt_persistence(&channel, &mut warnings).await;
                 }
                 warnings
             }
-            Err(failure) if failure.is_not_permitted() => vec![Warning::Unchecked],
+            Err(failure) if failure.is_not_permitted() => {
+                let hello = channel.request(&redis::cmd("HELLO")).await.map_err(unfit)?;
+                self.check(&requirements::as_info(&hello), address)?;
+                vec![Warning::Unchecked]
+            }
             Err(failure) => return Err(unfit(failure)),
         };
+        warnings.extend(rights::check(&channel, self.scripts, &self.prefix, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         self.load_missing(&channel).await.map_err(unfit)?;
         Ok(channel)
+    }
+
+    fn check(&self, info: &str, address: &str) -> Result<Vec<Warning>> {
+        requirements::check(info, self.allow_eviction)
+            .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
     }
 
     /// Gives the server the scripts that it does not have, so that the first call of each finds
@@ -119,15 +131,24 @@ pub(crate) async fn open(
     }
 }
 
-/// Whether snapshots are on, as far as the user may ask: nobody is warned on a guess.
-async fn saves(channel: &Channel) -> bool {
+/// Nobody is warned on a guess: without AOF, snapshots may be on.
+async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
     let mut command = redis::cmd("CONFIG");
     command.arg("GET").arg("save");
-    match channel.request(&command).await {
+    let saves = match channel.request(&command).await {
         Ok(Value::Map(settings)) => settings
             .iter()
             .any(|(_, value)| !matches!(value, Value::BulkString(save) if save.is_empty())),
-        _ => true,
+        Ok(_) => true,
+        Err(failure) => {
+            if failure.is_not_permitted() {
+                warnings.push(Warning::forbidden("CONFIG", "GET", UNKNOWN_SNAPSHOTS));
+            }
+            true
+        }
+    };
+    if saves {
+        warnings.retain(|warning| *warning != Warning::NotPersistent);
     }
 }
 

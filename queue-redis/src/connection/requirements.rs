@@ -3,6 +3,9 @@
 use std::fmt;
 
 use queue_core::{Error, ErrorKind};
+use redis::Value;
+
+use crate::error::CLUSTER;
 
 const OLDEST: (u32, u32) = (6, 2);
 
@@ -10,9 +13,16 @@ const OLDEST: (u32, u32) = (6, 2);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The server may not be asked (`INFO` is not allowed to this user): its version, role,
-    /// eviction policy and persistence are unknown.
+    /// The server may not be asked (`INFO` is not allowed to this user): its eviction policy and
+    /// its persistence are unknown.
     Unchecked,
+    /// The user may not run a command that the backend can do without.
+    Forbidden {
+        /// The command, with the channel where it has one.
+        command: String,
+        /// What is lost without it.
+        cost: &'static str,
+    },
     /// The server evicts keys when it is full, and was accepted all the same: messages may
     /// disappear.
     Evicts(String),
@@ -23,12 +33,25 @@ pub enum Warning {
     NotPersistent,
 }
 
+impl Warning {
+    /// A command that can be done without, and the word after it, if one matters.
+    pub(super) fn forbidden(command: &str, word: &str, cost: &'static str) -> Self {
+        Self::Forbidden {
+            command: format!("{command} {word}").trim_end().to_owned(),
+            cost,
+        }
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unchecked => f.write_str(
-                "the user may not run INFO: version, role, eviction and persistence are unchecked",
-            ),
+            Self::Unchecked => {
+                f.write_str("the user may not run INFO: eviction and persistence are unchecked")
+            }
+            Self::Forbidden { command, cost } => {
+                write!(f, "the user may not run {command}: {cost}")
+            }
             Self::Evicts(policy) => write!(
                 f,
                 "maxmemory-policy is {policy}: a full server drops messages"
@@ -59,6 +82,9 @@ pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Er
             ErrorKind::Unavailable,
             "it is loading its data; try again later",
         ));
+    }
+    if field("cluster_enabled") == Some("1") {
+        return Err(Error::new(ErrorKind::Configuration, CLUSTER));
     }
     if field("role") == Some("slave") {
         let primary = match (field("master_host"), field("master_port")) {
@@ -97,6 +123,27 @@ pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Er
         warnings.push(Warning::NotPersistent);
     }
     Ok(warnings)
+}
+
+/// What `HELLO` tells, which every user may ask, as `INFO` would tell it.
+pub(crate) fn as_info(hello: &Value) -> String {
+    let Value::Map(fields) = hello else {
+        return String::new();
+    };
+    let text = |value: &Value| match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::SimpleString(text) => text.clone(),
+        _ => String::new(),
+    };
+    let lines = fields
+        .iter()
+        .map(|(name, value)| match (&*text(name), &*text(value)) {
+            ("version", version) => format!("redis_version:{version}\r\n"),
+            ("mode", "cluster") => "cluster_enabled:1\r\n".to_owned(),
+            ("role", "replica") => "role:slave\r\n".to_owned(),
+            _ => String::new(),
+        });
+    lines.collect()
 }
 
 fn check_version(version: Option<&str>) -> Result<(), Error> {
@@ -145,6 +192,7 @@ mod tests {
             ("redis_version", "5.0.7", "6.2"),
             ("role", "slave", "replica"),
             ("maxmemory_policy", "allkeys-lru", "noeviction"),
+            ("cluster_enabled", "1", "Cluster"),
         ] {
             let error = check(&with(field, value), false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Configuration, "{field}");

@@ -18,6 +18,7 @@ use tokio::{
 
 use super::{
     Connector, Link, Role,
+    greeting::{Greeted, Greeting},
     progress::{Progress, Watched},
 };
 
@@ -77,7 +78,8 @@ impl ServerConnector {
             .redis_settings()
             .clone()
             .set_protocol(ProtocolVersion::RESP3)
-            .set_lib_name("queue-kit", env!("CARGO_PKG_VERSION"));
+            // Before 7.2 a server answers it with two errors, which its statistics count.
+            .set_skip_set_lib_name();
         Ok(Self {
             server: info.addr().clone(),
             handshake,
@@ -100,9 +102,12 @@ impl ServerConnector {
             config = config.set_push_sender(pushes);
         }
         let progress = Arc::new(Progress::new());
+        let greeting = Arc::new(Greeting::default());
+        let stream = Greeted::new(stream, Arc::clone(&greeting));
         let stream = Watched::new(stream, Arc::clone(&progress));
-        let (connection, driver) =
-            MultiplexedConnection::new_with_config(&self.handshake, stream, config).await?;
+        let opened = MultiplexedConnection::new_with_config(&self.handshake, stream, config).await;
+        let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
+        greeting.end();
         let link = Link::driven(connection, driver, &*self.spawn);
         Ok(link.told_by(told).with_progress(progress))
     }

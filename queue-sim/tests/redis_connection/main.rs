@@ -6,11 +6,13 @@
 mod command;
 mod ending;
 mod opening;
+mod rights;
 #[path = "../on_a_server/until.rs"]
 mod until;
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, sync::Arc};
 
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::{Builder, RedisBackend};
 use queue_sim::redis::Server;
 
@@ -27,4 +29,11 @@ fn clients(server: &Server) -> Vec<String> {
     let list: String = command.arg("LIST").query(&mut connection).expect("it does");
     let others = list.lines().filter(|line| !line.contains(" cmd=client"));
     others.map(str::to_owned).collect()
+}
+
+/// A queue on it.
+async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
+    let name = QueueName::new("q")?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
 }

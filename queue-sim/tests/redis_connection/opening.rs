@@ -118,6 +118,49 @@ async fn a_replica_is_refused_with_the_reason() -> Test {
 }
 
 #[tokio::test]
+async fn a_node_of_a_cluster_is_refused() -> Test {
+    let node = Server::builder()
+        .with_tcp()
+        .with_line("cluster-enabled yes")
+        .with_user("blind", "secret", "~* +@all -info");
+    let node = node.start()?;
+    let blind = RedisBackend::builder(&node.url_as("blind", "secret"))?;
+    for builder in [to(&node), blind] {
+        let error = refused(builder).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains("Redis Cluster"), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_also_if_it_may_not_be_asked() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let replica =
+        Server::builder()
+            .with_primary(&primary)?
+            .with_user("blind", "secret", "~* +@all -info");
+    let replica = replica.start()?;
+    let error = refused(RedisBackend::builder(&replica.url_as("blind", "secret"))?).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert!(error.to_string().contains("replica"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn opening_a_connection_leaves_no_error_in_the_statistics() -> Test {
+    let server = Server::start()?;
+    let mut admin = server.connect()?;
+    redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut admin)?;
+    let backend = to(&server).connect().await?;
+    backend.ping().await?;
+    let stats: String = redis::cmd("INFO").arg("errorstats").query(&mut admin)?;
+    assert!(!stats.contains("errorstat_"), "{stats}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Test {
     let server = Server::builder()
         .with_aof(Aof::EverySecond)
@@ -160,7 +203,7 @@ async fn a_server_without_persistence_is_warned_of() -> Test {
 #[tokio::test]
 async fn a_user_who_may_not_ask_is_served_with_a_warning() -> Test {
     let server = Server::builder()
-        .with_user("worker", "secret", "~* +@all -info -config")
+        .with_user("worker", "secret", "~* &* +@all -info -config")
         .start()?;
     let backend = RedisBackend::connect(&server.url_as("worker", "secret")).await?;
     assert_eq!(backend.warnings(), [Warning::Unchecked]);

@@ -34,6 +34,7 @@ impl Sort {
             | (b"CONFIG", Some(b"GET"))
             | (b"CLIENT", Some(b"SETINFO"))
             | (b"SCRIPT", Some(b"EXISTS" | b"LOAD")) => Self::Setup,
+            (b"EVAL", _) if asks_for_rights(request) => Self::Setup,
             _ => Self::Data,
         }
     }
@@ -47,6 +48,12 @@ impl Sort {
             Self::Data => 1,
         }
     }
+}
+
+/// Whether it is the script by which a connection asks what its user may do.
+fn asks_for_rights(request: &Request) -> bool {
+    let text = request.words.get(1).filter(|_| request.script.is_none());
+    text.is_some_and(|text| String::from_utf8_lossy(text).contains("acl_check_cmd"))
 }
 
 /// Answers what says nothing of the data: how a connection begins, which number it has, what

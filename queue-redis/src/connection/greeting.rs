@@ -1,0 +1,153 @@
+//! What a server says before it closes a connection that has just been opened.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use redis::{RedisError, Value};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// More than the longest of such words has.
+const LONGEST: usize = 4096;
+
+/// What came over a connection since it was opened, until it is in use.
+#[derive(Debug, Default)]
+pub(super) struct Greeting {
+    is_over: AtomicBool,
+    heard: Mutex<Vec<u8>>,
+}
+
+impl Greeting {
+    /// The connection is in use now.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        *self.heard() = Vec::new();
+    }
+
+    /// Why the server did not take the connection: what it said, if it said anything, and not
+    /// that it closed the connection then.
+    pub(super) fn reason(&self, error: RedisError) -> RedisError {
+        match redis::parse_redis_value(&self.heard()) {
+            Ok(Value::ServerError(refusal)) => refusal.into(),
+            _ => error,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream that is listened to until the [`Greeting`] is over.
+///
+/// A server that has no room for another client says so and closes at once. To write to it then
+/// fails, and that must not keep what it said from being read.
+#[derive(Debug)]
+pub(super) struct Greeted<S> {
+    stream: S,
+    greeting: Arc<Greeting>,
+}
+
+impl<S> Greeted<S> {
+    pub(super) const fn new(stream: S, greeting: Arc<Greeting>) -> Self {
+        Self { stream, greeting }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        if !self.greeting.is_over() {
+            let mut heard = self.greeting.heard();
+            let room = LONGEST - heard.len();
+            heard.extend(buffer.filled()[before..].iter().take(room));
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match ready!(Pin::new(&mut self.stream).poll_write(cx, bytes)) {
+            // The reader learns of it, after what there is to read.
+            Err(error) if is_closed(&error) && !self.greeting.is_over() => {
+                Poll::Ready(Ok(bytes.len()))
+            }
+            written => Poll::Ready(written),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    fn broken() -> RedisError {
+        io::Error::from(io::ErrorKind::BrokenPipe).into()
+    }
+
+    #[tokio::test]
+    async fn what_was_said_is_heard_though_nothing_can_be_written() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let greeting = Arc::new(Greeting::default());
+        let mut near = Greeted::new(near, Arc::clone(&greeting));
+        far.write_all(b"-ERR max number of clients reached\r\n")
+            .await
+            .unwrap();
+        drop(far);
+        near.write_all(b"HELLO 3\r\n")
+            .await
+            .expect("its end is read, not met in writing");
+        near.read_to_end(&mut Vec::new()).await.unwrap();
+        let reason = greeting.reason(broken());
+        assert_eq!(reason.detail(), Some("max number of clients reached"));
+        greeting.end();
+        near.write_all(b"PING\r\n")
+            .await
+            .expect_err("it is an ordinary stream now");
+    }
+
+    #[test]
+    fn nothing_said_leaves_the_error_as_it_was() {
+        let greeting = Greeting::default();
+        assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
+        *greeting.heard() = b"+half an ans".to_vec();
+        assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
+    }
+}

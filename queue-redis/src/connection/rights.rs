@@ -1,0 +1,86 @@
+//! What the user of a connection may do, asked before anything is trusted to it.
+
+use std::collections::BTreeSet;
+
+use queue_core::{Error, ErrorKind, Result};
+
+use super::{Channel, Warning};
+use crate::{keys, script::Script};
+
+/// Tells which commands a user may not run.
+const REFUSED: &str = include_str!("../../lua/connection/refused.lua");
+
+/// What is sent for the list of queues, which no script does.
+const LISTING: &[&str] = &["ZRANGEBYLEX", "ZADD", "ZREM"];
+
+/// What scripts call that takes no key.
+const WITHOUT_KEY: &str = "TIME";
+
+const LATE: &str = "messages are noticed at the fall-back interval only";
+
+/// Asks whether the user may run whatever the scripts call: one that stops half-way would lease
+/// messages that nobody gets. What can be done without is warned of.
+///
+/// Only servers from 7.0 on, and Valkey, can tell.
+pub(super) async fn check(
+    channel: &Channel,
+    scripts: &[&'static Script],
+    prefix: &str,
+    address: &str,
+) -> Result<Vec<Warning>> {
+    let called = scripts.iter().flat_map(|script| script.commands());
+    let needed: BTreeSet<&str> = called.chain(LISTING.iter().copied()).collect();
+    // A user who may open queues may touch this key. One who may not can tell nothing this way.
+    let key = keys::registry(prefix);
+    let wake = keys::channels(prefix);
+    let optional = [
+        ("PUBLISH", &*wake, LATE),
+        ("SUBSCRIBE", &*wake, LATE),
+        ("PING", "", "ping is refused"),
+    ];
+
+    let mut request = redis::cmd("EVAL");
+    request.arg(REFUSED).arg(0).arg("EVALSHA - 0");
+    for command in &needed {
+        request.arg(format!("{command} {key}"));
+    }
+    for (command, word, _) in optional {
+        request.arg(format!("{command} {word}"));
+    }
+    let answer = channel.request(&request).await;
+    let answer = answer.map_err(|failure| failure.into_error(address))?;
+    let refused: Vec<String> = redis::from_redis_value(answer).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the rights of the user at {address}: {error}"),
+        )
+    })?;
+    let refused: BTreeSet<&str> = refused
+        .iter()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+
+    let mut lacking: Vec<&str> = needed.intersection(&refused).copied().collect();
+    if needed
+        .iter()
+        .all(|command| refused.contains(command) || *command == WITHOUT_KEY)
+    {
+        lacking.retain(|command| *command == WITHOUT_KEY);
+    }
+    lacking.extend(refused.get("EVALSHA"));
+    if !lacking.is_empty() {
+        let lacking = lacking.join(", ");
+        return Err(Error::new(
+            ErrorKind::Configuration,
+            format!(
+                "{address} cannot be used: its user may not run {lacking}, without which calls \
+                 would stop half-way; allow them"
+            ),
+        ));
+    }
+    let warned = optional
+        .iter()
+        .filter(|(command, ..)| refused.contains(command));
+    let warned = warned.map(|(command, word, cost)| Warning::forbidden(command, word, cost));
+    Ok(warned.collect())
+}
