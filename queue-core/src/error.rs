@@ -16,7 +16,8 @@ pub enum ErrorKind {
     /// The queue exists with another configuration. The message names both values.
     ConfigMismatch,
     /// What is set up cannot serve: a feature that was not compiled in, a server that is a
-    /// replica, evicts keys, is too old, or holds another type at a key. A person has to act.
+    /// replica, evicts keys, is too old, or holds another type at a key. A person has to act. What
+    /// becomes so of a server that has served before may pass, and is `Unavailable`.
     Configuration,
     /// A bounded queue has no room. Wait for room, drop, or slow down.
     Full,

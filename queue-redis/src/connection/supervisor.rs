@@ -1,5 +1,8 @@
 //! What keeps one connection open.
 
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -107,13 +110,16 @@ impl Supervised {
         self.state.borrow().clone()
     }
 
-    /// What a caller is told who waited for a connection in vain: nothing was sent.
+    /// What a caller is told who waited for a connection in vain: nothing was sent. There has been
+    /// one, so whatever the reason is, it may pass: in the middle of a failover a server is a
+    /// replica, or asks for another password, for a while.
     pub(crate) fn outage(&self) -> Error {
         match self.state() {
             _ if self.has_ended() => ended(),
-            State::Down(Some(reason)) => Error::clone(&reason)
-                .with_transient(true)
-                .with_outcome(Outcome::NotApplied),
+            State::Down(Some(reason)) => {
+                let reason = Error::clone(&reason).with_outcome(Outcome::NotApplied);
+                Error::new(ErrorKind::Unavailable, reason.to_string()).with_source(reason)
+            }
             State::Up(_) | State::Down(None) => {
                 Error::new(ErrorKind::Unavailable, "there is no connection at present")
             }

@@ -90,7 +90,7 @@ impl Meaning {
                 lacks_right: true,
                 ..Self::of_setup("it does not offer a command that queue-kit needs")
             }
-        } else if begins("The user executing the script can't") {
+        } else if begins("The user executing the script can't") || begins("ACL failure in script") {
             Self::of_rights()
         } else if refusal.message.contains("Script killed by user") {
             Self {

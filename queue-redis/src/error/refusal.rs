@@ -186,6 +186,12 @@ mod tests {
                     script.hash()
                 ),
             ),
+            (
+                "ERR",
+                "ACL failure in script: User worker has no permissions to run the 'LTRIM' command \
+                 script: on @user_script:222."
+                    .to_owned(),
+            ),
         ] {
             let error = Refusal::parse(code, &message).into_error("here");
             assert_eq!(error.kind(), ErrorKind::Configuration);

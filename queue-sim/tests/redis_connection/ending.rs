@@ -10,7 +10,7 @@ use std::{
 
 use queue_core::{ErrorKind, Outcome, Running, Spawn, Task, TokioSpawn};
 use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role};
-use queue_sim::redis::Server;
+use queue_sim::redis::{Direction, Proxy, Server};
 use redis::RedisResult;
 
 use super::{
@@ -37,6 +37,29 @@ async fn a_killed_connection_is_opened_again() -> Test {
         }
     }
     assert!(backend.health().is_up());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let before = proxy.seen(Direction::Replies);
+    proxy.hold(Direction::Replies);
+    let ping = tokio::spawn({
+        let backend = backend.clone();
+        async move { backend.ping().await }
+    });
+    proxy.beyond(Direction::Replies, before).await;
+    proxy.cut();
+    let error = ping.await?.expect_err("its connection is cut");
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error:?}");
+    assert!(
+        error.to_string().contains("the other side closed it"),
+        "{error}"
+    );
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
     Ok(())
 }
 
@@ -92,6 +115,10 @@ async fn a_connection_that_stops_answering_is_opened_anew() -> Test {
     until("the connection is given up", || !backend.health().is_up()).await;
     let error = backend.ping().await.expect_err("it is frozen");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    assert!(
+        !error.to_string().contains("no connection"),
+        "why not: {error}"
+    );
     server.thaw()?;
     until("there is another", || backend.health().is_up()).await;
     backend.ping().await?;
@@ -132,8 +159,10 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
     .await;
+    // Whoever starts now is told that it is set up wrongly; who was served before goes on trying.
     let error = backend.ping().await.expect_err("it evicts");
-    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.is_transient());
     assert!(error.to_string().contains("allkeys-lru"), "{error}");
     command(
         &server,

@@ -5,6 +5,7 @@
 #[path = "../on_a_server/command.rs"]
 mod command;
 mod ending;
+mod failover;
 mod opening;
 mod rights;
 #[path = "../on_a_server/until.rs"]

@@ -43,7 +43,10 @@ fn with(rules: &str) -> Result<Server, queue_sim::redis::ServerError> {
 
 async fn connect(server: &Server) -> Result<RedisBackend> {
     let builder = RedisBackend::builder(&server.url_as("worker", "secret"))?;
-    builder.fall_back(Duration::from_millis(100)).connect().await
+    builder
+        .fall_back(Duration::from_millis(100))
+        .connect()
+        .await
 }
 
 fn warnings(backend: &RedisBackend) -> Vec<String> {
@@ -164,7 +167,9 @@ async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
         "a lease is written: {error:?}"
     );
     assert!(!error.is_transient());
-    assert!(error.to_string().contains("LTRIM"), "{error}");
+    // Some servers name it themselves.
+    let named = error.to_string().to_uppercase();
+    assert!(named.contains("LTRIM"), "{error}");
 
     command(&server, &["ACL", "SETUSER", "worker", "-evalsha"]);
     let error = queue.push_one("body").await.expect_err("nothing runs");
