@@ -71,6 +71,14 @@
 //! The middle column's AOF rows are tested with `kill -9` under traffic. After a failover, what the
 //! old primary had not yet sent to the replica is undone.
 
+/// Another thread may come between here: see `interleave`.
+macro_rules! step {
+    () => {
+        #[cfg(test)]
+        crate::interleave::step();
+    };
+}
+
 mod backend;
 mod call;
 mod client;
@@ -78,6 +86,8 @@ mod coalescer;
 mod connection;
 mod error;
 mod frame;
+#[cfg(test)]
+mod interleave;
 mod keys;
 mod once;
 mod panic;

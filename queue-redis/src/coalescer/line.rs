@@ -5,16 +5,13 @@ use tokio::sync::oneshot;
 
 use super::Verb;
 
-/// What may wait: as much as a few full batches. A slow server then slows those down who make
-/// calls, instead of growing a line whose end nobody lives to see.
-pub(super) const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
-
 /// Who waits to be sent, in the order of coming.
 pub(super) struct Line<V: Verb> {
     waiting: BTreeMap<u64, Waiting<V>>,
     next: u64,
     /// The bytes of all, with what an entry takes beside its own.
     bytes: usize,
+    room: usize,
 }
 
 pub(super) struct Waiting<V: Verb> {
@@ -33,11 +30,13 @@ impl<V: Verb> Waiting<V> {
 }
 
 impl<V: Verb> Line<V> {
-    pub(super) const fn new() -> Self {
+    /// With room for so many bytes.
+    pub(super) const fn new(room: usize) -> Self {
         Self {
             waiting: BTreeMap::new(),
             next: 0,
             bytes: 0,
+            room,
         }
     }
 
@@ -53,7 +52,7 @@ impl<V: Verb> Line<V> {
     /// Puts somebody at the end; whose place it is, or who came, if there is no room.
     pub(super) fn join(&mut self, who: Waiting<V>) -> Result<u64, Waiting<V>> {
         let held = who.held();
-        if self.bytes + held > LINE_BYTES && !self.is_empty() {
+        if self.bytes + held > self.room && !self.is_empty() {
             return Err(who);
         }
         self.bytes += held;

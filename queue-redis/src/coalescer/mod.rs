@@ -13,7 +13,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, limits};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -24,6 +24,10 @@ use self::{
 /// A batch of more entries or bytes than this is sent by itself: it gains nothing from company.
 const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
+
+/// What may wait: as much as a few full batches. A slow server then slows those down who make
+/// calls, instead of growing a line whose end nobody lives to see.
+const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
 
 /// A verb over a batch that gives each entry an answer of its own, so that the entries of several
 /// callers can be sent as one batch.
@@ -66,7 +70,7 @@ impl<V: Verb> Coalescer<V> {
     /// Callers wait to be sent for as long as `patience`.
     pub(crate) fn new(verb: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
         Self {
-            shared: Arc::new(Shared::new(verb)),
+            shared: Arc::new(Shared::new(verb, LINE_BYTES)),
             patience,
             spawn,
             running: OnceLock::new(),

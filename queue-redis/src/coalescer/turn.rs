@@ -87,12 +87,13 @@ pub(super) enum Join<'a, V: Verb> {
 }
 
 impl<V: Verb> Shared<V> {
-    pub(super) fn new(verb: V) -> Self {
+    /// With room for so many bytes in the line.
+    pub(super) fn new(verb: V, room: usize) -> Self {
         Self {
             verb,
             state: Mutex::new(State {
                 turn: Turn::Free,
-                line: Line::new(),
+                line: Line::new(room),
                 firsts: 0,
             }),
             work: Notify::new(),
@@ -137,12 +138,14 @@ impl<V: Verb> Shared<V> {
         match joined {
             Ok(number) => {
                 if was_empty {
+                    step!();
                     self.work.notify_one();
                 }
                 Join::Later(Place {
                     shared: self,
                     number,
                     answer,
+                    answered: false,
                 })
             }
             Err(refused) => Join::Full(refused.entries),
@@ -159,6 +162,7 @@ impl<V: Verb> Shared<V> {
         // Dropped after the lock: it wakes who waits for it.
         let left = self.lock().line.leave(place);
         if left.is_some() {
+            step!();
             self.room.notify_waiters();
         }
         left.is_some()
@@ -188,6 +192,7 @@ impl<V: Verb> Shared<V> {
     pub(super) fn next_batch(&self) -> Vec<Waiting<V>> {
         let batch = self.lock().line.next_batch();
         if !batch.is_empty() {
+            step!();
             self.room.notify_waiters();
         }
         batch
@@ -206,6 +211,7 @@ impl<V: Verb> Shared<V> {
     /// Tells all who wait that nothing was sent.
     pub(super) fn refuse_all(&self, error: &Error) {
         let refused = self.lock().line.clear();
+        step!();
         for waiting in refused {
             // A caller that is gone does not want its answer.
             let _ = waiting.answer.send(Err(error.clone()));
@@ -233,11 +239,13 @@ impl<V: Verb> Shared<V> {
                 Turn::Task
             };
             drop(state);
+            step!();
             self.work.notify_one();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<V>> {
+        step!();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -268,12 +276,15 @@ pub(super) struct Place<'a, V: Verb> {
     shared: &'a Shared<V>,
     number: u64,
     answer: Receiver<Result<Vec<V::Answer>>>,
+    answered: bool,
 }
 
 impl<V: Verb> Place<'_, V> {
     /// Waits for the answer; there is none if the task was stopped in the middle.
     pub(super) async fn answer(&mut self) -> Option<Result<Vec<V::Answer>>> {
-        (&mut self.answer).await.ok()
+        let answer = (&mut self.answer).await.ok();
+        self.answered = true;
+        answer
     }
 
     /// Leaves the line; false if it is too late, since the entries are on their way.
@@ -284,6 +295,9 @@ impl<V: Verb> Place<'_, V> {
 
 impl<V: Verb> Drop for Place<'_, V> {
     fn drop(&mut self) {
-        self.leave();
+        // Who is answered has left.
+        if !self.answered {
+            self.leave();
+        }
     }
 }

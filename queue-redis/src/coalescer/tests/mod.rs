@@ -1,11 +1,12 @@
 //! The coalescer on a verb that takes a trip and answers each entry with itself, in virtual time.
 
 mod aside;
+mod interleavings;
 mod patience;
 
 use std::{sync::Mutex, time::Duration};
 
-use queue_core::{TokioSpawn, limits};
+use queue_core::TokioSpawn;
 use tokio::{
     sync::watch,
     task::JoinSet,

@@ -1,6 +1,6 @@
 //! How long callers wait to be sent, and how many may.
 
-use super::{super::line::LINE_BYTES, *};
+use super::*;
 
 /// A small batch that is as large as one can be.
 const LARGE: u32 = SMALL_BYTES as u32;

@@ -1,0 +1,207 @@
+//! The coalescer in many orders in which threads can take turns, while time stands still: no timer
+//! makes up for a wake-up that is lost.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use futures_util::future::{AbortHandle, abortable};
+use queue_core::{Running, Task};
+use shuttle::{
+    future::block_on,
+    thread::{JoinHandle, spawn},
+};
+
+use super::*;
+use crate::interleave::{in_many_orders, step};
+
+/// Answers each number with itself, one step later.
+struct Next {
+    sent: Sent,
+}
+
+#[async_trait]
+impl Verb for Next {
+    type Entry = u32;
+    type Answer = u32;
+
+    async fn send(&self, entries: &[u32]) -> Result<Vec<u32>> {
+        self.sent.lock().unwrap().push(entries.to_vec());
+        let mut sent = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut sent, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        Ok(entries.to_vec())
+    }
+
+    fn size(entry: &u32) -> usize {
+        *entry as usize
+    }
+
+    async fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn unsent(&self) -> Error {
+        unreachable!("time stands still")
+    }
+}
+
+/// Runs each task on a thread of its own, and can end them.
+#[derive(Debug, Clone, Default)]
+struct OnThreads(Arc<Mutex<Vec<AbortHandle>>>);
+
+impl OnThreads {
+    fn end(&self) {
+        for task in &*self.0.lock().unwrap() {
+            task.abort();
+        }
+    }
+}
+
+impl Spawn for OnThreads {
+    fn spawn(&self, task: Task) -> Running {
+        let (task, handle) = abortable(task);
+        self.0.lock().unwrap().push(handle.clone());
+        spawn(move || {
+            let _ = block_on(task);
+        });
+        Running::new(move || handle.abort())
+    }
+}
+
+type Subject = Arc<Coalescer<Next>>;
+
+fn subject() -> (Subject, Sent) {
+    let (subject, sent, _) = with_room(LINE_BYTES);
+    (subject, sent)
+}
+
+fn with_room(room: usize) -> (Subject, Sent, OnThreads) {
+    let (sent, threads) = (Sent::default(), OnThreads::default());
+    let verb = Next {
+        sent: Arc::clone(&sent),
+    };
+    let subject = Coalescer {
+        shared: Arc::new(Shared::new(verb, room)),
+        patience: PATIENCE,
+        spawn: Arc::new(threads.clone()),
+        running: OnceLock::new(),
+    };
+    (Arc::new(subject), sent, threads)
+}
+
+/// One who sends a number and has to get it back.
+fn sender(subject: &Subject, number: u32) -> JoinHandle<()> {
+    let subject = Arc::clone(subject);
+    spawn(move || assert_eq!(block_on(subject.send(&[number])).unwrap(), [number]))
+}
+
+/// What was sent, in order of size.
+fn all_of(sent: &Sent) -> Vec<u32> {
+    let mut all = sent.lock().unwrap().concat();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn each_gets_its_own_answer_and_is_sent_once() {
+    in_many_orders(|| {
+        let (subject, sent) = subject();
+        let other = sender(&subject, 1);
+        assert_eq!(block_on(subject.send(&[2])).unwrap(), [2]);
+        other.join().unwrap();
+        assert_eq!(all_of(&sent), [1, 2]);
+    });
+}
+
+#[test]
+fn who_is_set_aside_holds_up_nobody() {
+    in_many_orders(|| {
+        let (subject, sent) = subject();
+        // The second time, the task is there already and rests.
+        for _ in 0..2 {
+            let other = sender(&subject, 1);
+            let mut aside = pin!(subject.send(&[2]));
+            let polled = aside.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            // The other does not need this one to be polled again.
+            other.join().unwrap();
+            match polled {
+                Poll::Ready(answer) => assert_eq!(answer.unwrap(), [2]),
+                Poll::Pending => assert_eq!(block_on(aside).unwrap(), [2]),
+            }
+        }
+        assert_eq!(all_of(&sent), [1, 1, 2, 2]);
+    });
+}
+
+#[test]
+fn who_is_dropped_holds_up_nobody() {
+    in_many_orders(|| {
+        let (subject, sent) = subject();
+        let other = sender(&subject, 1);
+        {
+            let dropped = pin!(subject.send(&[2]));
+            let _ = dropped.poll(&mut Context::from_waker(Waker::noop()));
+            step();
+        }
+        other.join().unwrap();
+        let all = all_of(&sent);
+        assert!(all == [1] || all == [1, 2], "{all:?}");
+    });
+}
+
+#[test]
+fn who_finds_no_room_gets_some() {
+    in_many_orders(|| {
+        // For one who waits.
+        let (subject, sent, _) = with_room(1);
+        let mut first = pin!(subject.send(&[1]));
+        assert!(
+            first
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
+        let second = sender(&subject, 2);
+        assert_eq!(block_on(subject.send(&[3])).unwrap(), [3]);
+        second.join().unwrap();
+        assert_eq!(block_on(first).unwrap(), [1]);
+        assert_eq!(all_of(&sent), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn who_comes_as_the_task_ends_is_answered_or_told() {
+    in_many_orders(|| {
+        let (subject, _, threads) = with_room(LINE_BYTES);
+        let mut first = pin!(subject.send(&[1]));
+        assert!(
+            first
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
+        let other = {
+            let subject = Arc::clone(&subject);
+            spawn(move || {
+                // The task is there from now on.
+                let told = block_on(subject.send(&[2]));
+                if let Ok(answer) = told {
+                    assert_eq!(answer, [2]);
+                }
+            })
+        };
+        step();
+        threads.end();
+        other.join().unwrap();
+        assert_eq!(block_on(first).unwrap(), [1]);
+    });
+}
