@@ -1,9 +1,11 @@
-//! Every order in which two or three threads can take turns, played one after another.
+//! Every order in which two or three threads can take turns, played one after another; or many of
+//! them, where there are too many.
 //!
 //! Real threads meet the one order that breaks something once in a hundred thousand times.
 //! [`every_order`] plays them all: it runs a scenario again and again, its threads as coroutines of
 //! one thread, of which exactly one goes on between two [`step`]s, and chooses another one each
-//! time until there is nothing left to choose.
+//! time until there is nothing left to choose. [`in_many_orders`] draws them instead, the same each
+//! time.
 //!
 //! **The code under proof is the real one**, with the locks and channels that it always has. It
 //! calls [`step`] in its own tests (`#[cfg(test)]`), or in a test's own part around it, wherever
@@ -24,7 +26,7 @@ use std::sync::LazyLock;
 
 use shuttle::{
     Config, FailurePersistence, Runner,
-    scheduler::DfsScheduler,
+    scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler},
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 pub use shuttle::{
@@ -59,15 +61,37 @@ const MOST: usize = 100_000;
 /// If the scenario panics or hangs in one of them; and if there are more than a hundred thousand: a
 /// proof that stops before its end is none.
 pub fn every_order(scenario: impl Fn() + Send + Sync + 'static) -> usize {
+    let orders = play(DfsScheduler::new(Some(MOST + 1), false), scenario);
+    assert!(orders <= MOST, "there are more than {MOST} orders");
+    orders
+}
+
+/// The same orders each time.
+const SEED: u64 = 1;
+/// So many are drawn in each way.
+const DRAWN: usize = 500;
+/// How often a thread is overtaken where it hurts: most bugs take one or two.
+const OVERTAKEN: usize = 3;
+
+/// Plays a scenario in many orders: in some all threads go on alike, in others some are held back
+/// for long.
+///
+/// # Panics
+///
+/// If the scenario panics or hangs in one of them.
+pub fn in_many_orders(scenario: impl Fn() + Send + Sync + Copy + 'static) {
+    play(RandomScheduler::new_from_seed(SEED, DRAWN), scenario);
+    let overtaking = PctScheduler::new_from_seed(SEED, OVERTAKEN, DRAWN);
+    play(overtaking, scenario);
+}
+
+fn play(scheduler: impl Scheduler + 'static, scenario: impl Fn() + Send + Sync + 'static) -> usize {
     let _entered = TIMERS.enter();
     let mut config = Config::new();
     // Without optimisation futures take more than shuttle's default.
-    config.stack_size = 1 << 17;
+    config.stack_size = 1 << 18;
     config.failure_persistence = FailurePersistence::Print;
-    let scheduler = DfsScheduler::new(Some(MOST + 1), false);
-    let orders = Runner::new(scheduler, config).run(scenario);
-    assert!(orders <= MOST, "there are more than {MOST} orders");
-    orders
+    Runner::new(scheduler, config).run(scenario)
 }
 
 #[cfg(test)]

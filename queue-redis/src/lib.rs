@@ -71,11 +71,11 @@
 //! The middle column's AOF rows are tested with `kill -9` under traffic. After a failover, what the
 //! old primary had not yet sent to the replica is undone.
 
-/// Another thread may come between here: see `interleave`.
+/// Another thread may come between here: see `queue_interleave`.
 macro_rules! step {
     () => {
         #[cfg(test)]
-        crate::interleave::step();
+        queue_interleave::step();
     };
 }
 
@@ -86,8 +86,6 @@ mod coalescer;
 mod connection;
 mod error;
 mod frame;
-#[cfg(test)]
-mod interleave;
 mod keys;
 mod once;
 mod panic;

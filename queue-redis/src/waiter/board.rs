@@ -250,6 +250,7 @@ impl Board {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
+        step!();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,6 +10,8 @@
 //! no more than the fall-back interval.
 
 mod board;
+#[cfg(test)]
+mod interleavings;
 mod watch;
 
 use std::{

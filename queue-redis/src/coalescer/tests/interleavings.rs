@@ -9,13 +9,9 @@ use std::{
 
 use futures_util::future::{AbortHandle, abortable};
 use queue_core::{Running, Task};
-use shuttle::{
-    future::block_on,
-    thread::{JoinHandle, spawn},
-};
+use queue_interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
 
 use super::*;
-use crate::interleave::{in_many_orders, step};
 
 /// Answers each number with itself, one step later.
 struct Next {

@@ -1,0 +1,222 @@
+//! The board and the task that asks for it, in many orders in which threads can take turns, on a
+//! server that is nothing but one marker. Time stands still, so a hint that gets lost is never made
+//! up for.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+use bytes::Bytes;
+use queue_interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::board::{Board, Order};
+
+const MARKER: Bytes = Bytes::from_static(b"marker");
+
+/// What the server says: so many changes, or that it is over.
+type Said = Option<usize>;
+
+/// A marker, as `lua/shared/arm.lua` and `lua/waiting/join.lua` treat it, and the messages of its
+/// queue, which are nothing but counted.
+struct Server {
+    ready: AtomicUsize,
+    marker: Mutex<Marker>,
+    says: UnboundedSender<Said>,
+}
+
+#[derive(Default)]
+struct Marker {
+    armed: usize,
+    registered: bool,
+}
+
+impl Server {
+    fn arm(&self, changes: usize) {
+        step();
+        let mut marker = self.marker.lock().unwrap();
+        if marker.armed == 0 && marker.registered {
+            marker.registered = false;
+            // Whoever hears it is there until the end.
+            let _ = self.says.send(Some(changes));
+        } else {
+            marker.armed += changes;
+        }
+    }
+
+    fn join(&self, waiting: usize) -> usize {
+        step();
+        let mut marker = self.marker.lock().unwrap();
+        let changes = std::mem::take(&mut marker.armed);
+        marker.registered |= changes < waiting;
+        changes
+    }
+
+    fn push(&self) {
+        step();
+        self.ready.fetch_add(1, SeqCst);
+        self.arm(1);
+    }
+
+    /// Takes a message if there is one; whoever leaves some behind tells the next.
+    fn take(&self) -> bool {
+        step();
+        let less = |ready: usize| ready.checked_sub(1);
+        let Ok(before) = self.ready.fetch_update(SeqCst, SeqCst, less) else {
+            return false;
+        };
+        if before > 1 {
+            self.arm(1);
+        }
+        true
+    }
+}
+
+struct Scene {
+    board: Arc<Board>,
+    server: Arc<Server>,
+    watch: JoinHandle<()>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (says, said) = unbounded_channel();
+        let server = Arc::new(Server {
+            ready: AtomicUsize::new(0),
+            marker: Mutex::default(),
+            says,
+        });
+        let board = Arc::new(Board::new(std::time::Duration::from_secs(60)));
+        let watch = {
+            let (board, server) = (Arc::clone(&board), Arc::clone(&server));
+            spawn(move || block_on(watch(&board, &server, said)))
+        };
+        Self {
+            board,
+            server,
+            watch,
+        }
+    }
+
+    /// One who takes a message, and waits while there is none.
+    fn consumer(&self) -> JoinHandle<()> {
+        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
+        spawn(move || {
+            while !server.take() {
+                let mut place = board.join(&MARKER);
+                block_on(place.woken());
+            }
+        })
+    }
+
+    fn producer(&self, messages: usize) -> JoinHandle<()> {
+        let server = Arc::clone(&self.server);
+        spawn(move || (0..messages).for_each(|_| server.push()))
+    }
+
+    /// Waits for all threads, and then has the task end; so many messages are left.
+    fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>, left: usize) {
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        self.server.says.send(None).unwrap();
+        self.watch.join().unwrap();
+        assert_eq!(self.server.ready.load(SeqCst), left);
+    }
+}
+
+/// What the task of `watch.rs` does, with the server at hand.
+async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>) {
+    let mut over = false;
+    loop {
+        for order in board.orders(usize::MAX) {
+            match order {
+                Order::PassOn { changes, .. } => server.arm(changes),
+                Order::Join { waiting, .. } => {
+                    let changes = server.join(waiting);
+                    step();
+                    // What was said after the answer may be read before it.
+                    while let Ok(said) = said.try_recv() {
+                        match said {
+                            Some(changes) => board.tell(&MARKER, changes),
+                            None => over = true,
+                        }
+                    }
+                    board.joined(&MARKER, waiting, changes);
+                }
+            }
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            biased;
+            changes = said.recv() => match changes {
+                Some(Some(changes)) => board.tell(&MARKER, changes),
+                _ => return,
+            },
+            () = board.changed() => {}
+        }
+    }
+}
+
+#[test]
+fn nobody_sleeps_while_there_is_a_message_for_each() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let threads = [scene.consumer(), scene.consumer(), scene.producer(2)];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn two_who_push_wake_two() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let threads = [
+            scene.consumer(),
+            scene.producer(1),
+            scene.consumer(),
+            scene.producer(1),
+        ];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn who_is_dropped_takes_no_hint_along() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let dropped = {
+            let board = Arc::clone(&scene.board);
+            spawn(move || {
+                let place = board.join(&MARKER);
+                step();
+                drop(place);
+            })
+        };
+        let threads = [dropped, scene.consumer(), scene.producer(1)];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn who_gives_up_what_it_was_told_wakes_another() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let fails = {
+            let board = Arc::clone(&scene.board);
+            spawn(move || {
+                let mut place = board.join(&MARKER);
+                block_on(place.woken());
+                // Its call fails.
+                step();
+                board.give_up(&MARKER);
+            })
+        };
+        // Two, so that it is told whatever the other has taken.
+        let threads = [fails, scene.consumer(), scene.producer(2)];
+        scene.end(threads, 1);
+    });
+}
