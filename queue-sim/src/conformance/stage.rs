@@ -102,6 +102,20 @@ impl<'h> Stage<'h> {
         handle
     }
 
+    /// What a call answered that waited in vain. Where calls take as long as they take, its last
+    /// look may have been cut when its time was over: then it knows nothing, and says so.
+    pub(crate) fn in_vain<T>(&self, answered: Result<T>) -> Option<T> {
+        match answered {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                let exact = self.harness.capabilities().has(Capability::ExactClock);
+                let cut = error.is_transient() && error.outcome() == Outcome::Unknown;
+                assert!(cut && !exact, "a wait in vain is no failure: {error:?}");
+                None
+            }
+        }
+    }
+
     /// The task's answer, which something that has happened already must bring about.
     pub(crate) async fn prompt<T>(&self, what: &str, task: JoinHandle<T>) -> T {
         self.within(what, Duration::ZERO, task).await
