@@ -322,17 +322,8 @@ edits! {
     REMOVAL_LEAVES_THE_BODY {
         "rotating/remove": "call('HDEL', BODIES, id)" => "";
     }
-    TAKING_TELLS_NOBODY_OF_WHAT_IS_DELAYED {
-        "shared/list": "call('EXISTS', READY, LINE, DELAYED)" => "call('EXISTS', READY, LINE)";
-    }
-    RECLAIMING_WAKES_NOBODY {
-        "shared/tidy": "arm(ARRIVALS, #back / 2)" => "";
-    }
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
-    }
-    VISITING_WAKES_NOBODY {
-        "rotating/rotate": "arm(ARRIVALS, 1)" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

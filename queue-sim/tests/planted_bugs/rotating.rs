@@ -28,7 +28,6 @@ mod redis {
         removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
-        visiting_wakes_nobody: lua::VISITING_WAKES_NOBODY, by "waiting" | "progress";
         insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Rotating) {

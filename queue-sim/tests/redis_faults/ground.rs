@@ -16,6 +16,9 @@ use queue_sim::redis::Server;
 /// For what has a cause and is long over by then; a real fault alone meets it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Longer than a busy machine takes to connect, and short enough that a silent line is given up.
+const CONNECTING: Duration = Duration::from_secs(20);
+
 /// So that a lost wake-up, which a broken connection may cost, is not a long wait.
 const FALL_BACK: Duration = Duration::from_millis(500);
 
@@ -37,7 +40,7 @@ pub(crate) async fn connect_with(server: &Server, clock: &Clock) -> Arc<dyn Back
 
 fn builder(url: &str) -> Builder {
     let builder = RedisBackend::builder(url).expect("a good URL");
-    builder.fall_back(FALL_BACK)
+    builder.fall_back(FALL_BACK).connect_timeout(CONNECTING)
 }
 
 async fn open(builder: Builder) -> Arc<dyn Backend> {
