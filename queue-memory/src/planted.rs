@@ -6,7 +6,7 @@
 //! feature it is the literal `false`, this module is not compiled, and what hangs on a hook is
 //! gone with it.
 
-use std::{cell::Cell, cmp::Reverse, marker::PhantomData, rc::Rc, task::Waker};
+use std::{cell::Cell, cmp::Reverse, marker::PhantomData, rc::Rc};
 
 use queue_core::{MessageId, Timestamp};
 
@@ -99,8 +99,6 @@ pub enum Bug {
     RoomWakesNobody,
     /// An earlier due time is not told to who sleeps towards a later one.
     EarlierWakesNobody,
-    /// Who waits looks, then begins to listen.
-    ChecksThenListens,
     /// Who was told leaves in a step of its own, and may be rung once more before.
     ToldBeforeItLeaves,
 }
@@ -128,26 +126,6 @@ impl Drop for Planted {
 
 pub(crate) fn is(bug: Bug) -> bool {
     BUG.get() == Some(bug)
-}
-
-/// Whether one who waits listens already: with [`Bug::ChecksThenListens`] it lets others go on
-/// between looking and listening, as on another thread they might.
-#[derive(Debug, Default)]
-pub(crate) struct Listens {
-    looks: u8,
-}
-
-impl Listens {
-    pub(crate) fn begin(&mut self, waker: &Waker) {
-        if self.is_deaf() {
-            self.looks += 1;
-            waker.wake_by_ref();
-        }
-    }
-
-    pub(crate) fn is_deaf(&self) -> bool {
-        self.looks < 8 && is(Bug::ChecksThenListens)
-    }
 }
 
 /// Which message is handed out instead of the first.

@@ -50,8 +50,6 @@ struct Sleeper {
     /// When it looks by itself.
     until: Timestamp,
     waker: Waker,
-    #[cfg(feature = "planted")]
-    listens: crate::planted::Listens,
 }
 
 /// One who waits.
@@ -84,8 +82,6 @@ impl Sleepers {
         let sleeper = Sleeper {
             until: now.plus_millis(FALL_BACK),
             waker: Waker::noop().clone(),
-            #[cfg(feature = "planted")]
-            listens: Default::default(),
         };
         self.line.insert(ticket, sleeper);
         ticket
@@ -102,8 +98,6 @@ impl Sleepers {
         let Some(sleeper) = self.line.get_mut(&ticket) else {
             return (None, Wakers::default());
         };
-        #[cfg(feature = "planted")]
-        sleeper.listens.begin(waker);
         let its_turn = sleeper.until <= now;
         #[cfg(feature = "planted")]
         if its_turn && outlook == Outlook::Now && planted!(ToldBeforeItLeaves) {
@@ -194,10 +188,6 @@ impl Sleepers {
     /// Has it look by itself at this time at the latest.
     fn wake_by(&mut self, ticket: Ticket, time: Timestamp) -> Option<Waker> {
         let sleeper = self.line.get_mut(&ticket)?;
-        #[cfg(feature = "planted")]
-        if sleeper.listens.is_deaf() {
-            return None;
-        }
         if sleeper.until <= time {
             return None;
         }

@@ -25,6 +25,10 @@ use crate::{
 
 /// How many runs a failure is shrunk in at most.
 const SHRINKS: usize = 1_000;
+/// A failure of no more decisions than this is short.
+const SHORT: usize = 6;
+/// How many other runs that fail alike are shrunk, too, for one that is.
+const OTHERS: usize = 4;
 /// So many of the first seeds are played twice, to see whether they come out the same.
 const TWICE: u64 = 8;
 
@@ -129,7 +133,8 @@ impl Sim {
                 self.compare(ground, &story)?;
             }
             if let Some(finding) = self.findings(&story).into_iter().next() {
-                return Err(self.broken(ground, story, &finding));
+                let first = self.broken(ground, story, &finding);
+                return Err(self.shortest(ground, first, seed + 1));
             }
             tally.add(&story);
         }
@@ -137,6 +142,28 @@ impl Sim {
             Ok(()) => Ok(tally),
             Err(message) => Err(told("worth", message)),
         }
+    }
+
+    /// What is taken out of a failure one by one may leave a long one behind, which only goes
+    /// together. Then the same failure of another run is often shorter.
+    fn shortest(&self, ground: &mut dyn Ground, mut best: Box<Broken>, from: u64) -> Box<Broken> {
+        let decisions = |broken: &Broken| broken.plan.as_ref().map_or(0, Plan::len);
+        let mut others = 0;
+        for seed in from..self.seeds_to_play() {
+            if others == OTHERS || decisions(&best) <= SHORT {
+                break;
+            }
+            let story = play(self, ground, &Decisions::seeded(seed));
+            let finding = self.findings(&story).into_iter().next();
+            if let Some(finding) = finding.filter(|finding| finding.rule == best.finding.rule) {
+                others += 1;
+                let other = self.broken(ground, story, &finding);
+                if decisions(&other) < decisions(&best) {
+                    best = other;
+                }
+            }
+        }
+        best
     }
 
     /// Plays one run, whatever comes of it.

@@ -23,7 +23,7 @@ mod redis {
 
     leasing_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
-        returned_to_the_wrong_end: lua::RETURNED_TO_THE_HEAD, by "L11" | "D2";
+        returned_to_the_wrong_end: lua::RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         pops_the_latest: lua::LATEST_FIRST, by "D2";
         lexicographic_ties: lua::TEXTUAL_TIES, by "D2";

@@ -11,7 +11,7 @@ macro_rules! leasing_bugs_in_memory {
             token_reused: Bug::TokenReused, by "L4";
             nack_keeps_its_lease: Bug::NackKeepsItsLease, by "L4";
             pop_without_a_lease: Bug::PopWithoutALease, by "L5" | "L7";
-            returned_to_the_wrong_end: Bug::ReturnedToTheWrongEnd, by "L11" | "D2";
+            returned_to_the_wrong_end: Bug::ReturnedToTheWrongEnd, by "L11" | "D2" | "linearisable";
             timed_from_the_push: Bug::TimedFromThePush, by "L10";
             extend_takes_the_later_deadline: Bug::ExtendTakesTheLater, by "L10" | "L4" | "linearisable";
             expiry_costs_no_attempt: Bug::ExpiryIsFree, by "L6";
@@ -22,7 +22,6 @@ macro_rules! leasing_bugs_in_memory {
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
             revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
-            check_then_register: Bug::ChecksThenListens, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {
             cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";

@@ -11,7 +11,6 @@ mod memory {
         visits_twice: Bug::VisitsTwice, by "T1";
         pace_from_the_due_time: Bug::PaceFromTheDueTime, by "T4";
         insert_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "progress";
-        check_then_register: Bug::ChecksThenListens, by "waiting" | "progress";
     } }
     bugs! { before_memory(Rotating) {
         next_rounded_down: NextRoundedDown, by "T4" | "waiting" | "linearisable";
