@@ -115,8 +115,9 @@ const RULES: &[(&str, &str)] = &[
     ("B3", "reject: Full, and nothing changed."),
     (
         "B4",
-        "block: the caller waits for room; whatever makes room arms the marker, a woken producer \
-         that leaves room re-arms it, and offer reclaims first, since all consumers may be dead.",
+        "block: the caller waits for room; whatever makes room tells as many producers as there is \
+         room for, or arms the marker; an offer that leaves room does so again, also one of \
+         duplicates alone; and offer reclaims first, since all consumers may be dead.",
     ),
     (
         "B5",
