@@ -195,6 +195,7 @@ macro_rules! __conformance_cases {
                 b4_a_death_by_retry_makes_room,
                 b4_a_woken_producer_that_leaves_room_wakes_the_next,
                 b4_a_dropped_wait_for_room_passes_its_hint_on,
+                b4_a_duplicate_leaves_its_room_to_the_next,
                 b4_an_offer_that_waits_in_vain_answers_full,
                 b4_an_offer_reclaims_what_dead_consumers_hold [ExactClock],
                 b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all,

@@ -20,7 +20,8 @@ use tokio::{
 
 use super::Server;
 
-/// How much is read at a time, and how many such pieces are under way before a sender waits.
+/// How much is read at a time, and how many such pieces are under way on a long line before a sender
+/// waits; on a short one it waits for each.
 const CHUNK: usize = 64 * 1024;
 const UNDER_WAY: usize = 256;
 
@@ -107,7 +108,8 @@ impl Way {
         from: &mut (impl AsyncRead + Unpin),
         to: &mut (impl AsyncWrite + Unpin),
     ) -> io::Result<()> {
-        let (on_the_way, arriving) = mpsc::channel(UNDER_WAY);
+        let long = !self.latency.borrow().is_zero();
+        let (on_the_way, arriving) = mpsc::channel(if long { UNDER_WAY } else { 1 });
         tokio::try_join!(self.send(from, on_the_way), self.arrive(arriving, to))?;
         Ok(())
     }
@@ -211,8 +213,8 @@ impl Proxy {
         speed.send_replace(bytes_per_second);
     }
 
-    /// Lets what is sent this way from now on arrive so much later. It delays what is sent, and not
-    /// how much: as a long line does.
+    /// Makes a long line of each connection that is opened from now on: what is sent this way
+    /// arrives so much later, but no less of it.
     pub fn lengthen(&self, direction: Direction, latency: Duration) {
         self.way(direction).latency.send_replace(latency);
     }

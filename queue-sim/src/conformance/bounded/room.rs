@@ -109,6 +109,35 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
 }
 
+/// Two wait for room and are told of it one after the other; what the first had to offer is there
+/// already.
+pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    let marked = || Push::new("x").with_dedup("key", LONG);
+    queue
+        .offer_one(marked(), Overflow::Reject)
+        .await
+        .expect("offers");
+    let held = take_one(&*queue).await;
+    let producer = queue.clone();
+    let first = stage
+        .start(async move {
+            producer.wait_for_room(LONG).await?;
+            producer.offer_one(marked(), Overflow::Reject).await
+        })
+        .await;
+    let producer = queue.clone();
+    let second = stage
+        .start(async move { producer.wait_for_room(LONG).await })
+        .await;
+    ack(&*queue, &held).await;
+    let offered = stage.prompt("the first of two producers", first).await;
+    let offered = offered.expect("offers");
+    assert!(matches!(offered, Offered::Duplicate(_)), "{offered:?}");
+    let told = stage.prompt("the second, for whom there is room", second);
+    told.await.expect("waits");
+}
+
 pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
