@@ -6,7 +6,7 @@ mod memory {
     use crate::flaw::*;
 
     bugs! { in_memory(Rotating) {
-        inserted_near_the_front: Bug::InsertedNearTheFront, by "T3";
+        inserted_near_the_front: Bug::InsertedNearTheFront, by "T3" | "linearisable";
         removes_the_head: Bug::RemovesTheHead, by "T2";
         visits_twice: Bug::VisitsTwice, by "T1";
         pace_from_the_due_time: Bug::PaceFromTheDueTime, by "T4";
@@ -22,7 +22,7 @@ mod redis {
     use crate::{flaw::*, lua, steps::*};
 
     bugs! { in_scripts(Rotating) {
-        inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2";
+        inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2" | "linearisable";
         removes_the_head: lua::REMOVES_THE_HEAD, by "T2";
         removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
         visits_twice: lua::VISITS_TWICE, by "T1";
