@@ -19,7 +19,7 @@
 //!
 //! What every case checks at its end, whatever it is about, is L5: the queue's own counters
 //! balance, and agree with what its answers added up to; and, where the harness can tell
-//! ([`Harness::leftovers`](crate::Harness::leftovers)), what is gone has left nothing behind.
+//! ([`Harness::leftovers`]), what is gone has left nothing behind.
 
 mod audit;
 mod backend;
