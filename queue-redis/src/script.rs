@@ -9,6 +9,7 @@ pub(crate) struct Script {
     name: &'static str,
     source: &'static str,
     hash: OnceLock<String>,
+    commands: OnceLock<Vec<&'static str>>,
 }
 
 impl Script {
@@ -17,6 +18,7 @@ impl Script {
             name,
             source,
             hash: OnceLock::new(),
+            commands: OnceLock::new(),
         }
     }
 
@@ -31,7 +33,9 @@ impl Script {
 
     /// The commands that it calls; not those that it tries by `pcall`, which it can do without.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &'static str> {
-        self.source.lines().flat_map(commands_in)
+        // Read once: each connection asks for them.
+        let commands = || self.source.lines().flat_map(commands_in).collect();
+        self.commands.get_or_init(commands).iter().copied()
     }
 
     /// The command that it calls in this line, or in the one before that calls one.
