@@ -1,7 +1,7 @@
 //! Who waits for what, in this process.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -46,7 +46,8 @@ pub(super) struct Board {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: HashMap<Bytes, Line>,
+    // In order, so that all are woken in the same order each time.
+    lines: BTreeMap<Bytes, Line>,
     /// The markers whose lines want to be registered, each once, in the order of coming.
     to_join: VecDeque<Bytes>,
     /// Changes that nobody here can use.
@@ -140,9 +141,11 @@ impl Board {
         self.changed.notify_one();
     }
 
-    /// The server's answer to a registration: how many changes nobody had been told of.
+    /// The server's answer to a registration: how many changes nobody had been told of. What it
+    /// minded there before is over.
     pub(super) fn joined(&self, marker: &Bytes, asked_for: usize, changes: usize) {
         let mut state = self.lock();
+        state.trouble.take_if(|(minded, _)| minded == marker);
         if let Some(line) = state.lines.get_mut(marker) {
             let sure = line.registration == Registration::Asked { told: false };
             line.registration = if sure && changes < asked_for {
@@ -167,12 +170,6 @@ impl Board {
             line.registration = Registration::Until(Instant::now() + self.trusted / 4);
         }
         state.trouble = Some((marker.clone(), Arc::new(reason)));
-    }
-
-    /// The server accepted to register there: what it minded is over.
-    pub(super) fn accepted(&self, marker: &Bytes) {
-        let mut state = self.lock();
-        state.trouble.take_if(|(minded, _)| minded == marker);
     }
 
     /// What the server was asked for and has not answered is to be asked again.
@@ -204,7 +201,7 @@ impl Board {
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_join.clear();
-        for (_, line) in state.lines.drain() {
+        for (_, line) in std::mem::take(&mut state.lines) {
             for (_, waiter) in line.waiting {
                 // One that is gone needs to be told nothing.
                 let _ = waiter.send(Wake::Look);

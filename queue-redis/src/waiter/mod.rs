@@ -184,7 +184,6 @@ impl Inner {
                 clock: settings.clock.clone(),
                 patience: settings.fall_back * (2 * TRUSTED),
                 response_timeout: settings.timeouts.response,
-                backoff: settings.backoff.clone(),
             };
             Started {
                 connection,

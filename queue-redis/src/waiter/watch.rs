@@ -6,13 +6,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::Result;
 use redis::{Cmd, PushInfo, PushKind, Value};
-use tokio::time;
 
 use super::board::{Board, Order};
 use crate::{
     call::Call,
     client::Clock,
-    connection::{Backoff, Channel, Connector, Dial, Role, Supervised, Timeouts, open},
+    connection::{Channel, Connector, Dial, Role, Supervised, Timeouts, open},
     error::Failure,
     scripts,
 };
@@ -50,11 +49,10 @@ pub(super) struct Watch {
     /// How long the server keeps a registration.
     pub(super) patience: Duration,
     pub(super) response_timeout: Duration,
-    pub(super) backoff: Backoff,
 }
 
 impl Watch {
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(self) {
         let mut used = false;
         loop {
             match self.connection.channel(self.response_timeout).await {
@@ -73,7 +71,7 @@ impl Watch {
     }
 
     /// Serves until the connection is replaced.
-    async fn serve(&mut self, channel: &Arc<Channel>) {
+    async fn serve(&self, channel: &Arc<Channel>) {
         let Some(mut told) = channel.told() else {
             // A connector that brings no pushes; who waits looks by a timer.
             return self.connection.replaced(channel).await;
@@ -108,13 +106,7 @@ impl Watch {
                 }
             };
             match answers {
-                Ok(answers) => {
-                    if self.hand_out(orders, answers) {
-                        self.backoff.reset();
-                    } else {
-                        time::sleep(self.backoff.next_delay()).await;
-                    }
-                }
+                Ok(answers) => self.hand_out(orders, answers),
                 Err(_) => {
                     // Nothing else uses the connection: whatever it is, another is needed.
                     self.board.unanswered(orders);
@@ -175,9 +167,7 @@ impl Watch {
         }
     }
 
-    /// Whether the server accepted all of them.
-    fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) -> bool {
-        let mut all = true;
+    fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) {
         for (order, answer) in orders.into_iter().zip(answers) {
             // A change that cannot be passed on is lost, and others look by their timers.
             let Order::Join { marker, waiting } = order else {
@@ -186,18 +176,16 @@ impl Watch {
             match answer {
                 Ok(changes) => {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
-                    self.board.accepted(&marker);
                     self.board.joined(&marker, waiting, changes);
                 }
-                // What the server minds may last: a marker of the wrong type, a missing right.
+                // What the server minds may last: a marker of the wrong type, a missing right. It is
+                // asked again after a while, and nobody else waits for that.
                 Err(failure) => {
                     let reason = failure.into_error(&self.address);
                     self.board.refused(&marker, reason);
-                    all = false;
                 }
             }
         }
-        all
     }
 }
 
