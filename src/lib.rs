@@ -382,6 +382,11 @@ pub use queue_memory::MemoryBackend;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use queue_redis::RedisBackend;
+#[cfg(feature = "worker")]
+pub use queue_worker as worker;
+#[cfg(feature = "worker")]
+#[doc(inline)]
+pub use queue_worker::{Backoff, Context, Failure, Route, Worker, Workers};
 
 pub use self::connect::connect;
 

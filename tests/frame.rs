@@ -107,6 +107,35 @@ fn every_member_states_the_same_rust_and_licence() {
     }
 }
 
+/// Also by what only tests need: otherwise a crate could not be published before one that needs it.
+#[test]
+fn no_member_depends_on_one_that_depends_on_it() {
+    let metadata = metadata();
+    let members: Vec<&Value> = packages(&metadata)
+        .filter(|package| package["source"].is_null())
+        .collect();
+    let mut names: BTreeSet<&str> = members
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert!(names.len() >= 9, "{names:?}");
+    let stands_on = |package: &Value, names: &BTreeSet<&str>| {
+        let dependencies = package["dependencies"].as_array().unwrap();
+        let ours = |dependency: &Value| names.contains(dependency["name"].as_str().unwrap());
+        dependencies.iter().any(ours)
+    };
+    while !names.is_empty() {
+        let free: Vec<&str> = members
+            .iter()
+            .filter(|package| names.contains(package["name"].as_str().unwrap()))
+            .filter(|package| !stands_on(package, &names))
+            .map(|package| package["name"].as_str().unwrap())
+            .collect();
+        assert!(!free.is_empty(), "these depend on each other: {names:?}");
+        names.retain(|name| !free.contains(name));
+    }
+}
+
 #[test]
 fn links_between_the_documents_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

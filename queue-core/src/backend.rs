@@ -1,18 +1,14 @@
 //! What opens queues.
 
-use std::{
-    fmt::{self, Debug},
-    num::NonZeroUsize,
-    sync::Arc,
-};
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
-    PriorityConfig, PriorityQueue, QueueName, ReliableConfig, ReliableQueue, Result,
-    RotatingConfig, RotatingQueue,
+    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
+    PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
+    ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -22,8 +18,9 @@ use crate::{
 /// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch), naming both values. Handles to one name
 /// are handles to one queue.
 ///
-/// The bodies given here are for what the backend does not have: implement the opens of what it
-/// has, and `queues`. One that wraps another has to pass all of them on.
+/// A backend implements [`open`](Self::open) and [`queues`](Self::queues), and
+/// [`open_or_resize`](Self::open_or_resize) and [`open_once`](Self::open_once) if it has bounded
+/// queues and stores of once keys. The open of each kind is there for callers.
 ///
 /// # Errors
 ///
@@ -31,45 +28,71 @@ use crate::{
 /// `Configuration` for what the backend does not have.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
-    /// Opens a reliable queue.
+    /// Opens a queue of the kind that the configuration is for. For a kind that it does not have, a
+    /// backend answers [`QueueKind::missing`].
+    ///
+    /// Once a bounded queue's capacity has been changed by [`resize`](BoundedQueue::resize), the
+    /// stored one wins and is not compared.
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue>;
+
+    /// Opens a reliable queue, by [`open`](Self::open).
     async fn open_reliable(
         &self,
         name: &QueueName,
         config: &ReliableConfig,
     ) -> Result<Arc<dyn ReliableQueue>> {
-        let _ = config;
-        Err(QueueKind::Reliable.missing(name))
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Reliable(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Reliable, &other)),
+        }
     }
 
-    /// Opens a delay queue.
+    /// Opens a delay queue, by [`open`](Self::open).
     async fn open_delay(
         &self,
         name: &QueueName,
         config: &DelayConfig,
     ) -> Result<Arc<dyn DelayQueue>> {
-        let _ = config;
-        Err(QueueKind::Delay.missing(name))
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Delay(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Delay, &other)),
+        }
     }
 
-    /// Opens a priority queue.
+    /// Opens a priority queue, by [`open`](Self::open).
     async fn open_priority(
         &self,
         name: &QueueName,
         config: &PriorityConfig,
     ) -> Result<Arc<dyn PriorityQueue>> {
-        let _ = config;
-        Err(QueueKind::Priority.missing(name))
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Priority(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Priority, &other)),
+        }
     }
 
-    /// Opens a bounded queue. Once its capacity has been changed by
-    /// [`resize`](BoundedQueue::resize), the stored one wins and is not compared.
+    /// Opens a bounded queue, by [`open`](Self::open).
     async fn open_bounded(
         &self,
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let _ = config;
-        Err(QueueKind::Bounded.missing(name))
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Bounded(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Bounded, &other)),
+        }
+    }
+
+    /// Opens a rotating queue, by [`open`](Self::open).
+    async fn open_rotating(
+        &self,
+        name: &QueueName,
+        config: &RotatingConfig,
+    ) -> Result<Arc<dyn RotatingQueue>> {
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Rotating(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Rotating, &other)),
+        }
     }
 
     /// Opens a bounded queue and gives it this capacity, as [`resize`](BoundedQueue::resize) does
@@ -83,20 +106,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(QueueKind::Bounded.missing(name))
     }
 
-    /// Opens a rotating queue.
-    async fn open_rotating(
-        &self,
-        name: &QueueName,
-        config: &RotatingConfig,
-    ) -> Result<Arc<dyn RotatingQueue>> {
-        let _ = config;
-        Err(QueueKind::Rotating.missing(name))
-    }
-
     /// Opens a store of once keys. It has no configuration; every later open of the name is the
     /// same store. A store is no queue: it may have the name of one, and is not listed among them.
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
-        Err(missing("stores of once keys", name))
+        let message = "this backend has no stores of once keys";
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
     /// What exists: up to `limit` queues whose names come after `after`, by name.
@@ -111,9 +125,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ) -> Result<Vec<QueueInfo>>;
 }
 
-fn missing(what: &str, name: &QueueName) -> Error {
-    let message = format!("this backend has no {what}");
-    Error::new(ErrorKind::Configuration, message).with_queue(name)
+/// A backend that opens another queue than it was asked for.
+fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error {
+    let message = format!(
+        "the backend opened a {} queue for a {asked} one",
+        opened.kind()
+    );
+    Error::new(ErrorKind::Internal, message).with_queue(name)
 }
 
 /// A queue that exists.
@@ -123,52 +141,4 @@ pub struct QueueInfo {
     pub name: QueueName,
     /// Its kind.
     pub kind: QueueKind,
-}
-
-/// The five kinds of queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QueueKind {
-    /// First in, first out.
-    Reliable,
-    /// Each message at its due time.
-    Delay,
-    /// The most urgent first.
-    Priority,
-    /// A fixed length.
-    Bounded,
-    /// A ring.
-    Rotating,
-}
-
-impl QueueKind {
-    /// All five.
-    pub const ALL: [Self; 5] = [
-        Self::Reliable,
-        Self::Delay,
-        Self::Priority,
-        Self::Bounded,
-        Self::Rotating,
-    ];
-
-    /// The kind's name, in lower case.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reliable => "reliable",
-            Self::Delay => "delay",
-            Self::Priority => "priority",
-            Self::Bounded => "bounded",
-            Self::Rotating => "rotating",
-        }
-    }
-
-    fn missing(self, name: &QueueName) -> Error {
-        missing(&format!("{self} queues"), name)
-    }
-}
-
-impl fmt::Display for QueueKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::QueueName;
+use crate::{QueueName, Receipt};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -166,6 +166,24 @@ impl Error {
             ErrorKind::ClaimLost,
             "it is not the key's live claim: it has ended, or was finished or released",
         )
+    }
+
+    /// The answer to a holder whose receipt is not the message's live lease (L4).
+    pub fn lease_lost(receipt: Receipt) -> Self {
+        Self::new(
+            ErrorKind::LeaseLost,
+            format!(
+                "the lease on message {} is not held with token {}: it expired, was settled \
+                 before, or is somebody else's now",
+                receipt.id, receipt.token
+            ),
+        )
+    }
+
+    /// A backend has answered fewer entries than the batch had: a bug of that backend.
+    pub fn unanswered() -> Self {
+        let message = "the backend answered fewer entries than the batch had";
+        Self::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
     }
 
     /// Names the queue that the call was for.

@@ -12,14 +12,16 @@
 //! carry bytes; a batch is their primitive. An `…Ext` trait beside each has what callers want:
 //! single messages, waiting, splitting of large batches. [`Typed`] puts serde types on top,
 //! [`Backend`] opens queues, and [`Queues`] opens typed ones. Beside the queues there is [`Once`],
-//! which lets a handler's effect happen once where its message is delivered twice.
+//! which lets a handler's effect happen once where its message is delivered twice. Handlers around
+//! a queue are run by the crate `queue-worker`.
 //!
 //! Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in the repository numbers them.
 //!
 //! There is no backend here, and no I/O. Implementing one takes the traits, the checks of
-//! [`limits`], and the conformance suite of `queue-sim` to prove it.
+//! [`limits`], and the suite of `queue-conformance` to prove it.
 
 mod backend;
+pub mod call;
 mod codec;
 mod config;
 mod counters;
@@ -27,8 +29,10 @@ mod dead;
 mod error;
 mod headers;
 mod id;
+mod kind;
 pub mod limits;
 mod message;
+mod millis;
 mod name;
 mod once;
 mod page;
@@ -39,16 +43,11 @@ mod stamp;
 mod time;
 mod trace_parent;
 mod typed;
-#[cfg(feature = "worker")]
-pub mod worker;
 
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
-#[cfg(feature = "worker")]
-#[doc(no_inline)]
-pub use self::worker::{Backoff, Context, Failure, Route, Worker, Workers};
 pub use self::{
-    backend::{Backend, QueueInfo, QueueKind},
+    backend::{Backend, QueueInfo},
     codec::{Codec, Json, Raw},
     config::{
         BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,
@@ -59,19 +58,21 @@ pub use self::{
     error::{Error, ErrorKind, Outcome, Result},
     headers::Headers,
     id::{MessageId, Receipt, Token},
+    kind::QueueKind,
     message::{Dedup, Delivery, Message, Push, Pushed},
+    millis::millis_ceil,
     name::QueueName,
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     page::{Cursor, Page, Paged},
     queue::{
-        BoundedQueue, BoundedQueueExt, Cancelled, DelayQueue, DelayQueueExt, Insert, Inserted,
-        Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
-        PriorityQueueExt, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated, RotatingQueue,
-        RotatingQueueExt, Scheduled,
+        AnyQueue, BoundedQueue, BoundedQueueExt, Cancelled, DelayQueue, DelayQueueExt, Insert,
+        Inserted, Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
+        PriorityQueueExt, QueueConfig, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated,
+        RotatingQueue, RotatingQueueExt, Scheduled,
     },
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
-    time::{Due, Timestamp, millis_ceil},
+    time::{Due, Timestamp},
     trace_parent::TraceParent,
     typed::{
         Bounded, Consumer, Delay, Priority, Queues, Reliable, Rotating, Typed, TypedDelivery,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Error, Result, time::millis_ceil};
+use crate::{Error, Result, millis_ceil};
 
 /// Bytes in a queue's name, at most.
 pub const MAX_NAME: usize = 128;

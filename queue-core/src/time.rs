@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, limits};
+use crate::{Error, Result, limits, millis_ceil};
 
 /// A point in the backend's time: whole milliseconds since 1970-01-01 UTC.
 #[derive(
@@ -108,20 +108,4 @@ impl From<SystemTime> for Due {
     fn from(time: SystemTime) -> Self {
         Self::At(time.into())
     }
-}
-
-/// Whole milliseconds, rounded up, as every duration of the contract is.
-///
-/// ```
-/// use std::time::Duration;
-/// use queue_core::millis_ceil;
-///
-/// assert_eq!(millis_ceil(Duration::from_micros(1)), 1);
-/// assert_eq!(millis_ceil(Duration::from_millis(5)), 5);
-/// ```
-#[inline]
-pub fn millis_ceil(duration: Duration) -> u64 {
-    let whole = duration.as_millis();
-    let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
-    u64::try_from(whole + rest).unwrap_or(u64::MAX)
 }

@@ -10,9 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, OnceStore, PriorityConfig,
-    PriorityQueue, QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue, Result,
-    RotatingConfig, RotatingQueue, Timestamp, config_mismatch, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
+    QueueName, Result, Timestamp, config_mismatch, limits,
 };
 
 use crate::{
@@ -118,7 +117,7 @@ impl Registry {
 }
 
 impl MemoryBackend {
-    fn open<S: Openable>(
+    fn handle<S: Openable>(
         &self,
         name: &QueueName,
         config: &S::Config,
@@ -133,36 +132,32 @@ impl MemoryBackend {
 
 #[async_trait]
 impl Backend for MemoryBackend {
-    async fn open_reliable(
-        &self,
-        name: &QueueName,
-        config: &ReliableConfig,
-    ) -> Result<Arc<dyn ReliableQueue>> {
-        Ok(self.open::<State<Reliable>>(name, config, config.leasing.max_body)?)
-    }
-
-    async fn open_delay(
-        &self,
-        name: &QueueName,
-        config: &DelayConfig,
-    ) -> Result<Arc<dyn DelayQueue>> {
-        Ok(self.open::<State<Delay>>(name, config, config.leasing.max_body)?)
-    }
-
-    async fn open_priority(
-        &self,
-        name: &QueueName,
-        config: &PriorityConfig,
-    ) -> Result<Arc<dyn PriorityQueue>> {
-        Ok(self.open::<State<Priority>>(name, config, config.leasing.max_body)?)
-    }
-
-    async fn open_bounded(
-        &self,
-        name: &QueueName,
-        config: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>> {
-        Ok(self.open::<State<Bounded>>(name, config, config.leasing.max_body)?)
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        Ok(match config {
+            QueueConfig::Reliable(config) => AnyQueue::Reliable(self.handle::<State<Reliable>>(
+                name,
+                config,
+                config.leasing.max_body,
+            )?),
+            QueueConfig::Delay(config) => AnyQueue::Delay(self.handle::<State<Delay>>(
+                name,
+                config,
+                config.leasing.max_body,
+            )?),
+            QueueConfig::Priority(config) => AnyQueue::Priority(self.handle::<State<Priority>>(
+                name,
+                config,
+                config.leasing.max_body,
+            )?),
+            QueueConfig::Bounded(config) => AnyQueue::Bounded(self.handle::<State<Bounded>>(
+                name,
+                config,
+                config.leasing.max_body,
+            )?),
+            QueueConfig::Rotating(config) => {
+                AnyQueue::Rotating(self.handle::<Ring>(name, config, config.max_body)?)
+            }
+        })
     }
 
     async fn open_or_resize(
@@ -175,14 +170,6 @@ impl Backend for MemoryBackend {
         let queue = queue.map_err(|error| error.with_queue(name))?;
         queue.call(|state, now| state.ensure_capacity(now, config.capacity))?;
         Ok(Arc::new(Handle::new(&queue, config.leasing.max_body)))
-    }
-
-    async fn open_rotating(
-        &self,
-        name: &QueueName,
-        config: &RotatingConfig,
-    ) -> Result<Arc<dyn RotatingQueue>> {
-        Ok(self.open::<Ring>(name, config, config.max_body)?)
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

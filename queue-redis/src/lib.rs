@@ -106,7 +106,15 @@ pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
         .map(|script| (script.name(), script.source()))
 }
 
+/// A script that looks for what is kept for nothing: `EVAL` it with the prefix as its argument, and
+/// it answers a line for whatever no message, dead letter, item or once key explains, such as the
+/// body of a message that is gone.
+///
+/// It reads all keys at one instant, and the server does nothing else meanwhile: for tests, and for
+/// a copy of a server that grows though its queues do not.
+pub const LEFTOVERS: &str = include_str!("../lua/leftovers.lua");
+
 pub use self::{
-    backend::{Builder, ConnectionHealth, Health, RedisBackend},
-    connection::{Connector, Link, Role, ServerConnector, Warning, Wire},
+    backend::{Builder, Health, RedisBackend},
+    connection::{ConnectionHealth, Connector, Link, Role, ServerConnector, Warning, Wire},
 };

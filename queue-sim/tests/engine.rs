@@ -8,10 +8,12 @@ use std::{
     time::Duration,
 };
 
-use queue_core::*;
+use queue_core::{
+    call::{Answer, Call, Layered},
+    *,
+};
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    call::{Answer, Behind, Call},
     engine::{End, Executor, in_virtual_time, yield_now},
     history::{History, Journal, Outcome, Recorder},
     plan::{Decisions, Lane, Plan},
@@ -29,7 +31,7 @@ fn play(decisions: &Decisions) -> History {
         let memory = MemoryBackend::starting_at(EPOCH);
         for lane in 1..=3 {
             let recorder = Recorder::new(Lane(lane), journal.clone());
-            let backend = Behind::new(recorder, Arc::new(memory.clone()));
+            let backend = Layered::new(recorder, Arc::new(memory.clone()));
             executor.spawn(
                 Lane(lane),
                 Box::pin(async move {
@@ -171,7 +173,7 @@ fn a_dropped_call_is_recorded_as_dropped() {
     let history = in_virtual_time(async {
         let journal = Journal::new(EPOCH, false);
         let recorder = Recorder::new(Lane(1), journal.clone());
-        let backend = Behind::new(recorder, Arc::new(MemoryBackend::starting_at(EPOCH)));
+        let backend = Layered::new(recorder, Arc::new(MemoryBackend::starting_at(EPOCH)));
         let name = QueueName::new("jobs").unwrap();
         let config = ReliableConfig::default();
         let queue = backend.open_reliable(&name, &config).await.unwrap();

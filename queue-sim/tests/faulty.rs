@@ -2,10 +2,12 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use queue_core::*;
+use queue_core::{
+    call::{Answer, Layered},
+    *,
+};
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    call::{Answer, Behind},
     engine::{End, Executor, in_virtual_time},
     history::{Event, History, Journal, Outcome, Recorder},
     plan::{Decisions, Lane},
@@ -42,8 +44,8 @@ where
         let network = Network::new(stage);
         assert_eq!(network.patience(), Duration::from_millis(PATIENCE));
         let memory = MemoryBackend::starting_at(EPOCH);
-        let backend = Behind::new(Faulty::new(Lane(1), network.clone()), Arc::new(memory));
-        let backend = Behind::new(Recorder::new(Lane(1), journal.clone()), Arc::new(backend));
+        let backend = Layered::new(Faulty::new(Lane(1), network.clone()), Arc::new(memory));
+        let backend = Layered::new(Recorder::new(Lane(1), journal.clone()), Arc::new(backend));
         let name = "jobs".parse().unwrap();
         let config = ReliableConfig::default();
         let queue = backend.open_reliable(&name, &config).await.unwrap();

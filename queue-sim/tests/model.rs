@@ -13,7 +13,7 @@ mod regressions;
 
 use std::sync::Arc;
 
-use queue_sim::Harness;
+use queue_conformance::Harness;
 
 use self::memory::InProcess;
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use queue_core::QueueKind;
+use queue_core::{QueueKind, call::Call};
 use queue_sim::{
-    call::Call,
     engine::End,
     history::Event,
     plan::Decisions,
-    run::{Mode, Played, Scenario, play},
+    run::{Played, Scenario, play},
     workload,
+    workload::Mode,
     world::{Fault, Ground, MemoryGround},
 };
 

@@ -9,12 +9,18 @@
 
 #[path = "model/cases.rs"]
 mod cases;
+#[path = "../../queue-redis/tests/support/harness.rs"]
+mod harness;
 #[path = "model/regressions.rs"]
 mod regressions;
+#[path = "../../queue-redis/tests/support/virtual_time.rs"]
+mod virtual_time;
 
 use std::sync::Arc;
 
-use queue_sim::{Harness, redis::VirtualTimeHarness};
+use queue_conformance::Harness;
+
+use self::harness::VirtualTimeHarness;
 
 /// As many as for the memory backend: with fewer, some goals are not reached.
 const CASES: u32 = 400;

@@ -2,9 +2,12 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::*;
+use queue_core::{
+    QueueConfig,
+    call::{Answer, Call},
+    *,
+};
 use queue_sim::{
-    call::{Answer, Call, Config},
     check::Violation,
     engine::in_virtual_time,
     history::{CallId, Event, History, Journal, Outcome},
@@ -97,8 +100,8 @@ fn violation(rule: &'static str, message: &str, calls: &[u64]) -> Violation {
     }
 }
 
-fn reliable() -> Config {
-    Config::Reliable(ReliableConfig::default())
+fn reliable() -> QueueConfig {
+    QueueConfig::Reliable(ReliableConfig::default())
 }
 
 #[track_caller]

@@ -3,6 +3,6 @@
 
 mod sim;
 
-use queue_sim::redis::wire::WireGround;
+use queue_sim::wire::WireGround;
 
 sim::each_kind!(WireGround::start().expect("a redis-server"));

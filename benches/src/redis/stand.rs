@@ -9,7 +9,7 @@ use std::{
 };
 
 use queue_redis::RedisBackend;
-use queue_sim::redis::Server;
+use real_redis::Server;
 use redis::{AsyncConnectionConfig, Connection, aio::MultiplexedConnection};
 use tokio::{
     runtime::{Builder, Runtime},

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    leasing::{Leasing, chunks, no_answer},
+    leasing::{Leasing, chunks},
     patience::Patience,
 };
-use crate::{Message, MessageId, Push, Result, limits};
+use crate::{Error, Message, MessageId, Push, Result, limits};
 
 /// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that
 /// anyone can observe (B1). Delivered in the order of a reliable queue (F1, L11).
@@ -155,7 +155,7 @@ pub trait BoundedQueueExt: BoundedQueue {
         let message = message.into();
         async move {
             let mut offered = self.offer(&[message], overflow).await?;
-            offered.pop().ok_or_else(no_answer)
+            offered.pop().ok_or_else(Error::unanswered)
         }
     }
 
@@ -193,7 +193,7 @@ pub trait BoundedQueueExt: BoundedQueue {
                         patience.wait(None, room).await;
                     }
                     Some(offered) => return Ok(offered),
-                    None => return Err(no_answer()),
+                    None => return Err(Error::unanswered()),
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, no_answer};
-use crate::{Due, MessageId, Push, Pushed, Result};
+use super::leasing::{Leasing, chunks};
+use crate::{Due, Error, MessageId, Push, Pushed, Result};
 
 /// A delay queue: never early (D1), in (due, id) order (D2), and what comes back is due when it
 /// comes back: at its deadline, its release, or the end of its retry delay.
@@ -110,7 +110,12 @@ pub trait DelayQueueExt: DelayQueue {
         due: impl Into<Due>,
     ) -> impl Future<Output = Result<Pushed>> + Send {
         let message = Scheduled::new(message, due);
-        async move { self.schedule(&[message]).await?.pop().ok_or_else(no_answer) }
+        async move {
+            self.schedule(&[message])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 
     /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits
@@ -138,7 +143,12 @@ pub trait DelayQueueExt: DelayQueue {
     ///
     /// Those of [`cancel`](DelayQueue::cancel).
     fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
-        async move { self.cancel(&[id]).await?.pop().ok_or_else(no_answer) }
+        async move {
+            self.cancel(&[id])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 }
 

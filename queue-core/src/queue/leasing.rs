@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::patience::Patience;
 use crate::{
-    Counters, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Leased, MessageId, Page,
-    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
+    Counters, DeadLetter, Delivery, Depth, Error, Extended, Leased, MessageId, Page, Paged,
+    Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 /// Leasing messages and settling them.
@@ -214,9 +214,9 @@ pub trait LeasingExt: Leasing {
         async move {
             let receipt = settlement.receipt;
             match self.settle(&[settlement]).await?.pop() {
-                Some(Settled::LeaseLost) => Err(lease_lost(receipt)),
+                Some(Settled::LeaseLost) => Err(Error::lease_lost(receipt)),
                 Some(settled) => Ok(settled),
-                None => Err(no_answer()),
+                None => Err(Error::unanswered()),
             }
         }
     }
@@ -244,8 +244,8 @@ pub trait LeasingExt: Leasing {
         async move {
             match self.extend(&[receipt], ttl).await?.pop() {
                 Some(Extended::Extended) => Ok(()),
-                Some(Extended::LeaseLost) => Err(lease_lost(receipt)),
-                None => Err(no_answer()),
+                Some(Extended::LeaseLost) => Err(Error::lease_lost(receipt)),
+                None => Err(Error::unanswered()),
             }
         }
     }
@@ -279,15 +279,6 @@ pub(crate) fn nonzero(what: &str, count: usize) -> Result<NonZeroUsize> {
     NonZeroUsize::new(count).ok_or_else(|| Error::invalid(format!("{what} is 0: at least 1")))
 }
 
-/// A backend that answers fewer entries than the batch had.
-pub(crate) fn no_answer() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "the backend answered fewer entries than the batch had",
-    )
-    .with_outcome(crate::Outcome::Unknown)
-}
-
 /// Splits a batch at the limits of one call: 128 entries and 8 MiB.
 pub(crate) fn chunks<T>(entries: &[T], size: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
     let mut rest = entries;
@@ -297,18 +288,6 @@ pub(crate) fn chunks<T>(entries: &[T], size: impl Fn(&T) -> usize) -> impl Itera
         rest = later;
         (!chunk.is_empty()).then_some(chunk)
     })
-}
-
-/// A receipt that is not the message's live lease, as an error.
-pub(crate) fn lease_lost(receipt: Receipt) -> Error {
-    Error::new(
-        ErrorKind::LeaseLost,
-        format!(
-            "the lease on message {} is not held with token {}: it expired, was settled before, \
-             or is somebody else's now",
-            receipt.id, receipt.token
-        ),
-    )
 }
 
 #[cfg(test)]

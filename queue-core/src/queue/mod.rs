@@ -1,15 +1,17 @@
 //! The five kinds of queue, as object-safe traits over bytes; an `…Ext` beside each for callers.
 
+mod any;
 mod bounded;
 mod delay;
 mod forward;
-pub(crate) mod leasing;
+mod leasing;
 mod patience;
 mod priority;
 mod reliable;
 mod rotating;
 
 pub use self::{
+    any::{AnyQueue, QueueConfig},
     bounded::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow},
     delay::{Cancelled, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     leasing::{Leasing, LeasingExt},

@@ -4,8 +4,8 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, no_answer};
-use crate::{Push, Pushed, Result};
+use super::leasing::{Leasing, chunks};
+use crate::{Error, Push, Pushed, Result};
 
 /// A priority queue: the most urgent ready message first (P1), in arrival order within a priority
 /// (P2). What comes back keeps its priority (P3), and goes before others of it after a release or
@@ -67,7 +67,12 @@ pub trait PriorityQueueExt: PriorityQueue {
         priority: i16,
     ) -> impl Future<Output = Result<Pushed>> + Send {
         let message = Prioritized::new(message, priority);
-        async move { self.enqueue(&[message]).await?.pop().ok_or_else(no_answer) }
+        async move {
+            self.enqueue(&[message])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 
     /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits

@@ -4,8 +4,8 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, no_answer};
-use crate::{Push, Pushed, Result};
+use super::leasing::{Leasing, chunks};
+use crate::{Error, Push, Pushed, Result};
 
 /// A reliable queue: messages are first delivered in push order (F1), and what comes back from a
 /// release or an expired lease goes before all others, by id (L11).
@@ -31,7 +31,12 @@ pub trait ReliableQueueExt: ReliableQueue {
     /// Those of [`push`](ReliableQueue::push).
     fn push_one(&self, message: impl Into<Push>) -> impl Future<Output = Result<Pushed>> + Send {
         let message = message.into();
-        async move { self.push(&[message]).await?.pop().ok_or_else(no_answer) }
+        async move {
+            self.push(&[message])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 
     /// Puts any number of messages at the tail, split into batches of at most 128 and 8 MiB.

@@ -5,11 +5,8 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{
-    leasing::{no_answer, nonzero},
-    patience::Patience,
-};
-use crate::{Headers, Message, MessageId, Page, Paged, Result, limits};
+use super::{leasing::nonzero, patience::Patience};
+use crate::{Error, Headers, Message, MessageId, Page, Paged, Result, limits};
 
 /// A rotating queue: a ring of items that are visited in turn, each again and again.
 ///
@@ -160,7 +157,12 @@ pub trait RotatingQueueExt: RotatingQueue {
     /// Those of [`insert`](RotatingQueue::insert).
     fn insert_one(&self, item: impl Into<Insert>) -> impl Future<Output = Result<Inserted>> + Send {
         let item = item.into();
-        async move { self.insert(&[item]).await?.pop().ok_or_else(no_answer) }
+        async move {
+            self.insert(&[item])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 
     /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.

@@ -1,8 +1,4 @@
-use std::sync::Arc;
-
-use queue_core::Error;
-
-use crate::connection::State;
+use crate::connection::ConnectionHealth;
 
 /// The state of a backend's connections.
 #[derive(Debug, Clone)]
@@ -20,26 +16,5 @@ impl Health {
     pub const fn is_up(&self) -> bool {
         !matches!(self.commands, ConnectionHealth::Down(_))
             && !matches!(self.waiter, ConnectionHealth::Down(_))
-    }
-}
-
-/// The state of one connection.
-#[derive(Debug, Clone)]
-pub enum ConnectionHealth {
-    /// Not opened yet: nobody has needed it.
-    Unused,
-    /// Open, as far as is known.
-    Up,
-    /// Not open; it is being opened. With the reason, once one is known.
-    Down(Option<Arc<Error>>),
-}
-
-impl ConnectionHealth {
-    pub(crate) fn of(state: &State) -> Self {
-        match state {
-            State::Up(channel) if !channel.is_over() => Self::Up,
-            State::Up(_) => Self::Down(None),
-            State::Down(reason) => Self::Down(reason.clone()),
-        }
     }
 }

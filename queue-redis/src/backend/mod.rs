@@ -8,13 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use queue_core::{Result, Spawn};
 
-pub use self::{
-    builder::Builder,
-    health::{ConnectionHealth, Health},
-};
+pub use self::{builder::Builder, health::Health};
 use crate::{
     client::Client,
-    connection::{Connector, Warning},
+    connection::{ConnectionHealth, Connector, Warning},
     waiter::Waiter,
 };
 

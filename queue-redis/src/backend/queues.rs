@@ -4,9 +4,8 @@ use std::{num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
-    PriorityConfig, PriorityQueue, QueueInfo, QueueKind, QueueName, ReliableConfig, ReliableQueue,
-    Result, RotatingConfig, RotatingQueue, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
+    QueueInfo, QueueKind, QueueName, Result, limits,
 };
 use redis::Value;
 
@@ -18,107 +17,66 @@ use crate::{
 };
 
 impl RedisBackend {
-    async fn open(
-        &self,
-        name: &QueueName,
-        kind: QueueKind,
-        config: String,
-        capacity: Option<usize>,
-    ) -> Result<(Handle, Stored)> {
-        let handle = Handle::new(self, name, kind, config, capacity);
+    /// A handle to the queue, which is created where it does not exist, and what is stored of it:
+    /// whether that agrees is not looked at.
+    async fn handle(&self, name: &QueueName, config: &QueueConfig) -> Result<(Handle, Stored)> {
+        config.check()?;
+        let capacity = match config {
+            QueueConfig::Bounded(config) => Some(config.capacity),
+            _ => None,
+        };
+        let text = queue::config::text(config);
+        let handle = Handle::new(self, name, config.kind(), text, capacity);
         let stored = handle.open().await?;
         Ok((handle, stored))
     }
 
-    async fn open_bounded_as(
+    async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        let (handle, stored) = self.handle(name, config).await?;
+        stored.agrees(config)?;
+        Ok(match config {
+            QueueConfig::Reliable(config) => AnyQueue::Reliable(Arc::new(
+                Queue::<queue::Reliable>::new(handle, config.leasing.max_body),
+            )),
+            QueueConfig::Delay(config) => AnyQueue::Delay(Arc::new(Queue::<queue::Delay>::new(
+                handle,
+                config.leasing.max_body,
+            ))),
+            QueueConfig::Priority(config) => AnyQueue::Priority(Arc::new(
+                Queue::<queue::Priority>::new(handle, config.leasing.max_body),
+            )),
+            QueueConfig::Bounded(config) => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(
+                handle,
+                config.leasing.max_body,
+            ))),
+            QueueConfig::Rotating(config) => {
+                AnyQueue::Rotating(Arc::new(Ring::new(handle, config.max_body)))
+            }
+        })
+    }
+
+    async fn resized(
         &self,
         name: &QueueName,
         config: &BoundedConfig,
-    ) -> Result<(Queue<Bounded>, Stored)> {
-        named(name, config.check())?;
-        let text = queue::config::leasing(QueueKind::Bounded, &config.leasing);
-        let capacity = Some(config.capacity);
-        let (handle, stored) = self.open(name, QueueKind::Bounded, text, capacity).await?;
-        Ok((Queue::new(handle, config.leasing.max_body), stored))
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let (handle, stored) = self.handle(name, &config.clone().into()).await?;
+        let queue = Queue::<Bounded>::new(handle, config.leasing.max_body);
+        let stored = stored.bounded()?;
+        config.check_stored(&stored, true)?;
+        let asked = NonZeroUsize::new(config.capacity);
+        if let Some(capacity) = asked.filter(|asked| asked.get() != stored.capacity) {
+            queue.resize(capacity).await?;
+        }
+        Ok(Arc::new(queue))
     }
 }
 
 #[async_trait]
 impl Backend for RedisBackend {
-    async fn open_reliable(
-        &self,
-        name: &QueueName,
-        config: &ReliableConfig,
-    ) -> Result<Arc<dyn ReliableQueue>> {
-        named(name, config.check())?;
-        let text = queue::config::leasing(QueueKind::Reliable, &config.leasing);
-        let (handle, stored) = self.open(name, QueueKind::Reliable, text, None).await?;
-        named(
-            name,
-            stored
-                .reliable()
-                .and_then(|stored| config.check_stored(&stored)),
-        )?;
-        Ok(Arc::new(Queue::<queue::Reliable>::new(
-            handle,
-            config.leasing.max_body,
-        )))
-    }
-
-    async fn open_delay(
-        &self,
-        name: &QueueName,
-        config: &DelayConfig,
-    ) -> Result<Arc<dyn DelayQueue>> {
-        named(name, config.check())?;
-        let text = queue::config::leasing(QueueKind::Delay, &config.leasing);
-        let (handle, stored) = self.open(name, QueueKind::Delay, text, None).await?;
-        named(
-            name,
-            stored
-                .delay()
-                .and_then(|stored| config.check_stored(&stored)),
-        )?;
-        Ok(Arc::new(Queue::<queue::Delay>::new(
-            handle,
-            config.leasing.max_body,
-        )))
-    }
-
-    async fn open_priority(
-        &self,
-        name: &QueueName,
-        config: &PriorityConfig,
-    ) -> Result<Arc<dyn PriorityQueue>> {
-        named(name, config.check())?;
-        let text = queue::config::priority(config);
-        let (handle, stored) = self.open(name, QueueKind::Priority, text, None).await?;
-        named(
-            name,
-            stored
-                .priority()
-                .and_then(|stored| config.check_stored(&stored)),
-        )?;
-        Ok(Arc::new(Queue::<queue::Priority>::new(
-            handle,
-            config.leasing.max_body,
-        )))
-    }
-
-    async fn open_bounded(
-        &self,
-        name: &QueueName,
-        config: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>> {
-        let (queue, stored) = self.open_bounded_as(name, config).await?;
-        let resized = stored.resized;
-        named(
-            name,
-            stored
-                .bounded()
-                .and_then(|stored| config.check_stored(&stored, resized)),
-        )?;
-        Ok(Arc::new(queue))
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        let opened = self.queue(name, config).await;
+        opened.map_err(|error| error.with_queue(name))
     }
 
     async fn open_or_resize(
@@ -126,31 +84,8 @@ impl Backend for RedisBackend {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let (queue, stored) = self.open_bounded_as(name, config).await?;
-        let stored = named(name, stored.bounded())?;
-        named(name, config.check_stored(&stored, true))?;
-        let asked = NonZeroUsize::new(config.capacity);
-        if let Some(capacity) = asked.filter(|asked| asked.get() != stored.capacity) {
-            queue.resize(capacity).await?;
-        }
-        Ok(Arc::new(queue))
-    }
-
-    async fn open_rotating(
-        &self,
-        name: &QueueName,
-        config: &RotatingConfig,
-    ) -> Result<Arc<dyn RotatingQueue>> {
-        named(name, config.check())?;
-        let text = queue::config::rotating(config);
-        let (handle, stored) = self.open(name, QueueKind::Rotating, text, None).await?;
-        named(
-            name,
-            stored
-                .rotating()
-                .and_then(|stored| config.check_stored(&stored)),
-        )?;
-        Ok(Arc::new(Ring::new(handle, config.max_body)))
+        let opened = self.resized(name, config).await;
+        opened.map_err(|error| error.with_queue(name))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
@@ -198,8 +133,4 @@ fn unreadable() -> Error {
         ErrorKind::Internal,
         "the list of queues has an entry that queue-kit did not write",
     )
-}
-
-fn named<T>(name: &QueueName, result: Result<T>) -> Result<T> {
-    result.map_err(|error| error.with_queue(name))
 }

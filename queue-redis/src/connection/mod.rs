@@ -5,6 +5,7 @@ mod backoff;
 mod channel;
 mod connector;
 mod greeting;
+mod health;
 mod link;
 mod primary;
 mod progress;
@@ -22,6 +23,7 @@ pub(crate) use self::{
 };
 pub use self::{
     connector::{Connector, Role},
+    health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
     server::ServerConnector,

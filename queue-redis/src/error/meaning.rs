@@ -1,8 +1,9 @@
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
-use queue_core::ErrorKind;
+use queue_core::{Error, ErrorKind, Outcome};
 
 use super::Refusal;
+use crate::scripts;
 
 /// A script that ran for too long, a full server that is being drained, a failover: they may be
 /// over soon, and asking again costs little.
@@ -10,22 +11,56 @@ const SHORT: Duration = Duration::from_millis(100);
 /// What an operator has to mend, or what takes a server a while.
 const LONG: Duration = Duration::from_secs(1);
 
+impl Refusal<'_> {
+    /// The error that a caller sees.
+    pub(crate) fn into_error(self, address: &str) -> Error {
+        let Self { code, message, .. } = self;
+        // Ours, told by a script before it wrote anything: the message is whole.
+        if code == "QKCONFIG" {
+            return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
+        }
+        let meaning = Meaning::of(self);
+        let way_out = match (meaning.lacks_right, self.command()) {
+            (true, Some(command)) => Cow::from(format!("{}: it needs {command}", meaning.way_out)),
+            _ => Cow::from(meaning.way_out),
+        };
+        let outcome = if meaning.is_certain {
+            Outcome::NotApplied
+        } else {
+            Outcome::Unknown
+        };
+        Error::new(
+            meaning.kind,
+            format!("{address} refused: {code} {message} ({way_out})"),
+        )
+        .with_transient(meaning.is_transient)
+        .with_retry_after(meaning.retry_after)
+        .with_outcome(outcome)
+    }
+
+    /// The command that a script had called when it met this, which most servers do not name.
+    fn command(self) -> Option<&'static str> {
+        let place = self.place?;
+        scripts::find(place.hash)?.command_at(place.line)
+    }
+}
+
 /// What a server's error means to a caller.
-pub(super) struct Meaning {
-    pub(super) kind: ErrorKind,
-    pub(super) is_transient: bool,
+struct Meaning {
+    kind: ErrorKind,
+    is_transient: bool,
     /// How long to leave it alone at least.
-    pub(super) retry_after: Duration,
+    retry_after: Duration,
     /// Nothing was done. Claimed only for what Redis itself answers before it does anything;
     /// whatever else is answered, perhaps by something between, may have run.
-    pub(super) is_certain: bool,
+    is_certain: bool,
     /// A script met it because its user may not run a command.
-    pub(super) lacks_right: bool,
-    pub(super) way_out: &'static str,
+    lacks_right: bool,
+    way_out: &'static str,
 }
 
 impl Meaning {
-    pub(super) fn of(refusal: Refusal<'_>) -> Self {
+    fn of(refusal: Refusal<'_>) -> Self {
         let inside_script = refusal.place.is_some();
         match refusal.code {
             // Redis refuses only the first write of a script for these reasons: once it has

@@ -1,10 +1,4 @@
-use std::borrow::Cow;
-
-use queue_core::{Error, ErrorKind, Outcome};
 use redis::ServerError;
-
-use super::meaning::Meaning;
-use crate::scripts;
 
 /// An error that the server answered, or something between it and us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +14,8 @@ pub(crate) struct Refusal<'a> {
 /// A line of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
-    hash: &'a str,
-    line: usize,
+    pub(super) hash: &'a str,
+    pub(super) line: usize,
 }
 
 impl<'a> Refusal<'a> {
@@ -69,38 +63,6 @@ impl<'a> Refusal<'a> {
             place: Some(Place { hash, line }),
         }
     }
-
-    /// The error that a caller sees.
-    pub(crate) fn into_error(self, address: &str) -> Error {
-        let Self { code, message, .. } = self;
-        // Ours, told by a script before it wrote anything: the message is whole.
-        if code == "QKCONFIG" {
-            return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
-        }
-        let meaning = Meaning::of(self);
-        let way_out = match (meaning.lacks_right, self.command()) {
-            (true, Some(command)) => Cow::from(format!("{}: it needs {command}", meaning.way_out)),
-            _ => Cow::from(meaning.way_out),
-        };
-        let outcome = if meaning.is_certain {
-            Outcome::NotApplied
-        } else {
-            Outcome::Unknown
-        };
-        Error::new(
-            meaning.kind,
-            format!("{address} refused: {code} {message} ({way_out})"),
-        )
-        .with_transient(meaning.is_transient)
-        .with_retry_after(meaning.retry_after)
-        .with_outcome(outcome)
-    }
-
-    /// The command that a script had called when it met this, which most servers do not name.
-    fn command(self) -> Option<&'static str> {
-        let place = self.place?;
-        scripts::find(place.hash)?.command_at(place.line)
-    }
 }
 
 /// The number that a text begins with, and what follows it.
@@ -112,7 +74,10 @@ fn number(text: &str) -> (usize, &str) {
 
 #[cfg(test)]
 mod tests {
+    use queue_core::{ErrorKind, Outcome};
+
     use super::*;
+    use crate::scripts;
 
     #[test]
     fn the_code_is_found_in_what_every_version_answers() {

@@ -9,10 +9,25 @@ use queue_core::{
 };
 
 use super::{
-    Bounded, Handle, LeasingKind, Queue, push,
+    Handle, LeasingKind, Queue, push,
     put::{Put, Putter, Putters},
 };
-use crate::{call::Call, frame, reply::Reply, scripts};
+use crate::{
+    call::Call,
+    frame,
+    reply::Reply,
+    scripts::{self, LeasingScripts},
+};
+
+/// A fixed length.
+#[derive(Debug)]
+pub(crate) enum Bounded {}
+
+impl LeasingKind for Bounded {
+    const HEAD: usize = 15;
+    const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
+    type Putters = Offers;
+}
 
 #[async_trait]
 impl BoundedQueue for Queue<Bounded> {

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
     BoundedConfig, DelayConfig, Error, ErrorKind, LAYOUT_VERSION, LeasingConfig, PriorityConfig,
-    QueueKind, ReliableConfig, Result, RotatingConfig, config_mismatch, millis_ceil,
+    QueueConfig, QueueKind, ReliableConfig, Result, RotatingConfig, config_mismatch, millis_ceil,
 };
 
 /// What is stored of a queue.
@@ -32,19 +32,30 @@ impl Stored {
         Ok(())
     }
 
-    pub(crate) fn reliable(&self) -> Result<ReliableConfig> {
+    /// Whether the queue may be opened with this configuration.
+    pub(crate) fn agrees(&self, config: &QueueConfig) -> Result<()> {
+        match config {
+            QueueConfig::Reliable(config) => config.check_stored(&self.reliable()?),
+            QueueConfig::Delay(config) => config.check_stored(&self.delay()?),
+            QueueConfig::Priority(config) => config.check_stored(&self.priority()?),
+            QueueConfig::Bounded(config) => config.check_stored(&self.bounded()?, self.resized),
+            QueueConfig::Rotating(config) => config.check_stored(&self.rotating()?),
+        }
+    }
+
+    fn reliable(&self) -> Result<ReliableConfig> {
         let mut config = ReliableConfig::default();
         config.leasing = self.leasing()?;
         Ok(config)
     }
 
-    pub(crate) fn delay(&self) -> Result<DelayConfig> {
+    fn delay(&self) -> Result<DelayConfig> {
         let mut config = DelayConfig::default();
         config.leasing = self.leasing()?;
         Ok(config)
     }
 
-    pub(crate) fn priority(&self) -> Result<PriorityConfig> {
+    fn priority(&self) -> Result<PriorityConfig> {
         let mut config = PriorityConfig::default();
         config.leasing = self.leasing()?;
         config.ageing = self.duration("ageing")?;
@@ -57,7 +68,7 @@ impl Stored {
         Ok(config)
     }
 
-    pub(crate) fn rotating(&self) -> Result<RotatingConfig> {
+    fn rotating(&self) -> Result<RotatingConfig> {
         let mut config = RotatingConfig::default();
         config.pace = self.duration("pace")?;
         Ok(config)
@@ -110,33 +121,25 @@ impl Stored {
     }
 }
 
-/// A reliable, delay or bounded queue's configuration, as it is stored.
-pub(crate) fn leasing(kind: QueueKind, config: &LeasingConfig) -> String {
-    format!(
-        "{} max_attempts={} dead_letter_cap={}",
-        start(kind),
-        config.max_attempts,
-        config.dead_letter_cap
-    )
-}
-
-/// A priority queue's configuration, as it is stored.
-pub(crate) fn priority(config: &PriorityConfig) -> String {
-    let rest = leasing(QueueKind::Priority, &config.leasing);
-    format!("{rest} ageing={}", millis(config.ageing))
-}
-
-/// A rotating queue's configuration, as it is stored.
-pub(crate) fn rotating(config: &RotatingConfig) -> String {
-    format!(
-        "{} pace={}",
-        start(QueueKind::Rotating),
-        millis(config.pace)
-    )
-}
-
-fn start(kind: QueueKind) -> String {
-    format!("kind={kind} layout={LAYOUT_VERSION}")
+/// A configuration as it is stored. A bounded queue's capacity is not in it.
+pub(crate) fn text(config: &QueueConfig) -> String {
+    let start = format!("kind={} layout={LAYOUT_VERSION}", config.kind());
+    let leasing = |leasing: &LeasingConfig| {
+        format!(
+            "{start} max_attempts={} dead_letter_cap={}",
+            leasing.max_attempts, leasing.dead_letter_cap
+        )
+    };
+    match config {
+        QueueConfig::Reliable(config) => leasing(&config.leasing),
+        QueueConfig::Delay(config) => leasing(&config.leasing),
+        QueueConfig::Bounded(config) => leasing(&config.leasing),
+        QueueConfig::Priority(config) => {
+            let rest = leasing(&config.leasing);
+            format!("{rest} ageing={}", millis(config.ageing))
+        }
+        QueueConfig::Rotating(config) => format!("{start} pace={}", millis(config.pace)),
+    }
 }
 
 fn millis(duration: Option<Duration>) -> String {
@@ -161,7 +164,7 @@ mod tests {
             .with_max_attempts(7)
             .with_dead_letter_cap(0)
             .with_ageing(Duration::from_millis(1500));
-        let stored = stored(priority(&config));
+        let stored = stored(text(&config.clone().into()));
         assert_eq!(stored.priority().unwrap(), config);
         assert!(stored.check_kind(QueueKind::Priority).is_ok());
         let error = stored.check_kind(QueueKind::Delay).unwrap_err().to_string();
@@ -174,7 +177,10 @@ mod tests {
     #[test]
     fn no_pace_is_none() {
         let config = RotatingConfig::default();
-        assert_eq!(stored(rotating(&config)).rotating().unwrap(), config);
+        assert_eq!(
+            stored(text(&config.clone().into())).rotating().unwrap(),
+            config
+        );
     }
 
     #[test]

@@ -8,8 +8,27 @@ use queue_core::{
     millis_ceil,
 };
 
-use super::{Delay, Handle, Queue, leasing::add_ids, push, put::Put};
-use crate::{call::Call, frame, scripts};
+use super::{
+    Handle, LeasingKind, Queue,
+    leasing::add_ids,
+    push,
+    put::{Put, Putter},
+};
+use crate::{
+    call::Call,
+    frame,
+    scripts::{self, LeasingScripts},
+};
+
+/// Each at its due time.
+#[derive(Debug)]
+pub(crate) enum Delay {}
+
+impl LeasingKind for Delay {
+    const HEAD: usize = 15;
+    const SCRIPTS: &LeasingScripts = &scripts::DELAY;
+    type Putters = Putter<Schedule>;
+}
 
 #[async_trait]
 impl DelayQueue for Queue<Delay> {

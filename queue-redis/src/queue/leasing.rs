@@ -8,20 +8,8 @@ use queue_core::{
     Paged, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
-use super::{
-    Handle,
-    bounded::Offers,
-    delay::Schedule,
-    priority::Enqueue,
-    put::{Putter, Putters},
-    reliable::PushAtTail,
-};
-use crate::{
-    call::Call,
-    frame,
-    reply::Reply,
-    scripts::{self, LeasingScripts},
-};
+use super::{Handle, put::Putters};
+use crate::{call::Call, frame, reply::Reply, scripts::LeasingScripts};
 
 /// A kind of queue that leases.
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
@@ -31,31 +19,6 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     const SCRIPTS: &LeasingScripts;
     /// What puts messages in.
     type Putters: Putters;
-}
-
-macro_rules! kinds {
-    ($($(#[$docs:meta])* $kind:ident: $head:literal, $scripts:ident, $putters:ty;)+) => {$(
-        $(#[$docs])*
-        #[derive(Debug)]
-        pub(crate) enum $kind {}
-
-        impl LeasingKind for $kind {
-            const HEAD: usize = $head;
-            const SCRIPTS: &LeasingScripts = &scripts::$scripts;
-            type Putters = $putters;
-        }
-    )+};
-}
-
-kinds! {
-    /// First in, first out.
-    Reliable: 15, RELIABLE, Putter<PushAtTail>;
-    /// Each at its due time.
-    Delay: 15, DELAY, Putter<Schedule>;
-    /// The most urgent first.
-    Priority: 24, PRIORITY, Putter<Enqueue>;
-    /// A fixed length.
-    Bounded: 15, BOUNDED, Offers;
 }
 
 /// A queue of this kind.

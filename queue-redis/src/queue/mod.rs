@@ -12,8 +12,12 @@ mod reliable;
 mod rotating;
 
 pub(crate) use self::{
+    bounded::Bounded,
     config::Stored,
+    delay::Delay,
     handle::Handle,
-    leasing::{Bounded, Delay, LeasingKind, Priority, Queue, Reliable},
+    leasing::{LeasingKind, Queue},
+    priority::Priority,
+    reliable::Reliable,
     rotating::Ring,
 };

@@ -3,8 +3,24 @@
 use async_trait::async_trait;
 use queue_core::{Prioritized, PriorityQueue, Pushed, Result};
 
-use super::{Handle, Priority, Queue, push, put::Put};
-use crate::{call::Call, scripts};
+use super::{
+    Handle, LeasingKind, Queue, push,
+    put::{Put, Putter},
+};
+use crate::{
+    call::Call,
+    scripts::{self, LeasingScripts},
+};
+
+/// The most urgent first.
+#[derive(Debug)]
+pub(crate) enum Priority {}
+
+impl LeasingKind for Priority {
+    const HEAD: usize = 24;
+    const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
+    type Putters = Putter<Enqueue>;
+}
 
 #[async_trait]
 impl PriorityQueue for Queue<Priority> {

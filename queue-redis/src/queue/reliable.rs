@@ -3,8 +3,24 @@
 use async_trait::async_trait;
 use queue_core::{Push, Pushed, ReliableQueue, Result};
 
-use super::{Handle, Queue, Reliable, push, put::Put};
-use crate::{call::Call, scripts};
+use super::{
+    Handle, LeasingKind, Queue, push,
+    put::{Put, Putter},
+};
+use crate::{
+    call::Call,
+    scripts::{self, LeasingScripts},
+};
+
+/// First in, first out.
+#[derive(Debug)]
+pub(crate) enum Reliable {}
+
+impl LeasingKind for Reliable {
+    const HEAD: usize = 15;
+    const SCRIPTS: &LeasingScripts = &scripts::RELIABLE;
+    type Putters = Putter<PushAtTail>;
+}
 
 #[async_trait]
 impl ReliableQueue for Queue<Reliable> {

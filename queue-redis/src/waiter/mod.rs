@@ -29,8 +29,8 @@ use self::{
     watch::{Dialer, Watch},
 };
 use crate::{
-    backend::ConnectionHealth,
     client::Clock,
+    connection::ConnectionHealth,
     connection::{Alarm, Backoff, Connector, Supervised, Timeouts},
 };
 

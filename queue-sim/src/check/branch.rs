@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::{
-    call::Answer,
-    history::{Event, History, Moment, Outcome, Record},
-};
+use queue_core::call::Answer;
+
+use crate::history::{Event, History, Moment, Outcome, Record};
 
 /// The calls that took effect, or may have, in one of the histories that a run had: with each
 /// roll-back one of them ends, and what survives of it begins the next.

@@ -1,9 +1,8 @@
 //! Whether two answers are the same, as far as the contract says.
 
-use crate::{
-    call::{Answer, Call, Model},
-    model,
-};
+use queue_core::call::{Answer, Call};
+
+use crate::{model, model::Model};
 
 /// Whether the backend's answer is the model's. Cursors are each backend's own, and expired dedup
 /// marks are cleared away when the backend likes.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use queue_core::{
     Cancelled, DeathReason, Disposition, Extended, Offered, QueueKind, Rescheduled, Revived,
     Settled,
+    call::{Answer, Call},
 };
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     span::Span,
 };
 use crate::{
-    call::{Answer, Call},
     history::{Event, Outcome, Record},
     run::Played,
 };

@@ -22,11 +22,12 @@ use std::{fmt, time::Duration};
 pub use self::goals::{goals, reached};
 use self::{branch::branches, facts::Facts, rules::Found};
 use crate::{
-    call::Config,
     engine::End,
     history::{CallId, Event, History},
-    run::{Mode, Played},
+    run::Played,
+    workload::Mode,
 };
+use queue_core::QueueConfig;
 
 /// A rule of the contract that a history breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Default for Budget {
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     /// How the queue was configured.
-    pub config: &'a Config,
+    pub config: &'a QueueConfig,
     /// What happened. All of its calls are of this one queue.
     pub history: &'a History,
     /// How the run ended.

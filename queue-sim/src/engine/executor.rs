@@ -15,7 +15,6 @@ use tokio::{
 };
 
 use super::{
-    LaneSpawn,
     panics::said,
     ready::{Ready, TaskId, TaskWaker},
 };
@@ -138,11 +137,6 @@ impl Executor {
     /// Spawns a task that the run waits for.
     pub fn spawn(&self, lane: Lane, task: Task) {
         self.add(lane, true, task);
-    }
-
-    /// What spawns background tasks into this lane; the run does not wait for these.
-    pub fn spawner(&self, lane: Lane) -> LaneSpawn {
-        LaneSpawn::new(self.clone(), lane)
     }
 
     /// Drops all tasks of a lane. A task that crashes its own lane ends at its next await.

@@ -10,9 +10,11 @@ pub struct LaneSpawn {
     lane: Lane,
 }
 
-impl LaneSpawn {
-    pub(super) const fn new(executor: Executor, lane: Lane) -> Self {
-        Self { executor, lane }
+impl Executor {
+    /// What spawns background tasks into this lane; the run does not wait for these.
+    pub fn spawner(&self, lane: Lane) -> LaneSpawn {
+        let executor = self.clone();
+        LaneSpawn { executor, lane }
     }
 }
 

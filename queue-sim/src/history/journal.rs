@@ -4,11 +4,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use queue_core::{QueueName, Timestamp};
+use queue_core::{QueueName, Timestamp, call::Call};
 use tokio::time::Instant;
 
 use super::{CallId, Ended, Event, History, Moment, Outcome, Record};
-use crate::{call::Call, plan::Lane};
+use crate::plan::Lane;
 
 /// Writes the history of a run. Clones write the same one.
 #[derive(Clone)]

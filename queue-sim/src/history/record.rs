@@ -1,10 +1,9 @@
-use queue_core::{ErrorKind, QueueName, Timestamp};
-
-use crate::{
+use queue_core::{
+    ErrorKind, QueueName, Timestamp,
     call::{Answer, Call},
-    engine::End,
-    plan::Lane,
 };
+
+use crate::{engine::End, plan::Lane};
 
 /// How many calls of an instant are kept that never ended.
 const OF_AN_INSTANT: usize = 100;

@@ -7,13 +7,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{QueueName, Result};
+use queue_core::{
+    QueueName, Result,
+    call::{Answer, Call, Layer, Service},
+};
 
 use super::{CallId, Journal, Outcome};
-use crate::{
-    call::{Answer, Call, Layer, Service},
-    plan::Lane,
-};
+use crate::plan::Lane;
 
 thread_local! {
     static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };

@@ -10,7 +10,7 @@ use super::{
     Answer, LeasingModel,
     entry::{Exit, Place},
     limits,
-    line::Order,
+    order::Order,
 };
 
 /// The model of a delay queue; [`LeasingModel`] has the verbs of all leasing kinds.

@@ -79,7 +79,7 @@ pub(super) enum Place {
 pub(super) struct Death {
     pub(super) reason: DeathReason,
     pub(super) at: u64,
-    /// The how-manieth death of the queue.
+    /// Deaths of the queue are numbered in their order.
     pub(super) order: u64,
 }
 

@@ -11,8 +11,8 @@ use super::{
     Answer,
     entry::{Entry, Exit, Place},
     limits,
-    line::Order,
-    push::FirstPush,
+    mark::FirstPush,
+    order::Order,
 };
 
 /// What every leasing kind's model is built on: all of [`Leasing`](queue_core::Leasing) but the

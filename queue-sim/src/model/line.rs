@@ -1,58 +1,6 @@
 //! Who is ready, and in which order they are delivered (L11, and 'Lines' of the fine print).
 
-use super::{
-    LeasingModel,
-    entry::{Entry, Place},
-};
-
-/// The delivery order of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Order {
-    /// What came back, by id; then the rest in the order of joining. Reliable and bounded.
-    Joining,
-    /// By (due, id), ready or not. Delay.
-    Due,
-    /// As `Joining`, within each priority.
-    Priority,
-    /// By (arrival − priority × so many ms, id).
-    Ageing(u64),
-}
-
-impl Order {
-    pub(super) fn is_ready(self, entry: &Entry, now: u64) -> bool {
-        match entry.place {
-            Place::Ready | Place::Returned => true,
-            Place::Delayed { due } => self == Self::Due && due <= now,
-            _ => false,
-        }
-    }
-
-    /// Ready messages are delivered by growing rank.
-    pub(super) fn rank(self, entry: &Entry) -> (i64, bool, u64) {
-        let came_back = entry.place == Place::Returned;
-        let id = entry.id.get();
-        let within = if came_back { id } else { entry.joined };
-        match self {
-            Self::Joining => (0, !came_back, within),
-            Self::Due => (entry.due().unwrap_or(0) as i64, false, id),
-            Self::Priority => (-i64::from(entry.priority), !came_back, within),
-            Self::Ageing(step) => {
-                let head_start = i64::from(entry.priority) * step as i64;
-                (entry.arrival as i64 - head_start, false, id)
-            }
-        }
-    }
-
-    /// Which line a ready message stands in.
-    pub(super) fn line(self, entry: &Entry) -> (i16, bool) {
-        let came_back = entry.place == Place::Returned;
-        match self {
-            Self::Joining => (0, came_back),
-            Self::Priority => (entry.priority, came_back),
-            Self::Due | Self::Ageing(_) => (0, false),
-        }
-    }
-}
+use super::LeasingModel;
 
 impl LeasingModel {
     /// The ready messages, in delivery order.

@@ -18,9 +18,10 @@
 //! is what [`strategy`] draws from, and what makes a failure shrink well. A driver applies an
 //! operation to a queue and to its model, compares the two answers, then depth and counters, and
 //! looks at the rules that need no model besides (L1, L3, L4, L5, B1, T1, T2). The clock must be one
-//! that only the test moves ([`Capability::ExactClock`](crate::Capability)): answers are compared
+//! that only the test moves ([`Capability::ExactClock`](queue_conformance::Capability)): answers are compared
 //! to the millisecond and the token.
 
+mod any;
 mod bounded;
 mod delay;
 mod driver;
@@ -28,8 +29,10 @@ mod entry;
 mod leasing;
 mod limits;
 mod line;
+mod mark;
 mod op;
 mod operator;
+mod order;
 mod places;
 mod priority;
 mod push;
@@ -39,6 +42,7 @@ mod rules;
 pub mod strategy;
 
 pub use self::{
+    any::Model,
     bounded::BoundedModel,
     delay::DelayModel,
     driver::{

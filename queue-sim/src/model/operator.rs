@@ -8,7 +8,7 @@ use super::{
     Answer, LeasingModel,
     entry::{Entry, Exit, Place},
     limits,
-    line::Order,
+    order::Order,
 };
 
 impl LeasingModel {

@@ -5,7 +5,7 @@ use queue_core::{DeathReason, Timestamp, limits::MAX_BATCH};
 use super::{
     LeasingModel,
     entry::{Death, Entry, Exit, Place},
-    line::Order,
+    order::Order,
 };
 
 impl LeasingModel {

@@ -1,22 +1,13 @@
 //! Accepting messages, and refusing repeats (L9).
 
-use bytes::Bytes;
 use queue_core::{Dedup, MessageId, Push};
 
 use super::{
     LeasingModel,
     entry::{Entry, Place},
     limits,
+    mark::FirstPush,
 };
-
-/// A dedup mark: the first push under a key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct FirstPush {
-    pub(super) key: Bytes,
-    pub(super) id: MessageId,
-    /// The mark is live while now is before this.
-    pub(super) until: u64,
-}
 
 impl LeasingModel {
     /// The first push under this key, while its mark lives.

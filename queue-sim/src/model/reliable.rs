@@ -2,7 +2,7 @@
 
 use queue_core::{Push, Pushed, ReliableConfig, Timestamp};
 
-use super::{Answer, LeasingModel, limits, line::Order};
+use super::{Answer, LeasingModel, limits, order::Order};
 
 /// The model of a reliable queue; [`LeasingModel`] has the verbs of all leasing kinds.
 ///

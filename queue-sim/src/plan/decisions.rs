@@ -70,7 +70,8 @@ impl Decisions {
         }
     }
 
-    /// Where the lane decides about this next: at the step that it is at, and the how-manieth time.
+    /// The site of the lane's next decision about this: the step that the lane is at, and the next
+    /// free number.
     pub fn site(&self, lane: Lane, what: What) -> Site {
         let mut state = self.lock();
         let place = state.place(lane);

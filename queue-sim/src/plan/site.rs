@@ -15,8 +15,8 @@ impl fmt::Display for Lane {
     }
 }
 
-/// Where a decision is taken: whose it is, at which of that lane's steps, what about, and the
-/// how-manieth of these.
+/// Where a decision is taken: the lane that decides, the step it is at, what it decides about, and a
+/// number, since it may decide about the same thing several times in a step.
 ///
 /// A site depends on nothing that happens elsewhere, so that taking one decision out of a plan
 /// leaves the others where they are.
@@ -28,7 +28,7 @@ pub struct Site {
     pub step: u32,
     /// What it is about.
     pub what: What,
-    /// The how-manieth about this, from 0.
+    /// The number of the decision about this in this step, from 0.
     pub nth: u32,
 }
 
@@ -43,7 +43,7 @@ impl Site {
         }
     }
 
-    /// The same, the how-manieth.
+    /// The same site with this number.
     #[must_use]
     pub const fn nth(mut self, nth: u32) -> Self {
         self.nth = nth;

@@ -1,18 +1,21 @@
 //! What the contract says that a call should have answered.
 
-use queue_core::Timestamp;
+use queue_core::{
+    QueueConfig, Timestamp,
+    call::{Answer, Call},
+};
 
 use crate::{
-    call::{Answer, Call, Config, Model},
     history::{CallId, Event, History, Record},
     model,
+    model::Model,
 };
 
 /// The first call, in the order in which the backend executed them, that answered otherwise than
 /// the reference model at that time, and what that answers. `None` where the truth is not known,
 /// where history was lost, or where the answers are as they should be.
 pub(super) fn first_wrong(
-    config: &Config,
+    config: &QueueConfig,
     history: &History,
 ) -> Option<(CallId, model::Answer<Answer>)> {
     let rolled_back = |event: &Event| matches!(event, Event::RolledBack { .. });

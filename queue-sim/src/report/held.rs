@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Extended, QueueName, Receipt, Timestamp};
+use queue_core::{
+    Extended, QueueName, Receipt, Timestamp,
+    call::{Answer, Call},
+};
 
 use super::{
     leases::effect,
@@ -10,7 +13,6 @@ use super::{
     wording::{Words, deliveries},
 };
 use crate::{
-    call::{Answer, Call},
     history::{CallId, History, Record},
     plan::Lane,
 };

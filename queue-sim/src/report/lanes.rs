@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use queue_core::call::{Answer, Call};
+
 use super::{
     held::extended_once,
     layout::{Line, columns},
@@ -7,7 +9,6 @@ use super::{
     wording::Words,
 };
 use crate::{
-    call::{Answer, Call},
     history::{CallId, History, Outcome, Record},
     plan::Lane,
 };

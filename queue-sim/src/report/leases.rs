@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Extended, QueueName, Receipt, Settled, Settlement, Timestamp, millis_ceil};
+use queue_core::{
+    Extended, QueueName, Receipt, Settled, Settlement, Timestamp,
+    call::{Answer, Call},
+    millis_ceil,
+};
 
 use super::wording::deliveries;
 use crate::{
-    call::{Answer, Call},
     history::{History, Moment, Outcome, Record},
     plan::Lane,
 };

@@ -3,7 +3,8 @@ use std::fmt::Write;
 use super::timeline::timeline;
 use crate::{
     plan::Plan,
-    run::{Failure, Mode, Scenario},
+    run::{Failure, Scenario},
+    workload::Mode,
 };
 
 /// The command that plays this plan again.

@@ -1,5 +1,7 @@
 use std::fmt::Write;
 
+use queue_core::QueueConfig;
+
 use super::{
     expected,
     layout::{Line, columns, paragraph, shortened},
@@ -8,7 +10,6 @@ use super::{
     wording::Words,
 };
 use crate::{
-    call::Config,
     check::Violation,
     history::{CallId, Event, History},
     plan::Lane,
@@ -21,7 +22,7 @@ const PAGE: usize = 100;
 /// marked: what is wrong, what the rule says, and then how it came to that. `before` is how many
 /// operations the story had before it was shrunk. Ends with a line break.
 pub fn timeline(
-    config: &Config,
+    config: &QueueConfig,
     history: &History,
     violation: &Violation,
     before: Option<usize>,
@@ -45,7 +46,7 @@ pub fn timeline(
 }
 
 /// A history as lanes in time, in which nothing is wrong. Ends with a line break.
-pub fn lanes_in_time(config: &Config, history: &History) -> String {
+pub fn lanes_in_time(config: &QueueConfig, history: &History) -> String {
     lay_out(config, history, None)
 }
 
@@ -62,7 +63,7 @@ fn healed(history: &History) -> Option<u64> {
     healed.map(|(moment, _)| moment.order)
 }
 
-fn lay_out(config: &Config, history: &History, violation: Option<&Violation>) -> String {
+fn lay_out(config: &QueueConfig, history: &History, violation: Option<&Violation>) -> String {
     let words = Words::of(history);
     let rule = violation.map_or("", |violation| violation.rule);
     let calls = violation.map_or(&[][..], |violation| &violation.calls);

@@ -9,13 +9,11 @@ use std::{
 use queue_core::{
     Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
     Offered, Overflow, Push, QueueName, Receipt, Settled, Settlement, Timestamp, Token,
+    call::{Answer, Call},
     millis_ceil,
 };
 
-use crate::{
-    call::{Answer, Call},
-    history::{History, Record},
-};
+use crate::history::{History, Record};
 
 /// A body or key longer than this is cut where it is text, and else not shown.
 const LONGEST: usize = 24;

@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use queue_core::QueueKind;
 
-use super::{Failure, Played, Scenario, Tally, play};
+use super::{Failure, Played, Replayed, Scenario, Tally, play};
 use crate::{
     check::{Budget, Verdict, Violation, check, goals, reached},
-    plan::{Decisions, Plan, Site},
+    plan::{Decisions, Plan},
     workload,
     world::{Fault, Ground},
 };
@@ -32,28 +32,6 @@ pub struct Runs<'a> {
     missing: BTreeSet<&'static str>,
     tally: Tally,
     failures: Vec<Failure>,
-}
-
-/// What became of a plan.
-#[derive(Debug)]
-pub struct Replayed {
-    /// The run that it led to.
-    pub played: Played,
-    /// What the checks say of that.
-    pub verdict: Verdict,
-    /// Its decisions that nobody asked for. If there are any, it is a plan of other code than this,
-    /// and that the rules hold says little.
-    pub unmet: Vec<Site>,
-}
-
-impl Replayed {
-    /// The rules that it breaks.
-    pub fn violations(&self) -> &[Violation] {
-        match &self.verdict {
-            Verdict::Broken(violations) => violations,
-            Verdict::Holds | Verdict::Inconclusive => &[],
-        }
-    }
 }
 
 impl<'a> Runs<'a> {

@@ -4,12 +4,14 @@ mod failure;
 mod many;
 mod play;
 mod relapse;
+mod replayed;
 mod tally;
 
 pub use self::{
     failure::Failure,
-    many::{Replayed, Runs},
-    play::{Mode, Played, Scenario, play},
+    many::Runs,
+    play::{Played, Scenario, play},
     relapse::Relapse,
+    replayed::Replayed,
     tally::Tally,
 };

@@ -4,14 +4,13 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{QueueKind, QueueName};
+use queue_core::{QueueConfig, QueueKind, QueueName};
 
 use crate::{
-    call::Config,
     engine::{End, Executor, in_virtual_time},
     history::{Event, History, Journal},
     plan::{Decisions, Lane, Plan, Site, What},
-    workload::{Player, Pool, Workload, drain},
+    workload::{Mode, Player, Pool, Workload, drain},
     world::{EPOCH, Fault, Faults, Ground, Stage},
 };
 
@@ -44,31 +43,11 @@ impl Scenario {
     }
 }
 
-/// What may go wrong in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// Everything.
-    Faults,
-    /// Nothing that loses a hint: calls are late or cancelled, and whoever waits may wait long.
-    /// No timer stands behind a hint, so that one that is lost is seen.
-    Waiting,
-}
-
-impl Mode {
-    /// Whether this fault strikes in this mode.
-    const fn allows(self, fault: Fault) -> bool {
-        match self {
-            Self::Faults => true,
-            Self::Waiting => matches!(fault, Fault::Delayed | Fault::Cancelled | Fault::Spurious),
-        }
-    }
-}
-
 /// A run that was played.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Played {
     /// How the queue was configured.
-    pub config: Config,
+    pub config: QueueConfig,
     /// What could go wrong.
     pub mode: Mode,
     /// What happened.

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use queue_core::{
-    Backend, Counters, DeathReason, Leasing, MessageId, Page, QueueName, Result, limits,
+    Backend, Counters, DeathReason, Leasing, MessageId, Page, QueueConfig, QueueName, Result,
+    limits,
 };
 
 use super::builder::Sim;
-use crate::call::Config;
 
 /// What is left in the queues of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +29,11 @@ impl Audit {
         for (name, config) in &sim.queues {
             let name = QueueName::new(name)?;
             let queue: Arc<dyn Leasing> = match config {
-                Config::Reliable(config) => backend.open_reliable(&name, config).await?,
-                Config::Delay(config) => backend.open_delay(&name, config).await?,
-                Config::Priority(config) => backend.open_priority(&name, config).await?,
-                Config::Bounded(config) => backend.open_bounded(&name, config).await?,
-                Config::Rotating(config) => {
+                QueueConfig::Reliable(config) => backend.open_reliable(&name, config).await?,
+                QueueConfig::Delay(config) => backend.open_delay(&name, config).await?,
+                QueueConfig::Priority(config) => backend.open_priority(&name, config).await?,
+                QueueConfig::Bounded(config) => backend.open_bounded(&name, config).await?,
+                QueueConfig::Rotating(config) => {
                     backend.open_rotating(&name, config).await?;
                     continue;
                 }

@@ -3,14 +3,14 @@ use std::{
 };
 
 use queue_core::{
-    Bounded, BoundedConfig, Consumer, Context, Delay, DelayConfig, Priority, PriorityConfig,
-    Queues, Reliable, ReliableConfig, Result, Rotating, RotatingConfig, Worker,
-    worker::IntoVerdict,
+    Bounded, BoundedConfig, Consumer, Delay, DelayConfig, Priority, PriorityConfig, QueueConfig,
+    Queues, Reliable, ReliableConfig, Result, Rotating, RotatingConfig,
 };
+use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Chaos, Run, check::Check, handled::told};
-use crate::{call::Config, world::Ground};
+use crate::world::Ground;
 
 /// Whatever ends a lane early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -29,7 +29,7 @@ type MakeGround = Arc<dyn Fn() -> Box<dyn Ground> + Send + Sync>;
 #[derive(Clone)]
 pub struct Sim {
     pub(super) name: String,
-    pub(super) queues: Vec<(String, Config)>,
+    pub(super) queues: Vec<(String, QueueConfig)>,
     /// Those of them that a handler works on.
     pub(super) handled: Vec<String>,
     pub(super) lanes: Vec<LaneScript>,
@@ -69,7 +69,7 @@ macro_rules! queue {
                 let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
                 Box::pin(async move { queues.$open(&name, &config).await })
             });
-            Scene::new(self, name, Config::$typed(config), open)
+            Scene::new(self, name, QueueConfig::$typed(config), open)
         }
     };
 }
@@ -214,7 +214,7 @@ pub struct Scene<T, Q> {
 }
 
 impl<T: Body, Q: Send + 'static> Scene<T, Q> {
-    fn new(mut sim: Sim, name: &str, config: Config, open: Open<Q>) -> Self {
+    fn new(mut sim: Sim, name: &str, config: QueueConfig, open: Open<Q>) -> Self {
         sim.queues.push((name.to_owned(), config));
         Self {
             sim,

@@ -185,7 +185,7 @@ impl CaseTree {
     }
 }
 
-/// The how-manieth smaller plan: without the last half, the first half, the quarters and so on to
+/// The smaller plan of this number: without the last half, the first half, the quarters and so on to
 /// single decisions; then with one decision lowered.
 fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
     let sites: Vec<Site> = plan.iter().map(|(site, _)| site).collect();

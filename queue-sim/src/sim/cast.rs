@@ -8,10 +8,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{QueueName, Result, Timestamp};
+use queue_core::{
+    QueueName, Result, Timestamp,
+    call::{Answer, Call, Layer, Service},
+};
 
 use crate::{
-    call::{Answer, Call, Layer, Service},
     engine::yield_now,
     history::Event,
     plan::{Lane, What},

@@ -2,10 +2,7 @@
 
 use std::{future::Future, panic, pin::Pin, sync::Arc};
 
-use queue_core::{
-    Context,
-    worker::{IntoVerdict, Verdict},
-};
+use queue_worker::{Context, IntoVerdict, Verdict};
 
 use super::{cast::Actor, panics::guarded};
 

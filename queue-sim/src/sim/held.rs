@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use queue_core::{Disposition, Extended, MessageId, QueueName, Receipt, Settlement, Timestamp};
+use queue_core::{
+    Disposition, Extended, MessageId, QueueName, Receipt, Settlement, Timestamp,
+    call::{Answer, Call},
+};
 
 use super::Story;
 use crate::{
-    call::{Answer, Call},
     history::{Event, Moment},
     plan::Lane,
 };

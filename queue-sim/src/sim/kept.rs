@@ -3,11 +3,11 @@
 use std::{env, path::PathBuf};
 
 use super::{
+    broken::{Broken, told},
     builder::Sim,
     check::Finding,
     environment,
     play::play,
-    runner::{Broken, told},
     tale::Tale,
 };
 use crate::{

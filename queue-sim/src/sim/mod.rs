@@ -2,6 +2,7 @@
 //! production, in virtual time, under crashes, lost replies and expired leases.
 
 mod audit;
+mod broken;
 mod builder;
 mod cases;
 mod cast;
@@ -21,13 +22,13 @@ mod tale;
 mod tally;
 
 pub use self::{
+    broken::Broken,
     builder::{Body, BoxError, Scene, Sim},
     cases::{Case, CaseTree, Cases},
     chaos::Chaos,
     check::{Check, Drained, Effects, Finding, Rules},
     ledger::{Effect, Ledger, Stale},
     run::Run,
-    runner::Broken,
     story::{Fates, Story},
     tally::Tally,
 };

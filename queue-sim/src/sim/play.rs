@@ -7,7 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    Backend, Counters, DeathReason, MessageId, QueueName, Result, Running, Spawn, Task,
+    Backend, Counters, DeathReason, MessageId, QueueConfig, QueueName, Result, Running, Spawn,
+    Task, call::Layered,
 };
 use tokio::{
     runtime::Handle,
@@ -25,7 +26,6 @@ use super::{
     run::Run,
 };
 use crate::{
-    call::{Behind, Config},
     engine::{Executor, in_virtual_time, yield_now},
     history::{Event, Journal, Recorder},
     plan::{Decisions, Lane, Site, What},
@@ -148,7 +148,7 @@ impl Director {
         // Recorded like the others: whoever looks reclaims what has expired, which may decide the
         // order of what comes after.
         let recorder = Recorder::new(AUDITOR, self.cast.stage().journal.clone());
-        let recorded = Behind::new(recorder, Arc::clone(&backend));
+        let recorded = Layered::new(recorder, Arc::clone(&backend));
         let audit = match Audit::open(&self.sim, &recorded).await {
             Ok(audit) => audit,
             Err(error) => return self.failed("auditor", error.to_string()),
@@ -325,7 +325,7 @@ impl Director {
         what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn queues(&self) -> BTreeMap<QueueName, Config> {
+    fn queues(&self) -> BTreeMap<QueueName, QueueConfig> {
         let queues = self.sim.queues.iter();
         let named = queues.filter_map(|(name, config)| {
             let name = QueueName::new(name).ok()?;

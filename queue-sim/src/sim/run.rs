@@ -1,6 +1,6 @@
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use queue_core::{Queues, Result, Spawn, Timestamp};
+use queue_core::{Queues, Result, Spawn, Timestamp, call::Layered};
 use tokio::{sync::watch, time};
 
 use super::{
@@ -8,7 +8,6 @@ use super::{
     ledger::{Books, Ledger},
 };
 use crate::{
-    call::Behind,
     history::Recorder,
     plan::{Lane, What},
     world::World,
@@ -39,8 +38,8 @@ impl Run {
         let lane = actor.lane();
         let backend = world.connect(lane).await?;
         let recorder = Recorder::new(lane, cast.stage().journal.clone());
-        let recorded = Behind::new(recorder, backend);
-        let backend = Behind::new(actor.clone(), Arc::new(recorded));
+        let recorded = Layered::new(recorder, backend);
+        let backend = Layered::new(actor.clone(), Arc::new(recorded));
         let site = cast.stage().decisions.site(Lane::WORLD, What::Parameter);
         let seed = cast.stage().decisions.choose(site, 1 << 16);
         Ok(Self {

@@ -1,14 +1,12 @@
 //! Playing many runs, and telling the first that breaks something.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::BTreeSet;
 
 use tokio::runtime::Handle;
 
 use super::{
     Story,
+    broken::{Broken, told},
     builder::Sim,
     check::Finding,
     environment,
@@ -31,25 +29,6 @@ const SHORT: usize = 6;
 const OTHERS: usize = 4;
 /// So many of the first seeds are played twice, to see whether they come out the same.
 const TWICE: u64 = 8;
-
-/// How a simulation ended that is not what was hoped for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
-    /// What was found first.
-    pub finding: Finding,
-    /// The smallest plan that shows it; none if it is not one run that is wrong.
-    pub plan: Option<Plan>,
-    /// The whole message: the story, the rule in plain words, the line that replays it.
-    pub message: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Broken {}
 
 impl Sim {
     /// Plays the simulation: first the plans that failed before, then one run for each seed.
@@ -330,15 +309,3 @@ impl Sim {
         asked.map(|fault| fault.as_str()).collect()
     }
 }
-
-/// Something is wrong that is not of one run.
-pub(super) fn told(rule: &'static str, message: String) -> Box<Broken> {
-    Box::new(Broken {
-        finding: Finding::new(rule, message.clone()),
-        plan: None,
-        message,
-    })
-}
-
-/// Counts by name.
-pub(super) type Counts = BTreeMap<&'static str, u64>;

@@ -5,13 +5,13 @@ use std::{
 };
 
 use queue_core::{
-    Cancelled, Counters, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueName,
-    Settled, Settlement,
+    Cancelled, Counters, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueConfig,
+    QueueName, Settled, Settlement,
+    call::{Answer, Call},
 };
 
 use super::ledger::Effect;
 use crate::{
-    call::{Answer, Call, Config},
     engine::End,
     history::{Event, History, Outcome},
     plan::{Lane, Plan},
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Story {
     /// The queues, and how they were configured.
-    pub queues: BTreeMap<QueueName, Config>,
+    pub queues: BTreeMap<QueueName, QueueConfig>,
     /// Those of them that a handler works on.
     pub handled: BTreeSet<String>,
     /// Every call of every lane, and what went wrong.
@@ -110,8 +110,8 @@ impl Story {
         if self.queues.is_empty() {
             return self.size() > 0;
         }
-        let told = |(queue, config): (&QueueName, &Config)| {
-            if matches!(config, Config::Rotating(_)) {
+        let told = |(queue, config): (&QueueName, &QueueConfig)| {
+            if matches!(config, QueueConfig::Rotating(_)) {
                 return self.has_inserted(queue);
             }
             let Some(counted) = self.counters.get(queue) else {

@@ -3,8 +3,10 @@ use std::{
     fmt,
 };
 
-use super::{Story, runner::Counts};
-use crate::{call::Answer, history::Outcome};
+use queue_core::call::Answer;
+
+use super::Story;
+use crate::history::Outcome;
 
 /// What the runs of a simulation exercised.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -139,3 +141,6 @@ impl fmt::Display for Tally {
         Ok(())
     }
 }
+
+/// Counts by name.
+pub(super) type Counts = BTreeMap<&'static str, u64>;

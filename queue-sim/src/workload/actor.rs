@@ -6,7 +6,7 @@ use tokio::time;
 use super::{Pool, Workload, goals};
 use crate::{
     plan::{Chance, Lane, What},
-    run::Mode,
+    workload::Mode,
     world::Stage,
 };
 

@@ -4,7 +4,7 @@ use queue_core::{Cancelled, DelayQueue, Due, Rescheduled, Scheduled, Timestamp};
 use tokio::time;
 
 use super::{actor::Actor, goals, reliable::accepted};
-use crate::{plan::Chance, run::Mode};
+use crate::{plan::Chance, workload::Mode};
 
 /// How often, where a lost hint shows, something is put in while somebody sleeps towards what is due
 /// later.

@@ -2,11 +2,13 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Leasing, LeasingExt, Page, RotatingQueue, RotatingQueueExt, Settlement};
+use queue_core::{
+    AnyQueue, Leasing, LeasingExt, Page, RotatingQueue, RotatingQueueExt, Settlement,
+};
 use tokio::time::Instant;
 
 use super::{Player, client};
-use crate::{call::Direct, history::Event};
+use crate::history::Event;
 
 /// How often a drain looks, at the most: enough for every message many times over.
 const LOOKS: usize = 2_000;
@@ -21,14 +23,14 @@ pub(crate) async fn drain(player: Player) {
     player.stage.decisions.enter(player.lane, 1);
     let queue = player.connect().await;
     let broken = match (&queue, client::leasing(&queue)) {
-        (Direct::Rotating(ring), _) => turn_once(&**ring, limit).await,
+        (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
         (_, Some(leasing)) => empty(&player, &*leasing, limit).await,
         _ => None,
     };
     if let Some((rule, message)) = broken {
         journal.note(Event::Broken(rule, message));
     }
-    if let Direct::Bounded(queue) = &queue {
+    if let AnyQueue::Bounded(queue) = &queue {
         let _ = queue.capacity().await;
     }
 }

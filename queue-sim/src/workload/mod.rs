@@ -17,6 +17,7 @@ mod goals;
 mod interrupt;
 mod leasing;
 mod messages;
+mod mode;
 mod player;
 mod pool;
 mod priority;
@@ -27,15 +28,15 @@ mod verbs;
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, DelayConfig, PriorityConfig, QueueKind, ReliableConfig, RotatingConfig,
+    BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind, ReliableConfig,
+    RotatingConfig,
 };
 
 pub(crate) use self::{drain::drain, player::Player, pool::Pool};
-pub use self::{goals::goals, verbs::Verb};
+
+pub use self::{goals::goals, mode::Mode, verbs::Verb};
 use crate::{
-    call::Config,
     plan::{Chance, Decisions, Lane, Site, What},
-    run::Mode,
     world::Fault,
 };
 
@@ -45,7 +46,7 @@ pub struct Workload {
     /// The kind of queue.
     pub kind: QueueKind,
     /// How the queue is configured.
-    pub config: Config,
+    pub config: QueueConfig,
     /// What may go wrong.
     pub mode: Mode,
     /// For how long messages are leased, mostly.
@@ -75,7 +76,7 @@ impl Workload {
     /// Whether the queue's answers are known under this fault. Of a ring with a pace, which item is
     /// due first after the clock was set back is not promised.
     pub fn bears(&self, fault: Fault) -> bool {
-        let paced = matches!(&self.config, Config::Rotating(config) if config.pace.is_some());
+        let paced = matches!(&self.config, QueueConfig::Rotating(config) if config.pace.is_some());
         !(paced && fault == Fault::ClockBack)
     }
 
@@ -91,12 +92,12 @@ impl Workload {
         let cap = DEAD_LETTER_CAPS[choose(3, DEAD_LETTER_CAPS.len())];
         let rhythm = choose(4, 5);
         let config = match kind {
-            QueueKind::Reliable => Config::Reliable(
+            QueueKind::Reliable => QueueConfig::Reliable(
                 ReliableConfig::default()
                     .with_max_attempts(attempts)
                     .with_dead_letter_cap(cap),
             ),
-            QueueKind::Delay => Config::Delay(
+            QueueKind::Delay => QueueConfig::Delay(
                 DelayConfig::default()
                     .with_max_attempts(attempts)
                     .with_dead_letter_cap(cap),
@@ -105,19 +106,19 @@ impl Workload {
                 let config = PriorityConfig::default()
                     .with_max_attempts(attempts)
                     .with_dead_letter_cap(cap);
-                Config::Priority(match [0, 0, 1, 10, lease][rhythm] {
+                QueueConfig::Priority(match [0, 0, 1, 10, lease][rhythm] {
                     0 => config,
                     ageing => config.with_ageing(millis(ageing)),
                 })
             }
-            QueueKind::Bounded => Config::Bounded(
+            QueueKind::Bounded => QueueConfig::Bounded(
                 BoundedConfig::new(CAPACITIES[choose(5, CAPACITIES.len())])
                     .with_max_attempts(attempts)
                     .with_dead_letter_cap(cap),
             ),
             QueueKind::Rotating => {
                 let config = RotatingConfig::default();
-                Config::Rotating(match [0, 0, 1, 10, lease][rhythm] {
+                QueueConfig::Rotating(match [0, 0, 1, 10, lease][rhythm] {
                     0 => config,
                     pace => config.with_pace(millis(pace)),
                 })
@@ -153,11 +154,11 @@ impl Workload {
     /// once.
     pub fn drains_within(&self) -> Duration {
         let (attempts, once) = match &self.config {
-            Config::Reliable(config) => (config.leasing.max_attempts, None),
-            Config::Delay(config) => (config.leasing.max_attempts, None),
-            Config::Priority(config) => (config.leasing.max_attempts, None),
-            Config::Bounded(config) => (config.leasing.max_attempts, None),
-            Config::Rotating(config) => (1, Some(config.pace.unwrap_or_default())),
+            QueueConfig::Reliable(config) => (config.leasing.max_attempts, None),
+            QueueConfig::Delay(config) => (config.leasing.max_attempts, None),
+            QueueConfig::Priority(config) => (config.leasing.max_attempts, None),
+            QueueConfig::Bounded(config) => (config.leasing.max_attempts, None),
+            QueueConfig::Rotating(config) => (1, Some(config.pace.unwrap_or_default())),
         };
         let once = once.unwrap_or_else(|| self.longest_lease() + self.longest_delay());
         once * attempts + SLACK

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{QueueName, Task};
+use queue_core::{AnyQueue, QueueName, Task, call::Layered};
 use tokio::time;
 
 use super::{
@@ -16,10 +16,9 @@ use super::{
     verbs::{Leaning, Verb},
 };
 use crate::{
-    call::{Behind, Direct},
     history::{Event, Recorder},
     plan::{Lane, What},
-    run::Mode,
+    workload::Mode,
     world::{Fault, Stage, World},
 };
 
@@ -36,7 +35,7 @@ pub(crate) struct Player {
     pub(crate) pool: Pool,
     /// The clients of lanes that are done, where no hint may get lost: they stay until the run is
     /// over, since a process that goes away may take a hint along.
-    pub(crate) done: Arc<Mutex<Vec<Direct>>>,
+    pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
 }
 
 /// The awaits at which a step is interrupted.
@@ -51,11 +50,11 @@ impl Player {
     }
 
     /// A client of the lane's own, whose calls are recorded.
-    pub(super) async fn connect(&self) -> Direct {
+    pub(super) async fn connect(&self) -> AnyQueue {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
                 let recorder = Recorder::new(self.lane, self.stage.journal.clone());
-                let backend = Behind::new(recorder, backend);
+                let backend = Layered::new(recorder, backend);
                 let opened = client::open(&backend, &self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
                     return queue;
@@ -104,7 +103,7 @@ impl Player {
     }
 
     /// Plays one step; answers whether the lane crashed in it.
-    async fn play(&self, actor: &mut Actor, queue: &Direct, leaning: &Leaning) -> bool {
+    async fn play(&self, actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) -> bool {
         let Some(fault) = self.interrupt() else {
             step(actor, queue, leaning).await;
             return false;
@@ -175,7 +174,7 @@ impl Player {
 }
 
 /// One step: one verb, perhaps after some time.
-async fn step(actor: &mut Actor, queue: &Direct, leaning: &Leaning) {
+async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
     let verb = leaning.verb(actor.lane, &actor.stage.decisions);
     if verb == Verb::Idle {
         return;
@@ -185,14 +184,14 @@ async fn step(actor: &mut Actor, queue: &Direct, leaning: &Leaning) {
         actor.sleep().await;
     }
     match (queue, verb) {
-        (Direct::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
-        (Direct::Reliable(queue), Verb::Put) => reliable::put(actor, &**queue).await,
-        (Direct::Priority(queue), Verb::Put) => priority::put(actor, &**queue).await,
-        (Direct::Delay(queue), Verb::Put) => delay::put(actor, &**queue).await,
-        (Direct::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
-        (Direct::Bounded(queue), Verb::Put) => bounded::put(actor, &**queue).await,
-        (Direct::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
-        (Direct::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
+        (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
+        (AnyQueue::Reliable(queue), Verb::Put) => reliable::put(actor, &**queue).await,
+        (AnyQueue::Priority(queue), Verb::Put) => priority::put(actor, &**queue).await,
+        (AnyQueue::Delay(queue), Verb::Put) => delay::put(actor, &**queue).await,
+        (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
+        (AnyQueue::Bounded(queue), Verb::Put) => bounded::put(actor, &**queue).await,
+        (AnyQueue::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
+        (AnyQueue::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
         (queue, verb) => {
             if let Some(queue) = client::leasing(queue) {
                 leasing::act(actor, &*queue, verb).await;

@@ -1,9 +1,8 @@
 use std::num::NonZeroUsize;
 
-use queue_core::{Inserted, Message, Page, RotatingQueue, RotatingQueueExt};
+use queue_core::{Inserted, Message, Page, QueueConfig, RotatingQueue, RotatingQueueExt};
 
 use super::{actor::Actor, goals, verbs::Verb};
-use crate::call::Config;
 
 pub(super) async fn act(actor: &Actor, queue: &dyn RotatingQueue, verb: Verb) {
     match verb {
@@ -30,7 +29,7 @@ fn max(actor: &Actor) -> NonZeroUsize {
 }
 
 fn visited(actor: &Actor, items: &[Message]) {
-    let Config::Rotating(config) = &actor.workload.config else {
+    let QueueConfig::Rotating(config) = &actor.workload.config else {
         return;
     };
     if let (Some(pace), false) = (config.pace, items.is_empty()) {

@@ -3,7 +3,7 @@ use queue_core::QueueKind;
 use super::Workload;
 use crate::{
     plan::{Decisions, Lane, Site, What},
-    run::Mode,
+    workload::Mode,
 };
 
 macro_rules! verbs {

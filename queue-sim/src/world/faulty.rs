@@ -1,7 +1,10 @@
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Outcome, QueueName, Result};
+use queue_core::{
+    Error, ErrorKind, Outcome, QueueName, Result,
+    call::{Answer, Call, Layer, Service},
+};
 use tokio::{
     sync::oneshot,
     time::{self, Instant},
@@ -9,7 +12,6 @@ use tokio::{
 
 use super::{Fault, network::Network};
 use crate::{
-    call::{Answer, Call, Layer, Service},
     engine::yield_now,
     history::{CallId, current_call},
     plan::{Lane, What},

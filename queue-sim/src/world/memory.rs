@@ -1,11 +1,11 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Backend, Result};
+use queue_core::{Backend, Result, call::Layered};
 use queue_memory::MemoryBackend;
 
 use super::{EPOCH, Fault, Faulty, Ground, Network, Stage, World};
-use crate::{call::Behind, plan::Lane};
+use crate::plan::Lane;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 
@@ -108,7 +108,7 @@ pub struct MemoryWorld {
 impl World for MemoryWorld {
     async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
         let faulty = Faulty::new(lane, self.network.clone());
-        Ok(Arc::new(Behind::new(faulty, Arc::clone(&self.backend))))
+        Ok(Arc::new(Layered::new(faulty, Arc::clone(&self.backend))))
     }
 
     async fn heal(&self) {

@@ -1,10 +1,10 @@
 use std::num::NonZeroUsize;
 
-use queue_core::*;
-use queue_sim::{
+use queue_core::{
     call::{Answer, Call},
-    history::Event,
+    *,
 };
+use queue_sim::history::Event;
 
 use crate::story::Story;
 

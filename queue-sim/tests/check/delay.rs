@@ -1,5 +1,7 @@
-use queue_core::*;
-use queue_sim::call::{Answer, Call};
+use queue_core::{
+    call::{Answer, Call},
+    *,
+};
 
 use crate::story::{Story, again, lease, leased, ms};
 

@@ -1,10 +1,10 @@
 //! Who holds a message, until when, and what it costs: leases, receipts and attempts.
 
-use queue_core::*;
-use queue_sim::{
+use queue_core::{
     call::{Answer, Call},
-    history::Event,
+    *,
 };
+use queue_sim::history::Event;
 
 use crate::story::{Story, TTL, again, lease, leased, ms, push};
 

@@ -1,10 +1,10 @@
 //! What becomes of messages: none is made up, none is lost, none counts twice.
 
-use queue_core::*;
-use queue_sim::{
+use queue_core::{
     call::{Answer, Call},
-    history::{Event, Outcome},
+    *,
 };
+use queue_sim::history::{Event, Outcome};
 
 use crate::story::{Story, again, lease, leased, ms, push};
 

@@ -1,5 +1,4 @@
-use queue_core::*;
-use queue_sim::call::{Call, Config};
+use queue_core::{QueueConfig, call::Call, *};
 
 use crate::story::{Story, TTL, lease, ms, push};
 
@@ -38,7 +37,7 @@ fn l11_what_was_released_comes_last() {
 }
 
 fn priority(config: PriorityConfig, first: i16, second: i16) -> Story {
-    let mut story = Story::of(Config::Priority(config));
+    let mut story = Story::of(QueueConfig::Priority(config));
     story.call(Call::Enqueue(vec![Prioritized::new("a", first)]));
     story.call(Call::Enqueue(vec![Prioritized::new("b", second)]));
     story
@@ -71,7 +70,7 @@ fn p3_a_release_forgets_the_priority() {
 #[test]
 fn p4_ageing_is_forgotten() {
     let config = PriorityConfig::default().with_ageing(ms(10));
-    let mut story = Story::of(Config::Priority(config));
+    let mut story = Story::of(QueueConfig::Priority(config));
     story.call(Call::Enqueue(vec![Prioritized::new("a", 1)]));
     story.after(TTL);
     story.call(Call::Enqueue(vec![Prioritized::new("b", 2)]));

@@ -1,12 +1,15 @@
 use std::num::NonZeroUsize;
 
-use queue_core::*;
-use queue_sim::call::{Answer, Call, Config};
+use queue_core::{
+    QueueConfig,
+    call::{Answer, Call},
+    *,
+};
 
 use crate::story::{Story, ms};
 
 fn ring(config: RotatingConfig) -> Story {
-    let mut story = Story::of(Config::Rotating(config));
+    let mut story = Story::of(QueueConfig::Rotating(config));
     story.call(Call::Insert(vec![
         Insert::new("a").with_key("a"),
         Insert::new("b"),

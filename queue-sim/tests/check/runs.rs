@@ -1,6 +1,8 @@
-use queue_core::{ErrorKind, QueueKind, Settled, Settlement};
-use queue_sim::{
+use queue_core::{
+    ErrorKind, QueueKind, Settled, Settlement,
     call::{Answer, Call},
+};
+use queue_sim::{
     check::{self, Budget, Verdict},
     engine::End,
     history::{Event, Outcome},

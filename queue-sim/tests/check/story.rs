@@ -2,12 +2,16 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::*;
+use queue_core::{
+    QueueConfig,
+    call::{Answer, Call},
+    *,
+};
 use queue_sim::{
-    call::{Answer, Call, Config, Model},
     check::{Budget, Case, Verdict, Violation},
     engine::End,
     history::{CallId, Ended, Event, History, Moment, Outcome, Record},
+    model::Model,
     plan::Lane,
     world::EPOCH,
 };
@@ -19,7 +23,7 @@ pub(crate) const TTL: u64 = 100;
 /// otherwise.
 #[derive(Debug)]
 pub(crate) struct Story {
-    config: Config,
+    config: QueueConfig,
     model: Model,
     history: History,
     order: u64,
@@ -29,7 +33,7 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    pub(crate) fn of(config: Config) -> Self {
+    pub(crate) fn of(config: QueueConfig) -> Self {
         Self {
             model: Model::new(&config),
             config,
@@ -46,15 +50,15 @@ impl Story {
 
     pub(crate) fn reliable() -> Self {
         let config = ReliableConfig::default().with_max_attempts(2);
-        Self::of(Config::Reliable(config.with_dead_letter_cap(2)))
+        Self::of(QueueConfig::Reliable(config.with_dead_letter_cap(2)))
     }
 
     pub(crate) fn delay() -> Self {
-        Self::of(Config::Delay(DelayConfig::default()))
+        Self::of(QueueConfig::Delay(DelayConfig::default()))
     }
 
     pub(crate) fn bounded(capacity: usize) -> Self {
-        Self::of(Config::Bounded(BoundedConfig::new(capacity)))
+        Self::of(QueueConfig::Bounded(BoundedConfig::new(capacity)))
     }
 
     /// So many ms later.

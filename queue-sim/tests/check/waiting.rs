@@ -1,6 +1,8 @@
-use queue_core::{BoundedConfig, MessageId, Offer, Overflow, Scheduled};
+use queue_core::{
+    BoundedConfig, MessageId, Offer, Overflow, QueueConfig, Scheduled,
+    call::{Answer, Call},
+};
 use queue_sim::{
-    call::{Answer, Call, Config},
     engine::End,
     history::{Ended, Outcome},
     plan::Lane,
@@ -113,7 +115,7 @@ fn b4_room_that_nobody_is_told_of() {
 fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
     let story = || {
         let config = BoundedConfig::new(1).with_max_attempts(1);
-        let mut story = Story::of(Config::Bounded(config));
+        let mut story = Story::of(QueueConfig::Bounded(config));
         story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
         story.lease();
         waits(&mut story, Call::WaitForRoom(ms(5000)));

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use queue_conformance::{Capabilities, Harness, Play};
 use queue_core::Backend;
 use queue_memory::MemoryBackend;
-use queue_sim::{Capabilities, Harness, Play};
 
 #[derive(Debug, Default)]
 pub(crate) struct InProcess(MemoryBackend);

@@ -56,7 +56,7 @@ fn ours_never_shows_too_many() {
 
 #[cfg(all(unix, feature = "redis"))]
 mod on_redis {
-    use queue_sim::{redis::wire::WireGround, sim::Chaos};
+    use queue_sim::{sim::Chaos, wire::WireGround};
     use redis::AsyncCommands;
 
     use super::*;

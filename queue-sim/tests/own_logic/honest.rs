@@ -10,12 +10,13 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, TestRunner},
 };
-use queue_core::{Context, Failure, ReliableConfig};
+use queue_core::ReliableConfig;
 use queue_sim::{
     plan::{Decisions, Plan},
     sim::{Chaos, Drained, check, sim},
     world::Fault,
 };
+use queue_worker::{Context, Failure};
 
 use crate::jobs::{harmful, harmless, played, push_two};
 

@@ -2,8 +2,9 @@
 
 use std::env;
 
-use queue_core::{Context, Reliable, ReliableConfig};
+use queue_core::{Reliable, ReliableConfig};
 use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
+use queue_worker::Context;
 
 /// How many seeds a simulation plays that asks for this many.
 pub(crate) fn played(seeds: u64) -> u64 {

@@ -6,11 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use queue_core::{Context, ReliableConfig};
+use queue_core::ReliableConfig;
 use queue_sim::{
     sim::{Sim, check, sim},
     world::MemoryGround,
 };
+use queue_worker::Context;
 
 use crate::jobs::{harmful, harmless, played};
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use queue_core::{Context, DelayConfig};
+use queue_core::DelayConfig;
 use queue_sim::sim::{Drained, Effects, Ledger, Rules, Run, Sim, sim};
+use queue_worker::Context;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ fn a_sink_that_knows_the_order_refunds_once() {
 /// The same tests on a real redis-server.
 #[cfg(all(unix, feature = "redis"))]
 mod on_redis {
-    use queue_sim::redis::wire::WireGround;
+    use queue_sim::wire::WireGround;
 
     use super::*;
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use queue_core::{Context, Dedup, DelayConfig, ReliableConfig};
+use queue_core::{Dedup, DelayConfig, ReliableConfig};
 use queue_sim::sim::{BoxError, Drained, Effects, Rules, Run, Sim, sim};
+use queue_worker::Context;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]

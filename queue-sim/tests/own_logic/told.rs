@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use queue_core::{Backoff, Context, Dedup, Delay, DelayConfig, Failure, ReliableConfig, Token};
+use queue_core::{Dedup, Delay, DelayConfig, ReliableConfig, Token};
 use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
+use queue_worker::{Backoff, Context, Failure};
 
 use crate::jobs::{played, push_one};
 

@@ -3,8 +3,9 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Context, Failure, ReliableConfig, Rotating, RotatingConfig};
+use queue_core::{ReliableConfig, Rotating, RotatingConfig};
 use queue_sim::sim::{BoxError, Broken, Chaos, Drained, Effects, Run, Sim, sim};
+use queue_worker::{Context, Failure};
 
 use crate::jobs::{push_one, push_two};
 

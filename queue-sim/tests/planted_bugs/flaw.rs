@@ -7,11 +7,9 @@ use async_trait::async_trait;
 use queue_core::{
     Counters, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Receipt,
     Result, Scheduled, Settled, Settlement,
-};
-use queue_sim::{
     call::{Answer, Call, Layer, Service},
-    engine,
 };
+use queue_sim::engine;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -11,8 +11,8 @@ use queue_memory::planted::{self, Bug};
 use queue_sim::{
     check::{Budget, Verdict, Violation, check},
     plan::Decisions,
-    redis::wire::WireGround,
     run::{Scenario, play},
+    wire::WireGround,
     world::{Ground, MemoryGround},
 };
 

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use queue_core::{Backend, Result};
+use queue_core::{
+    Backend, Result,
+    call::{Layer, Layered},
+};
 use queue_sim::{
-    call::{Behind, Layer},
     plan::Lane,
     world::{Fault, Ground, Stage, World},
 };
@@ -34,7 +36,7 @@ impl<G: Ground, L: Layer + Copy> Ground for InFront<G, L> {
 impl<L: Layer + Copy> World for InFront<Arc<dyn World>, L> {
     async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
         let backend = self.0.connect(lane).await?;
-        Ok(Arc::new(Behind::new(self.1, backend)))
+        Ok(Arc::new(Layered::new(self.1, backend)))
     }
 
     async fn heal(&self) {

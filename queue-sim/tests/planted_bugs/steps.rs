@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_sim::redis::wire::{Reply, Request, Rewrite, Steps};
+use queue_sim::wire::{Reply, Request, Rewrite, Steps};
 
 use crate::lua::{Edit, Edits};
 

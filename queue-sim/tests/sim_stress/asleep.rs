@@ -19,10 +19,9 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    BoundedConfig, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Message, OnceStore,
-    PriorityQueueExt, QueueName, ReliableQueueExt, RotatingQueueExt,
+    AnyQueue, BoundedConfig, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Message,
+    OnceStore, PriorityQueueExt, QueueConfig, QueueName, ReliableQueueExt, RotatingQueueExt,
 };
-use queue_sim::call::{Config, Direct};
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
@@ -99,9 +98,14 @@ impl Ground {
 /// Plays one kind with as many producers as consumers, and panics if somebody sleeps who should
 /// not. Two and two find a lost wake-up soonest: the more there are, the sooner somebody comes by
 /// who makes up for it.
-pub(crate) fn nobody(runtime: &Handle, clients: &Arc<impl Clients>, config: &Config, pairs: usize) {
+pub(crate) fn nobody(
+    runtime: &Handle,
+    clients: &Arc<impl Clients>,
+    config: &QueueConfig,
+    pairs: usize,
+) {
     let config = match config {
-        Config::Bounded(_) => Config::Bounded(BoundedConfig::new(CAPACITY)),
+        QueueConfig::Bounded(_) => QueueConfig::Bounded(BoundedConfig::new(CAPACITY)),
         other => other.clone(),
     };
     let ground = Arc::new(Ground {
@@ -186,12 +190,12 @@ fn overslept(
     Some(start.elapsed())
 }
 
-async fn produce(ground: Arc<Ground>, own: usize, queue: Direct) {
+async fn produce(ground: Arc<Ground>, own: usize, queue: AnyQueue) {
     let body = Bytes::from(vec![own as u8]);
     while !ground.over.load(SeqCst) {
         let put = put(&queue, body.clone());
         ground.producers[own].watch(put).await;
-        if matches!(queue, Direct::Bounded(_)) {
+        if matches!(queue, AnyQueue::Bounded(_)) {
             ground.room.take();
         }
         ground.ready.add(1);
@@ -199,30 +203,30 @@ async fn produce(ground: Arc<Ground>, own: usize, queue: Direct) {
     }
 }
 
-async fn put(queue: &Direct, body: Bytes) {
+async fn put(queue: &AnyQueue, body: Bytes) {
     let done = match queue {
-        Direct::Reliable(queue) => queue.push_one(body).await.map(drop),
-        Direct::Delay(queue) => queue.schedule_one(body, Duration::ZERO).await.map(drop),
-        Direct::Priority(queue) => queue.enqueue_one(body, 0).await.map(drop),
-        Direct::Bounded(queue) => queue.offer_or_wait(body, PATIENCE).await.map(drop),
-        Direct::Rotating(queue) => queue.insert_one(body).await.map(drop),
+        AnyQueue::Reliable(queue) => queue.push_one(body).await.map(drop),
+        AnyQueue::Delay(queue) => queue.schedule_one(body, Duration::ZERO).await.map(drop),
+        AnyQueue::Priority(queue) => queue.enqueue_one(body, 0).await.map(drop),
+        AnyQueue::Bounded(queue) => queue.offer_or_wait(body, PATIENCE).await.map(drop),
+        AnyQueue::Rotating(queue) => queue.insert_one(body).await.map(drop),
     };
     done.expect("nothing goes wrong");
 }
 
-async fn consume(ground: Arc<Ground>, own: usize, queue: Direct) {
+async fn consume(ground: Arc<Ground>, own: usize, queue: AnyQueue) {
     let sleeper = Arc::clone(&ground.consumers[own]);
     loop {
         let body = match &queue {
-            Direct::Reliable(queue) => receive(&ground, &sleeper, queue).await,
-            Direct::Delay(queue) => receive(&ground, &sleeper, queue).await,
-            Direct::Priority(queue) => receive(&ground, &sleeper, queue).await,
-            Direct::Bounded(queue) => {
+            AnyQueue::Reliable(queue) => receive(&ground, &sleeper, queue).await,
+            AnyQueue::Delay(queue) => receive(&ground, &sleeper, queue).await,
+            AnyQueue::Priority(queue) => receive(&ground, &sleeper, queue).await,
+            AnyQueue::Bounded(queue) => {
                 let body = receive(&ground, &sleeper, queue).await;
                 ground.room.add(1);
                 body
             }
-            Direct::Rotating(ring) => {
+            AnyQueue::Rotating(ring) => {
                 let visited = sleeper.watch(ring.visit(1, PATIENCE)).await;
                 let visited = visited.expect("nothing goes wrong");
                 let Some(Message { id, body, .. }) = visited.into_iter().next() else {

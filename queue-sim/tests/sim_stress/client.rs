@@ -7,13 +7,11 @@ use std::{
 };
 
 use queue_core::{
-    Delivery, Insert, Leased, MessageId, Offer, Overflow, Prioritized, Push, QueueKind, Receipt,
-    Scheduled, Settlement,
+    AnyQueue, Delivery, Insert, Leased, MessageId, Offer, Overflow, Prioritized, Push, QueueKind,
+    Receipt, Scheduled, Settlement,
+    call::{Answer, Call, Service},
 };
-use queue_sim::{
-    call::{Answer, Call, Direct, Service},
-    plan::{Decisions, Lane, What},
-};
+use queue_sim::plan::{Decisions, Lane, What};
 
 /// No lease runs out: when one does in real time is nobody's to decide.
 const TTL: Duration = Duration::from_secs(3_600);
@@ -21,7 +19,7 @@ const TTL: Duration = Duration::from_secs(3_600);
 const SHARED: usize = 16;
 
 pub(crate) struct Client {
-    queue: Direct,
+    queue: AnyQueue,
     lane: u8,
     decisions: Decisions,
     held: Vec<Receipt>,
@@ -31,7 +29,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(
-        queue: Direct,
+        queue: AnyQueue,
         lane: u8,
         seed: u64,
         shared: Arc<Mutex<Vec<Receipt>>>,

@@ -10,12 +10,11 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueKind, QueueName, ReliableConfig,
-    Result, RotatingConfig, Timestamp,
+    AnyQueue, Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind,
+    QueueName, ReliableConfig, Result, RotatingConfig, Timestamp, call::Layered,
 };
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    call::{Behind, Config, Direct},
     check::{Budget, Case, Verdict},
     engine::End,
     history::{Event, History, Journal, Recorder},
@@ -61,7 +60,7 @@ fn on_the_memory_backend_nobody_sleeps_while_there_is_something_to_do() {
 #[cfg(all(unix, feature = "redis"))]
 mod redis {
     use queue_redis::RedisBackend;
-    use queue_sim::redis::Server;
+    use real_redis::Server;
 
     use super::{Arc, Backend, Clients, Duration, async_trait, stress, watch};
 
@@ -124,7 +123,7 @@ fn stress(clients: &Arc<impl Clients>) {
 }
 
 /// All lanes at once, then one that empties the queue.
-async fn play(clients: Arc<impl Clients>, config: &Config, round: u64) -> History {
+async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> History {
     let journal = Journal::new(Timestamp::from_millis(1_000), false);
     let name = QueueName::new(format!("stress-{}-{round}", config.kind())).expect("a good name");
     let start = Arc::new(Barrier::new(LANES.into()));
@@ -132,7 +131,7 @@ async fn play(clients: Arc<impl Clients>, config: &Config, round: u64) -> Histor
     let mut lanes = JoinSet::new();
     for lane in 1..=LANES {
         let backend = clients.connect().await;
-        let backend = Behind::new(Recorder::new(Lane(lane), journal.clone()), backend);
+        let backend = Layered::new(Recorder::new(Lane(lane), journal.clone()), backend);
         let queue = open(&backend, &name, config).await.expect("a fresh queue");
         let seed = round << 8 | u64::from(lane);
         let client = Client::new(queue, lane, seed, Arc::clone(&receipts));
@@ -148,13 +147,13 @@ async fn play(clients: Arc<impl Clients>, config: &Config, round: u64) -> Histor
     journal.note(Event::Healed);
     let backend = clients.connect().await;
     let recorder = Recorder::new(Lane(LANES + 1), journal.clone());
-    let backend = Behind::new(recorder, backend);
+    let backend = Layered::new(recorder, backend);
     let queue = open(&backend, &name, config).await.expect("the queue");
     Client::new(queue, LANES + 1, 0, receipts).drain().await;
     journal.take()
 }
 
-fn judge(config: &Config, history: &History) {
+fn judge(config: &QueueConfig, history: &History) {
     let case = Case {
         config,
         history,
@@ -171,22 +170,30 @@ fn judge(config: &Config, history: &History) {
     }
 }
 
-fn config(kind: QueueKind) -> Config {
+fn config(kind: QueueKind) -> QueueConfig {
     match kind {
-        QueueKind::Reliable => Config::Reliable(ReliableConfig::default()),
-        QueueKind::Delay => Config::Delay(DelayConfig::default()),
-        QueueKind::Priority => Config::Priority(PriorityConfig::default()),
-        QueueKind::Bounded => Config::Bounded(BoundedConfig::new(6)),
-        QueueKind::Rotating => Config::Rotating(RotatingConfig::default()),
+        QueueKind::Reliable => QueueConfig::Reliable(ReliableConfig::default()),
+        QueueKind::Delay => QueueConfig::Delay(DelayConfig::default()),
+        QueueKind::Priority => QueueConfig::Priority(PriorityConfig::default()),
+        QueueKind::Bounded => QueueConfig::Bounded(BoundedConfig::new(6)),
+        QueueKind::Rotating => QueueConfig::Rotating(RotatingConfig::default()),
     }
 }
 
-async fn open(backend: &dyn Backend, name: &QueueName, config: &Config) -> Result<Direct> {
+async fn open(backend: &dyn Backend, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
     Ok(match config {
-        Config::Reliable(config) => Direct::Reliable(backend.open_reliable(name, config).await?),
-        Config::Delay(config) => Direct::Delay(backend.open_delay(name, config).await?),
-        Config::Priority(config) => Direct::Priority(backend.open_priority(name, config).await?),
-        Config::Bounded(config) => Direct::Bounded(backend.open_bounded(name, config).await?),
-        Config::Rotating(config) => Direct::Rotating(backend.open_rotating(name, config).await?),
+        QueueConfig::Reliable(config) => {
+            AnyQueue::Reliable(backend.open_reliable(name, config).await?)
+        }
+        QueueConfig::Delay(config) => AnyQueue::Delay(backend.open_delay(name, config).await?),
+        QueueConfig::Priority(config) => {
+            AnyQueue::Priority(backend.open_priority(name, config).await?)
+        }
+        QueueConfig::Bounded(config) => {
+            AnyQueue::Bounded(backend.open_bounded(name, config).await?)
+        }
+        QueueConfig::Rotating(config) => {
+            AnyQueue::Rotating(backend.open_rotating(name, config).await?)
+        }
     })
 }

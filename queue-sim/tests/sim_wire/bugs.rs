@@ -6,12 +6,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::*;
+use queue_core::{call::Answer, *};
 use queue_sim::{
-    call::Answer,
     history::Event,
     plan::{Decisions, Lane, Plan},
-    redis::wire::{Reply, Request, Rewrite, Steps, WireGround},
+    wire::{Reply, Request, Rewrite, Steps, WireGround},
 };
 use redis::Value;
 

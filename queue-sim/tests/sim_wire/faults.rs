@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_sim::{
     history::{Event, Outcome},
     plan::{Lane, Plan, What},
-    redis::wire::WireGround,
+    wire::WireGround,
     world::{EPOCH, Fault},
 };
 use tokio::time;

@@ -2,13 +2,12 @@
 
 use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::*;
+use queue_core::{call::Layered, *};
 use queue_sim::{
-    call::Behind,
     engine::{End, Executor, in_virtual_time},
     history::{History, Journal, Recorder},
     plan::{Decisions, Lane, Plan, Site, What},
-    redis::wire::WireGround,
+    wire::WireGround,
     world::{EPOCH, Fault, Faults, Ground, Stage, World},
 };
 
@@ -23,10 +22,10 @@ pub(crate) struct Set {
 
 impl Set {
     /// A client of this lane's own, and the queue of its kind, opened.
-    pub(crate) async fn backend(&self, lane: u8) -> Behind<Recorder> {
+    pub(crate) async fn backend(&self, lane: u8) -> Layered<Recorder> {
         let backend = self.world.connect(Lane(lane)).await.unwrap();
         let recorder = Recorder::new(Lane(lane), self.stage.journal.clone());
-        Behind::new(recorder, backend)
+        Layered::new(recorder, backend)
     }
 
     pub(crate) async fn reliable(&self, lane: u8) -> Arc<dyn ReliableQueue> {
@@ -56,8 +55,8 @@ pub(crate) fn name() -> QueueName {
     QueueName::new("queue").unwrap()
 }
 
-/// Decides that the first thing about `what` which lane 1 does in this step is struck by the
-/// how-manieth of its faults, from 1.
+/// Decides that the first thing about `what` which lane 1 does in this step is struck by a
+/// fault; `fault` is its number, from 1.
 pub(crate) fn decided(plan: &mut Plan, step: u32, what: What, fault: u32) {
     plan.set(Site::new(Lane(1), step, what), fault);
 }

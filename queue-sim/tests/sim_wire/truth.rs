@@ -7,14 +7,14 @@ use queue_sim::{
     engine::yield_now,
     history::{Outcome, Record},
     plan::{Decisions, Plan, What},
-    redis::wire::WireGround,
+    wire::WireGround,
     world::{EPOCH, Fault},
 };
 use tokio::time;
 
 use crate::set::{SECOND, decided, play, play_as};
 
-/// One push, which is struck by this fault, the how-manieth of its kind, in a fresh world; what
+/// One push in a fresh world, which this fault strikes (`number` is its place among the faults); what
 /// is ready a minute later.
 fn struck(ground: &mut WireGround, fault: Fault, what: What, number: u32) -> (Record, u64) {
     let mut plan = Plan::default();
@@ -32,7 +32,7 @@ fn struck(ground: &mut WireGround, fault: Fault, what: What, number: u32) -> (Re
         }
     });
     let last = history.records.last().unwrap();
-    let Some(queue_sim::call::Answer::Depth(depth)) = last.answer() else {
+    let Some(queue_core::call::Answer::Depth(depth)) = last.answer() else {
         panic!("{last:?}");
     };
     (history.records[0].clone(), depth.ready)
@@ -93,7 +93,7 @@ fn a_dropped_call_is_known_to_have_been_executed_or_not() {
             let _ = queue.depth().await.unwrap();
         });
         let (depth, pushes) = history.records.split_last().unwrap();
-        let Some(queue_sim::call::Answer::Depth(depth)) = depth.answer() else {
+        let Some(queue_core::call::Answer::Depth(depth)) = depth.answer() else {
             panic!("{depth:?}");
         };
         let executed = pushes.iter().map(|push| push.executed.len() as u64);

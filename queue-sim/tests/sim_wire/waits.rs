@@ -8,7 +8,7 @@ use std::{
 use queue_core::*;
 use queue_sim::{
     plan::{Lane, Plan},
-    redis::wire::WireGround,
+    wire::WireGround,
 };
 use tokio::time;
 

@@ -7,8 +7,9 @@ use queue_sim::{
     engine::End,
     history::Event,
     plan::Decisions,
-    redis::wire::WireGround,
-    run::{Mode, Played, Runs, Scenario, play},
+    run::{Played, Runs, Scenario, play},
+    wire::WireGround,
+    workload::Mode,
     world::{Fault, Faults, Ground},
 };
 

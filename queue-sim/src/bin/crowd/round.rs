@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{Backend, LeasingExt, Push, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::RedisBackend;
-use queue_sim::redis::{Direction, Proxy, Server};
+use real_redis::{Direction, Proxy, Server};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::{Barrier, watch},

@@ -3,10 +3,7 @@
 use std::{num::NonZeroUsize, str::FromStr, thread};
 
 use queue_core::QueueKind;
-use queue_sim::{
-    plan::Plan,
-    run::{Mode, Scenario},
-};
+use queue_sim::{plan::Plan, run::Scenario, workload::Mode};
 
 pub(crate) const HELP: &str = "\
 Plays runs of a queue under faults, in virtual time, and checks each against the contract.

@@ -18,7 +18,7 @@ pub(crate) fn start(place: Place, count: u64) -> Result<Vec<Box<dyn Ground>>, St
 
 #[cfg(all(unix, feature = "redis"))]
 fn redis(restarts: bool) -> Result<Box<dyn Ground>, String> {
-    let mut ground = queue_sim::redis::wire::WireGround::builder();
+    let mut ground = queue_sim::wire::WireGround::builder();
     if restarts {
         ground = ground.with_restarts();
     }

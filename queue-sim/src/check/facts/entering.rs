@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use queue_core::{Delivery, Inserted, MessageId, Offered, Pushed, Receipt, Settled, Settlement};
+use queue_core::{
+    Delivery, Inserted, MessageId, Offered, Pushed, Receipt, Settled, Settlement,
+    call::{Answer, Call},
+};
 
 use super::{Facts, Happened, Pushing, Put, What, millis};
-use crate::{
-    call::{Answer, Call},
-    check::{branch::Done, span::Span},
-};
+use crate::check::{branch::Done, span::Span};
 
 impl<'a> Facts<'a> {
     pub(super) fn enter(&mut self, done: &Done<'a>, answer: Option<&'a Answer>, span: Span) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Message,
-    MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token,
+    MessageId, Push, QueueConfig, QueueKind, Rescheduled, Revived, Settled, Token,
 };
 
 use self::clock::Clock;
@@ -19,7 +19,6 @@ use super::{
     branch::{Branch, Done},
     span::Span,
 };
-use crate::call::Config;
 
 /// What the rules are looked at with.
 #[derive(Debug)]
@@ -131,11 +130,11 @@ impl<'a> Facts<'a> {
 
     pub(in crate::check) fn max_attempts(&self) -> u32 {
         match self.case.config {
-            Config::Reliable(config) => config.leasing.max_attempts,
-            Config::Delay(config) => config.leasing.max_attempts,
-            Config::Priority(config) => config.leasing.max_attempts,
-            Config::Bounded(config) => config.leasing.max_attempts,
-            Config::Rotating(_) => u32::MAX,
+            QueueConfig::Reliable(config) => config.leasing.max_attempts,
+            QueueConfig::Delay(config) => config.leasing.max_attempts,
+            QueueConfig::Priority(config) => config.leasing.max_attempts,
+            QueueConfig::Bounded(config) => config.leasing.max_attempts,
+            QueueConfig::Rotating(_) => u32::MAX,
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 
+use queue_core::call::Call;
+
 use super::replay::Deviation;
-use crate::{call::Call, check::facts::Facts};
+use crate::check::facts::Facts;
 
 /// What of a value is shown.
 const SHOWN: usize = 60;
@@ -136,10 +138,9 @@ fn value(line: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use queue_core::{Leased, MessageId, Pushed, Settled};
+    use queue_core::{Leased, MessageId, Pushed, Settled, call::Answer};
 
     use super::*;
-    use crate::call::Answer;
 
     fn told(one: &Answer, other: &Answer) -> (String, String, String) {
         let Difference { field, one, other } = difference(one, other);

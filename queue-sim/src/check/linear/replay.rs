@@ -1,10 +1,12 @@
 //! The calls in the order in which they were executed.
 
+use queue_core::{QueueConfig, call::Answer};
+
 use super::order::Steps;
 use crate::{
-    call::{Answer, Config, Model},
     check::{branch::Branch, compare::agree},
     model,
+    model::Model,
 };
 
 /// The first call whose answer is not the model's.
@@ -18,7 +20,11 @@ pub(super) struct Deviation {
 
 /// Applies the calls to the model as they were executed. A call that was executed more than once
 /// must have been answered by one of these executions.
-pub(super) fn deviation(config: &Config, branch: &Branch<'_>, steps: &Steps) -> Option<Deviation> {
+pub(super) fn deviation(
+    config: &QueueConfig,
+    branch: &Branch<'_>,
+    steps: &Steps,
+) -> Option<Deviation> {
     let mut model = Model::new(config);
     let mut open: Vec<(usize, bool)> = Vec::new();
     for step in &steps.0 {

@@ -6,18 +6,21 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use queue_core::Timestamp;
+use queue_core::{
+    QueueConfig, Timestamp,
+    call::{Answer, Call},
+};
 
 use super::order::Steps;
 use crate::{
-    call::{Answer, Call, Config, Model},
     check::{branch::Branch, compare::agree},
+    model::Model,
 };
 
 /// What is to be put in order.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
-    config: &'a Config,
+    config: &'a QueueConfig,
     items: Vec<Item<'a>>,
     /// Whether time must not step back from one to the next.
     in_time: bool,
@@ -61,7 +64,7 @@ struct Node {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn of(config: &'a Config, branch: &Branch<'a>, steps: &Steps) -> Self {
+    pub(super) fn of(config: &'a QueueConfig, branch: &Branch<'a>, steps: &Steps) -> Self {
         let mut items: Vec<Item<'a>> = Vec::new();
         let mut met = vec![false; branch.calls.len()];
         for step in &steps.0 {

@@ -1,10 +1,12 @@
 //! B1, B2, B3, B5, B6: a fixed length, and what makes room.
 
-use queue_core::{Cancelled, Offered, Overflow, Settled};
+use queue_core::{
+    Cancelled, Offered, Overflow, QueueConfig, Settled,
+    call::{Answer, Call},
+};
 
 use super::Found;
 use crate::{
-    call::{Answer, Call, Config},
     check::{
         facts::{Facts, Happened, Life, Put, What},
         span::Span,
@@ -13,7 +15,7 @@ use crate::{
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let Config::Bounded(config) = facts.case.config else {
+    let QueueConfig::Bounded(config) = facts.case.config else {
         return;
     };
     let sizes = Sizes::of(facts, config.capacity as u64);

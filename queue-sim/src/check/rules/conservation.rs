@@ -3,15 +3,13 @@
 use bytes::Bytes;
 use queue_core::{
     Cancelled, Counters, Disposition, Headers, MessageId, QueueKind, Revived, Settled,
+    call::{Answer, Call},
 };
 
 use super::Found;
-use crate::{
-    call::{Answer, Call},
-    check::{
-        facts::{Facts, Happened, Put, What},
-        span::Span,
-    },
+use crate::check::{
+    facts::{Facts, Happened, Put, What},
+    span::Span,
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {

@@ -1,23 +1,22 @@
 //! L13: dead letters are kept up to a cap, each as it died, until they are revived or discarded.
 
-use queue_core::{DeathReason, Disposition, Revived, Settled, limits::MAX_REASON};
+use queue_core::{
+    DeathReason, Disposition, QueueConfig, Revived, Settled, call::Answer, limits::MAX_REASON,
+};
 
 use super::Found;
-use crate::{
-    call::{Answer, Config},
-    check::{
-        facts::{Facts, Life, What},
-        span::Span,
-    },
+use crate::check::{
+    facts::{Facts, Life, What},
+    span::Span,
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let cap = match facts.case.config {
-        Config::Reliable(config) => config.leasing.dead_letter_cap,
-        Config::Delay(config) => config.leasing.dead_letter_cap,
-        Config::Priority(config) => config.leasing.dead_letter_cap,
-        Config::Bounded(config) => config.leasing.dead_letter_cap,
-        Config::Rotating(_) => return,
+        QueueConfig::Reliable(config) => config.leasing.dead_letter_cap,
+        QueueConfig::Delay(config) => config.leasing.dead_letter_cap,
+        QueueConfig::Priority(config) => config.leasing.dead_letter_cap,
+        QueueConfig::Bounded(config) => config.leasing.dead_letter_cap,
+        QueueConfig::Rotating(_) => return,
     };
     for (done, span) in facts.calls() {
         let dead = match done.answer {

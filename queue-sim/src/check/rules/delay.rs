@@ -108,7 +108,7 @@ fn too_late(
         takes && happened.span.may_precede(span)
     });
     let purged = facts.calls().any(|(done, purge)| {
-        matches!(done.record.call, crate::call::Call::Purge(_)) && purge.may_precede(span)
+        matches!(done.record.call, queue_core::call::Call::Purge(_)) && purge.may_precede(span)
     });
     if push.span.before(span) && !taken && !purged && facts.ghosts_before(span) == 0 {
         let message = format!(

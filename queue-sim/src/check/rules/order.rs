@@ -1,14 +1,11 @@
 //! F1, F2, D2, P1, P2, P4, L11: who is delivered before whom.
 
-use queue_core::{Disposition, Due, QueueKind, Settled};
+use queue_core::{Disposition, Due, QueueConfig, QueueKind, Settled};
 
 use super::Found;
-use crate::{
-    call::Config,
-    check::{
-        facts::{Facts, Life, What, millis},
-        span::Span,
-    },
+use crate::check::{
+    facts::{Facts, Life, What, millis},
+    span::Span,
 };
 
 /// A message that is ready all the time between two moments, and where it stands in its line.
@@ -59,7 +56,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 fn ageing(facts: &Facts<'_>) -> Option<i64> {
     match facts.case.config {
-        Config::Priority(config) => config.ageing.map(|step| millis(step) as i64),
+        QueueConfig::Priority(config) => config.ageing.map(|step| millis(step) as i64),
         _ => None,
     }
 }

@@ -4,9 +4,9 @@ use queue_core::{ErrorKind, Timestamp};
 
 use super::Found;
 use crate::{
-    call::Model,
     check::{Case, Violation},
     history::{Event, Outcome, Record},
+    model::Model,
     world::Fault,
 };
 

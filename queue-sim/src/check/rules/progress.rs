@@ -1,10 +1,12 @@
 //! L7, L8: once the faults are over everything is acked or dead, and nothing was lost on the way.
 
-use queue_core::{Cancelled, Counters, Disposition, Settled};
+use queue_core::{
+    Cancelled, Counters, Disposition, Settled,
+    call::{Answer, Call},
+};
 
 use super::Found;
 use crate::{
-    call::{Answer, Call},
     check::{
         facts::{Facts, Life, What},
         span::Span,

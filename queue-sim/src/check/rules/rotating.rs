@@ -1,18 +1,18 @@
 //! T1 to T4: members come and go, and each has its turn.
 
-use queue_core::{Message, MessageId};
+use queue_core::{
+    Message, MessageId, QueueConfig,
+    call::{Answer, Call},
+};
 
 use super::Found;
-use crate::{
-    call::{Answer, Call, Config},
-    check::{
-        facts::{Facts, Life, Put, What, millis},
-        span::Span,
-    },
+use crate::check::{
+    facts::{Facts, Life, Put, What, millis},
+    span::Span,
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let Config::Rotating(config) = facts.case.config else {
+    let QueueConfig::Rotating(config) = facts.case.config else {
         return;
     };
     let pace = config.pace.map_or(0, millis);

@@ -3,14 +3,14 @@
 //! Looked at only in runs in which nothing else wakes a waiter, and nothing goes wrong. What there
 //! is to be told is what the reference model has after each execution.
 
-use queue_core::{QueueKind, Timestamp};
+use queue_core::{QueueConfig, QueueKind, Timestamp, call::Call};
 
 use super::Found;
 use crate::{
-    call::{Call, Config, Model},
     check::facts::{Facts, millis},
     engine::End,
     history::{CallId, Event, Record},
+    model::Model,
     world::Fault,
 };
 
@@ -19,7 +19,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let Some(slack) = facts.case.slack.filter(|_| history.has_truth) else {
         return;
     };
-    if matches!(facts.case.config, Config::Rotating(config) if config.pace.is_some()) {
+    if matches!(facts.case.config, QueueConfig::Rotating(config) if config.pace.is_some()) {
         // That an item becomes due again is no arrival: only who has asked since its last visit
         // knows when.
         return;
@@ -132,8 +132,8 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         if !still {
             continue;
         }
-        // What time brings is told of by whoever puts it in, and only if nothing else was to come
-        // sooner.
+        // A call that puts in what will be due later tells a waiter of it, but only if nothing else
+        // is due sooner.
         let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
         let ready = ready_from(&model, *at, until);
         let ready = ready.filter(|(time, by_time)| !by_time || sooner(*time));

@@ -1,6 +1,7 @@
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
+use queue_conformance::Harness;
 use queue_core::{BoundedConfig, BoundedQueue, Offer, Offered, Overflow, Result};
 
 use super::{
@@ -10,10 +11,7 @@ use super::{
     leasing::{Fill, at_least_one},
     name,
 };
-use crate::{
-    Harness,
-    model::{BoundedModel, BoundedOp, Parcel, op::key},
-};
+use crate::model::{BoundedModel, BoundedOp, Parcel, op::key};
 
 /// A bounded queue and its model.
 pub type BoundedDriver = Driver<BoundedModel, dyn BoundedQueue>;

@@ -1,11 +1,10 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
+use queue_conformance::Harness;
 use queue_core::{
     Backend, Error, LeasingExt, QueueName, ReliableConfig, ReliableQueueExt, Result, Timestamp,
     limits::MAX_LEASE,
 };
-
-use crate::Harness;
 
 /// The backend's clock, as the test knows it: read once, moved by [`Harness::advance`] only.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use queue_conformance::Harness;
 use queue_core::{
     Cancelled, DelayConfig, DelayQueue, Due, Pushed, Rescheduled, Result, Scheduled, Timestamp,
 };
@@ -8,10 +9,7 @@ use queue_core::{
 use super::{
     Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
 };
-use crate::{
-    Harness,
-    model::{DelayModel, DelayOp, Parcel, Time},
-};
+use crate::model::{DelayModel, DelayOp, Parcel, Time};
 
 /// A delay queue and its model.
 pub type DelayDriver = Driver<DelayModel, dyn DelayQueue>;

@@ -26,7 +26,7 @@ pub use self::{
 };
 use self::{clock::Clock, goals::Goals};
 use super::{op::Seen, rules::Rules};
-use crate::Harness;
+use queue_conformance::Harness;
 
 /// Applies operations to a queue and to its model, and compares.
 #[async_trait]

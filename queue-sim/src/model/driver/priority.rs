@@ -1,15 +1,13 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
+use queue_conformance::Harness;
 use queue_core::{Prioritized, PriorityConfig, PriorityQueue, Pushed, Result};
 
 use super::{
     Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
 };
-use crate::{
-    Harness,
-    model::{Parcel, PriorityModel, PriorityOp},
-};
+use crate::model::{Parcel, PriorityModel, PriorityOp};
 
 /// A priority queue and its model.
 pub type PriorityDriver = Driver<PriorityModel, dyn PriorityQueue>;

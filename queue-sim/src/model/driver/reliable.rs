@@ -1,15 +1,13 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
+use queue_conformance::Harness;
 use queue_core::{Push, Pushed, ReliableConfig, ReliableQueue, Result};
 
 use super::{
     Clock, Diverged, Drive, Driver, divergence::agree, goals::LEASING, leasing::Fill, name,
 };
-use crate::{
-    Harness,
-    model::{Parcel, ReliableModel, ReliableOp},
-};
+use crate::model::{Parcel, ReliableModel, ReliableOp};
 
 /// A reliable queue and its model.
 pub type ReliableDriver = Driver<ReliableModel, dyn ReliableQueue>;

@@ -1,18 +1,16 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
+use queue_conformance::Harness;
 use queue_core::{
     Insert, Inserted, Message, MessageId, Page, Result, RotatingConfig, RotatingQueue,
 };
 
 use super::{Clock, Diverged, Drive, divergence::agree, goals::Goals, leasing::at_least_one, name};
-use crate::{
-    Harness,
-    model::{
-        Body, RotatingModel, RotatingOp,
-        op::{Seen, key},
-        rules::RingRules,
-    },
+use crate::model::{
+    Body, RotatingModel, RotatingOp,
+    op::{Seen, key},
+    rules::RingRules,
 };
 
 /// A rotating queue and its model.

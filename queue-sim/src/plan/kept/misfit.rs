@@ -18,8 +18,25 @@ pub struct Misfit {
     dead: bool,
 }
 
+impl Regression {
+    /// What is to be said of a run of the plan that passes, when these of its decisions were never
+    /// asked for: nothing, if they are no more than the line grants.
+    ///
+    /// Parameters decide what may happen, and nothing of what does. So a plan that still meets them
+    /// but nothing else that it decides shows nothing, whatever its line grants.
+    pub fn misfit(&self, unmet: &[Site]) -> Option<Misfit> {
+        let acts = |site: &Site| !site.is_parameter();
+        let sites: Vec<Site> = self.plan.iter().map(|(site, _)| site).collect();
+        let all_parameters = !sites.iter().any(acts);
+        let counts = |site: &&Site| all_parameters || acts(site);
+        let deciding = sites.iter().filter(counts).count();
+        let dead = deciding > 0 && unmet.iter().filter(counts).count() == deciding;
+        (dead || unmet.len() > self.unmet).then(|| Misfit::new(self.clone(), unmet, dead))
+    }
+}
+
 impl Misfit {
-    pub(super) fn new(regression: Regression, unmet: &[Site], dead: bool) -> Self {
+    fn new(regression: Regression, unmet: &[Site], dead: bool) -> Self {
         Self {
             regression,
             unmet: unmet.to_vec(),

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{super::Site, Misfit, Plan};
+use super::Plan;
 
 /// So much of what was broken stands in a line; the story tells the rest.
 const BROKE_CHARS: usize = 120;
@@ -63,21 +63,6 @@ impl Regression {
         let (file, line) = &self.place;
         format!("{}:{line}", file.display())
     }
-
-    /// What is to be said of a run of the plan that passes, when these of its decisions were never
-    /// asked for: nothing, if they are no more than the line grants.
-    ///
-    /// Parameters decide what may happen, and nothing of what does. So a plan that still meets them
-    /// but nothing else that it decides shows nothing, whatever its line grants.
-    pub fn misfit(&self, unmet: &[Site]) -> Option<Misfit> {
-        let acts = |site: &Site| !site.is_parameter();
-        let sites: Vec<Site> = self.plan.iter().map(|(site, _)| site).collect();
-        let all_parameters = !sites.iter().any(acts);
-        let counts = |site: &&Site| all_parameters || acts(site);
-        let deciding = sites.iter().filter(counts).count();
-        let dead = deciding > 0 && unmet.iter().filter(counts).count() == deciding;
-        (dead || unmet.len() > self.unmet).then(|| Misfit::new(self.clone(), unmet, dead))
-    }
 }
 
 impl fmt::Display for Regression {
@@ -99,6 +84,7 @@ impl fmt::Display for Regression {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Site;
 
     fn read(line: &str) -> Result<Regression, String> {
         Regression::parse(Path::new("kept.txt"), 3, line)

@@ -1,10 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use queue_core::QueueName;
+use queue_core::{QueueConfig, QueueName, call::Call};
 
 use super::{Check, Finding};
 use crate::{
-    call::{Call, Config},
     plan::Lane,
     sim::{Effect, Story},
 };
@@ -117,7 +116,7 @@ struct Bounds {
 
 fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     let queues = story.queues.iter();
-    let leasing = queues.filter(|(_, config)| !matches!(config, Config::Rotating(_)));
+    let leasing = queues.filter(|(_, config)| !matches!(config, QueueConfig::Rotating(_)));
     let each = leasing.map(|(name, _)| {
         let fates = story.fates(name);
         let dead = story.dead.keys().filter(|(queue, _)| queue == name);

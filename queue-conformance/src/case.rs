@@ -1,0 +1,34 @@
+//! One case of the suite.
+
+use queue_core::QueueKind;
+
+use crate::{Capabilities, Capability, Harness, Play};
+
+/// One case of the suite.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Option<QueueKind>,
+    pub(crate) needs: &'static [Capability],
+    pub(crate) play: for<'h> fn(&'h dyn Harness) -> Play<'h>,
+}
+
+impl Case {
+    /// The kind of queue and the rule, as in `reliable::f1_first_in_first_out`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The kind of queue that it is about; `None` where it is about the backend as a whole, or
+    /// about once keys.
+    pub const fn kind(&self) -> Option<QueueKind> {
+        self.kind
+    }
+
+    /// The first capability that it needs and that is not among these.
+    pub fn missing(&self, capabilities: &Capabilities) -> Option<Capability> {
+        let kind = self.kind.map(Capability::Kind);
+        let mut needs = kind.into_iter().chain(self.needs.iter().copied());
+        needs.find(|need| !capabilities.has(*need))
+    }
+}

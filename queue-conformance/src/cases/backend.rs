@@ -1,0 +1,186 @@
+//! What holds for a backend as a whole: names, kinds and what is stored.
+
+use queue_core::*;
+
+use crate::{
+    moves::*,
+    stage::{Stage, ms, name},
+};
+
+/// Opens a queue of this kind with its default configuration.
+pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Result<()> {
+    let (backend, name) = (stage.backend(), name(queue));
+    match kind {
+        QueueKind::Reliable => backend
+            .open_reliable(&name, &ReliableConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Delay => backend
+            .open_delay(&name, &DelayConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Priority => backend
+            .open_priority(&name, &PriorityConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Bounded => backend
+            .open_bounded(&name, &BoundedConfig::new(5))
+            .await
+            .map(drop),
+        QueueKind::Rotating => backend
+            .open_rotating(&name, &RotatingConfig::default())
+            .await
+            .map(drop),
+    }
+}
+
+pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
+    refused(QueueName::new(""), "must not be empty");
+    refused(QueueName::new("x".repeat(129)), "129 bytes");
+    for wrong in [
+        "two words",
+        "line\n",
+        "nul\0",
+        "bell\u{7}",
+        "{tag}",
+        "ümlaut",
+        "a/b",
+        "a*b",
+    ] {
+        refused(QueueName::new(wrong), &format!("{wrong:?}"));
+    }
+}
+
+pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>) {
+    let longest = "x".repeat(128);
+    let names = [
+        "a",
+        "A",
+        "a:",
+        "a:b",
+        "a.b",
+        "a-b",
+        "a_b",
+        "0",
+        longest.as_str(),
+    ];
+    for queue in names {
+        open(stage, stage.kinds()[0], queue).await.expect("opens");
+    }
+    let infos = stage
+        .backend()
+        .queues(None, count(100))
+        .await
+        .expect("lists");
+    assert_eq!(infos.len(), names.len());
+}
+
+pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<'_>) {
+    for kind in stage.kinds() {
+        open(stage, kind, kind.as_str()).await.expect("opens");
+        open(stage, kind, kind.as_str()).await.expect("opens again");
+        for other in stage.kinds() {
+            if other != kind {
+                let opened = open(stage, other, kind.as_str()).await;
+                let names = [kind.as_str(), other.as_str()];
+                refused_as(ErrorKind::ConfigMismatch, opened, &names);
+            }
+        }
+    }
+}
+
+pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>) {
+    let kinds = stage.kinds();
+    let list = async |after: Option<&str>, limit| {
+        let after = after.map(name);
+        stage
+            .backend()
+            .queues(after.as_ref(), count(limit))
+            .await
+            .expect("lists")
+    };
+    assert_eq!(list(None, 10).await, []);
+    let names = ["q-3", "q-1", "Q", "q-2", "q-10", "r"];
+    for (queue, kind) in names.iter().zip(kinds.iter().cycle()) {
+        open(stage, *kind, queue).await.expect("opens");
+    }
+    let all = list(None, 1_000).await;
+    let sorted: Vec<&str> = all.iter().map(|info| info.name.as_str()).collect();
+    assert_eq!(
+        sorted,
+        ["Q", "q-1", "q-10", "q-2", "q-3", "r"],
+        "in the order of their bytes"
+    );
+    for info in &all {
+        let opened = names.iter().position(|name| *name == info.name.as_str());
+        let opened = opened.expect("was opened");
+        assert_eq!(info.kind, kinds[opened % kinds.len()], "{info:?}");
+    }
+    for limit in 1..=7 {
+        let mut seen: Vec<QueueInfo> = Vec::new();
+        loop {
+            let after = seen.last().map(|info| info.name.to_string());
+            let page = list(after.as_deref(), limit).await;
+            assert!(page.len() <= limit);
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page);
+        }
+        assert_eq!(seen, all, "in pages of {limit}");
+    }
+    assert_eq!(
+        list(Some("q-15"), 1).await[0].name,
+        name("q-2"),
+        "after a name that is not there"
+    );
+    assert_eq!(list(Some("r"), 5).await, []);
+    refused(stage.backend().queues(None, count(1_001)).await, "1001");
+}
+
+pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
+    for kind in stage.kinds() {
+        open(stage, kind, kind.as_str()).await.expect("opens");
+    }
+    let other = stage.connect().await;
+    let theirs = other.queues(None, count(10)).await.expect("lists");
+    let ours = stage
+        .backend()
+        .queues(None, count(10))
+        .await
+        .expect("lists");
+    assert_eq!(theirs, ours);
+    assert_eq!(ours.len(), stage.kinds().len());
+}
+
+pub(crate) async fn configuration_a_pace_is_stored(stage: &Stage<'_>) {
+    if !stage.kinds().contains(&QueueKind::Rotating) {
+        return;
+    }
+    let open = async |config: RotatingConfig| {
+        stage
+            .backend()
+            .open_rotating(&name("ring"), &config)
+            .await
+            .map(drop)
+    };
+    let paced = |pace| RotatingConfig::default().with_pace(ms(pace));
+    refused(open(paced(0)).await, "pace of 0ns");
+    refused(open(paced(365 * 86_400_000 + 1)).await, "31536000.001s");
+    refused(
+        open(RotatingConfig::default().with_max_body(0)).await,
+        "0 bytes",
+    );
+    open(paced(100)).await.expect("opens");
+    let mismatch = ErrorKind::ConfigMismatch;
+    refused_as(
+        mismatch,
+        open(paced(101)).await,
+        &["pace", "100 ms", "101 ms"],
+    );
+    let none = open(RotatingConfig::default()).await;
+    refused_as(mismatch, none, &["pace", "100 ms", "none"]);
+    open(paced(100).with_max_body(7))
+        .await
+        .expect("max_body is the handle's own");
+}

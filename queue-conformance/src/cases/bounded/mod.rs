@@ -1,0 +1,43 @@
+//! Bounded queues: B1 to B7.
+
+mod capacity;
+mod distinct;
+mod overflow;
+mod recent;
+mod room;
+
+use std::sync::Arc;
+
+use queue_core::*;
+
+pub(super) use self::{capacity::*, distinct::*, overflow::*, recent::*, room::*};
+use crate::moves::id;
+
+/// Offers so many messages, which must fit.
+async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {
+    for _ in 0..count {
+        let offered = offer(queue, Overflow::Reject).await;
+        assert!(
+            matches!(offered, Offered::Accepted { evicted: None, .. }),
+            "{offered:?}"
+        );
+    }
+}
+
+async fn offer(queue: &Arc<dyn BoundedQueue>, overflow: Overflow) -> Offered {
+    queue.offer_one("x", overflow).await.expect("offers")
+}
+
+const fn accepted(number: u64) -> Offered {
+    Offered::Accepted {
+        id: MessageId::new(number),
+        evicted: None,
+    }
+}
+
+fn evicting(number: u64, evicted: u64) -> Offered {
+    Offered::Accepted {
+        id: id(number),
+        evicted: Some(id(evicted)),
+    }
+}

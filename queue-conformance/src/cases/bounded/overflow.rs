@@ -1,0 +1,104 @@
+use queue_core::*;
+
+use super::*;
+use crate::{moves::*, stage::Stage};
+
+pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
+    let queue = stage.bounded(3).await;
+    for number in 1..=3 {
+        assert_eq!(
+            offer(&queue, Overflow::DropOldest).await,
+            accepted(number),
+            "only when full"
+        );
+    }
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(4, 1));
+    let batch = vec![Offer::new("x"); 2];
+    let offered = queue
+        .offer(&batch, Overflow::DropOldest)
+        .await
+        .expect("offers");
+    assert_eq!(offered, [evicting(5, 2), evicting(6, 3)]);
+    assert_eq!(drain(&*queue).await, [4, 5, 6]);
+}
+
+pub(crate) async fn b2_what_came_back_is_next_and_is_dropped_first(stage: &Stage<'_>) {
+    let queue = stage.bounded(4).await;
+    fill(&queue, 4).await;
+    let deliveries = take(&*queue, 3).await;
+    settle(&*queue, Settlement::release(deliveries[2].receipt)).await;
+    settle(&*queue, Settlement::release(deliveries[1].receipt)).await;
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(5, 2));
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(6, 3));
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 4));
+    ack(&*queue, &deliveries[0]).await;
+}
+
+pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'_>) {
+    let queue = stage.bounded(4).await;
+    fill(&queue, 4).await;
+    let deliveries = take(&*queue, 3).await;
+    settle(&*queue, Settlement::retry(deliveries[0].receipt, 2 * LONG)).await;
+    settle(&*queue, Settlement::defer(deliveries[1].receipt, LONG)).await;
+    let batch = vec![Offer::new("x"); 5];
+    let offered = queue
+        .offer(&batch, Overflow::DropOldest)
+        .await
+        .expect("offers");
+    let expected = [
+        evicting(5, 4),
+        evicting(6, 5),
+        evicting(7, 6),
+        evicting(8, 7),
+        evicting(9, 8),
+    ];
+    assert_eq!(offered, expected, "ready ones before delayed ones");
+    let ready = take_one(&*queue).await;
+    assert_eq!(ready.id(), id(9));
+    assert_eq!(
+        offer(&queue, Overflow::DropOldest).await,
+        evicting(10, 2),
+        "due first"
+    );
+    let newest = take_one(&*queue).await;
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(11, 1));
+    ack_all(&*queue, &[deliveries[2].clone(), ready, newest]).await;
+}
+
+pub(crate) async fn b2_all_leased_means_full(stage: &Stage<'_>) {
+    let queue = stage.bounded(2).await;
+    fill(&queue, 2).await;
+    let deliveries = take(&*queue, 2).await;
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, Offered::Full);
+    assert_eq!(depth(&*queue).await, [0, 0, 2, 0]);
+    ack(&*queue, &deliveries[0]).await;
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, accepted(3));
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(4, 3));
+}
+
+pub(crate) async fn b2_a_batch_longer_than_the_queue_leaves_its_end(stage: &Stage<'_>) {
+    let queue = stage.bounded(2).await;
+    let batch = vec![Offer::new("x"); 4];
+    let offered = queue
+        .offer(&batch, Overflow::DropOldest)
+        .await
+        .expect("offers");
+    assert_eq!(
+        offered,
+        [accepted(1), accepted(2), evicting(3, 1), evicting(4, 2)]
+    );
+    assert_eq!(drain(&*queue).await, [3, 4]);
+}
+
+pub(crate) async fn b2_offer_all_splits_and_reports(stage: &Stage<'_>) {
+    let queue = stage.bounded(250).await;
+    let batch = vec![Offer::new("x"); 300];
+    let offered = queue
+        .offer_all(&batch, Overflow::DropOldest)
+        .await
+        .expect("offers");
+    assert_eq!(offered.len(), 300);
+    assert_eq!(offered[249], accepted(250));
+    assert_eq!(offered[250], evicting(251, 1));
+    assert_eq!(drain(&*queue).await, (51..=300).collect::<Vec<u64>>());
+}

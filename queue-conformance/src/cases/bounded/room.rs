@@ -1,0 +1,223 @@
+use queue_core::*;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::{
+    moves::*,
+    stage::{Stage, ms},
+};
+
+/// A producer that waits for room, for much longer than the case does.
+async fn producer(stage: &Stage<'_>, queue: &Arc<dyn BoundedQueue>) -> JoinHandle<Offered> {
+    let queue = queue.clone();
+    let offer = async move { queue.offer_or_wait("x", LONG).await.expect("offers") };
+    stage.start(offer).await
+}
+
+pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    fill(&queue, 1).await;
+    for number in 2..=4 {
+        let held = take_one(&*queue).await;
+        let waiting = producer(stage, &queue).await;
+        ack(&*queue, &held).await;
+        assert_eq!(
+            stage.prompt("an offer after an ack", waiting).await,
+            accepted(number)
+        );
+    }
+}
+
+pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    fill(&queue, 1).await;
+    let held = take_one(&*queue).await;
+    let waiting = producer(stage, &queue).await;
+    settle(&*queue, Settlement::bury(held.receipt, "dead")).await;
+    assert_eq!(
+        stage.prompt("an offer after a burial", waiting).await,
+        accepted(2)
+    );
+
+    let waiting = producer(stage, &queue).await;
+    queue.purge(count(1)).await.expect("purges");
+    assert_eq!(
+        stage.prompt("an offer after a purge", waiting).await,
+        accepted(3)
+    );
+
+    let waiting = producer(stage, &queue).await;
+    queue.resize(count(2)).await.expect("resizes");
+    assert_eq!(
+        stage.prompt("an offer after a resize", waiting).await,
+        accepted(4)
+    );
+}
+
+pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
+    let queue = stage
+        .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
+        .await;
+    fill(&queue, 1).await;
+    let held = take_one(&*queue).await;
+    let waiting = producer(stage, &queue).await;
+    settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+    assert_eq!(
+        stage.prompt("an offer after a death", waiting).await,
+        accepted(2)
+    );
+}
+
+pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &Stage<'_>) {
+    let queue = stage.bounded(4).await;
+    fill(&queue, 4).await;
+    let deliveries = take(&*queue, 4).await;
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(producer(stage, &queue).await);
+    }
+    let acks = deliveries
+        .iter()
+        .map(|delivery| Settlement::ack(delivery.receipt));
+    queue
+        .settle(&acks.collect::<Vec<_>>())
+        .await
+        .expect("settles");
+    for task in waiting {
+        let offered = stage.prompt("one of four offers", task).await;
+        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+    }
+    assert_eq!(depth(&*queue).await, [4, 0, 0, 0]);
+}
+
+pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    fill(&queue, 1).await;
+    let held = take_one(&*queue).await;
+    let first = producer(stage, &queue).await;
+    let second = producer(stage, &queue).await;
+    ack(&*queue, &held).await;
+    first.abort();
+    if let Ok(offered) = first.await {
+        assert_eq!(offered, accepted(2), "it was served before it was dropped");
+    }
+    // Served, or dropped with its offer under way: it may have taken the room (L8).
+    if depth(&*queue).await == [1, 0, 0, 0] {
+        ack(&*queue, &take_one(&*queue).await).await;
+    }
+    let offered = stage.prompt("the offer that was kept", second).await;
+    assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+}
+
+/// Two wait for room and are told of it one after the other; what the first had to offer is there
+/// already.
+pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    let marked = || Push::new("x").with_dedup("key", LONG);
+    queue
+        .offer_one(marked(), Overflow::Reject)
+        .await
+        .expect("offers");
+    let held = take_one(&*queue).await;
+    let producer = queue.clone();
+    let first = stage
+        .start(async move {
+            producer.wait_for_room(LONG).await?;
+            producer.offer_one(marked(), Overflow::Reject).await
+        })
+        .await;
+    let producer = queue.clone();
+    let second = stage
+        .start(async move { producer.wait_for_room(LONG).await })
+        .await;
+    ack(&*queue, &held).await;
+    let offered = stage.prompt("the first of two producers", first).await;
+    let offered = offered.expect("offers");
+    assert!(matches!(offered, Offered::Duplicate(_)), "{offered:?}");
+    let told = stage.prompt("the second, for whom there is room", second);
+    told.await.expect("waits");
+}
+
+pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    fill(&queue, 1).await;
+    let producer = queue.clone();
+    let offer = async move { producer.offer_or_wait("x", ms(50)).await };
+    let waiting = stage.start(offer).await;
+    let offered = stage.within("an offer in vain", ms(50), waiting).await;
+    assert_eq!(
+        stage.in_vain(offered).unwrap_or(Offered::Full),
+        Offered::Full
+    );
+    let at_once = queue.offer_or_wait("x", ms(0)).await.expect("offers");
+    assert_eq!(at_once, Offered::Full, "no timeout, no wait");
+    assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
+}
+
+pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<'_>) {
+    let queue = stage
+        .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
+        .await;
+    fill(&queue, 1).await;
+    take_for(&*queue, 1, ms(10)).await;
+    stage.advance(10).await;
+    let offered = queue.offer_or_wait("x", LONG).await.expect("offers");
+    assert_eq!(offered, accepted(2));
+}
+
+pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(stage: &Stage<'_>) {
+    let queue = stage.bounded(1).await;
+    for polls in 0..1_000 {
+        fill(&queue, 1).await;
+        let held = take_one(&*queue).await;
+        let producer = queue.clone();
+        let offer = async move { cut(producer.offer_or_wait("x", LONG), polls).await };
+        let waiting = stage.start(offer).await;
+        ack(&*queue, &held).await;
+        let offered = stage.prompt("an offer, or its drop", waiting).await;
+        let counters = queue.counters().await.expect("counters");
+        assert!(
+            counters.balance() && counters.depth.occupied() <= 1,
+            "{counters:?}"
+        );
+        let there = drain(&*queue).await.len();
+        if let Some(offered) = offered {
+            assert!(
+                matches!(offered, Ok(Offered::Accepted { .. })),
+                "{offered:?}"
+            );
+            assert_eq!(there, 1, "cut after {polls} polls");
+            return;
+        }
+    }
+    panic!("never done");
+}
+
+pub(crate) async fn b4_blocked_producers_all_get_through(stage: &Stage<'_>) {
+    let queue = stage.bounded(2).await;
+    let mut producers = Vec::new();
+    for _ in 0..5 {
+        let queue = queue.clone();
+        producers.push(tokio::spawn(async move {
+            for _ in 0..20 {
+                let offered = queue.offer_or_wait("x", LONG).await.expect("offers");
+                assert!(matches!(offered, Offered::Accepted { evicted: None, .. }));
+            }
+        }));
+    }
+    let consumer = queue.clone();
+    let consume = tokio::spawn(async move {
+        let mut seen = Vec::new();
+        while seen.len() < 100 {
+            let deliveries = consumer.receive(2, LONG, LONG).await.expect("receives");
+            ack_all(&*consumer, &deliveries).await;
+            seen.extend(ids(&deliveries));
+        }
+        seen
+    });
+    for producer in producers {
+        stage.prompt("a blocked producer", producer).await;
+    }
+    let seen = stage.prompt("the consumer", consume).await;
+    assert_eq!(seen, (1..=100).collect::<Vec<u64>>());
+}

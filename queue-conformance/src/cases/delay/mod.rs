@@ -1,0 +1,26 @@
+//! Delay queues: D1 to D5.
+
+mod changes;
+mod due;
+mod prompt;
+
+use std::sync::Arc;
+
+use queue_core::*;
+
+pub(super) use self::{changes::*, due::*, prompt::*};
+use crate::{moves::*, stage::ms};
+
+/// Schedules a message so many milliseconds ahead.
+async fn schedule(queue: &Arc<dyn DelayQueue>, millis: u64) -> MessageId {
+    let pushed = queue.schedule_one("x", ms(millis)).await;
+    pushed.expect("is accepted").id()
+}
+
+/// The backend's time, as the token of a lease tells it. Leaves nothing behind but a used id.
+async fn now(queue: &Arc<dyn DelayQueue>) -> u64 {
+    schedule(queue, 0).await;
+    let delivery = take_one(&**queue).await;
+    ack(&**queue, &delivery).await;
+    delivery.receipt.token.get() / Token::PER_MILLI
+}

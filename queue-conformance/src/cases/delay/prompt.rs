@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use queue_core::*;
+use tokio::task::JoinHandle;
+
+use super::schedule;
+use crate::{
+    moves::*,
+    stage::{Stage, ms},
+};
+
+async fn receiver(stage: &Stage<'_>, queue: &Arc<dyn DelayQueue>) -> JoinHandle<MessageId> {
+    let queue = queue.clone();
+    let received = async move {
+        let received = queue.receive_one(LONG, LONG).await.expect("receives");
+        received.expect("a message").id()
+    };
+    stage.start(received).await
+}
+
+pub(crate) async fn d5_a_waiting_consumer_has_a_message_when_it_is_due(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 60).await;
+    let waiting = receiver(stage, &queue).await;
+    let got = stage
+        .within("a receive at the due time", ms(60), waiting)
+        .await;
+    assert_eq!(got, id(1));
+}
+
+pub(crate) async fn d5_a_sooner_message_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    schedule(&queue, 500_000).await;
+    schedule(&queue, 60).await;
+    let got = stage
+        .within("a receive of the sooner", ms(60), waiting)
+        .await;
+    assert_eq!(got, id(3));
+}
+
+pub(crate) async fn d5_a_message_due_now_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    schedule(&queue, 0).await;
+    assert_eq!(
+        stage.prompt("a receive of what is due now", waiting).await,
+        id(2)
+    );
+}
+
+pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 1_000_000).await;
+    let waiting = receiver(stage, &queue).await;
+    queue
+        .reschedule(id(1), ms(60).into())
+        .await
+        .expect("reschedules");
+    stage
+        .within("a receive of the rescheduled", ms(60), waiting)
+        .await;
+}
+
+pub(crate) async fn d5_who_sleeps_towards_a_cancelled_message_is_not_stuck(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    schedule(&queue, 50).await;
+    let waiting = receiver(stage, &queue).await;
+    queue.cancel_one(id(1)).await.expect("cancels");
+    schedule(&queue, 90).await;
+    let got = stage
+        .within("a receive of the other", ms(90), waiting)
+        .await;
+    assert_eq!(got, id(2));
+}
+
+pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(receiver(stage, &queue).await);
+    }
+    let batch = vec![Scheduled::new("x", ms(60)); 4];
+    queue.schedule(&batch).await.expect("is accepted");
+    let mut after = ms(60);
+    let mut seen = Vec::new();
+    for task in waiting {
+        seen.push(stage.within("one of four", after, task).await.get());
+        after = ms(0);
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4]);
+}
+
+pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for (first_is_dropped, asleep) in [(true, 0), (false, 0), (true, 20), (false, 20)] {
+        // Neither knows of a due time when it falls asleep.
+        let first = receiver(stage, &queue).await;
+        let second = receiver(stage, &queue).await;
+        let scheduled = schedule(&queue, 60).await;
+        let (dropped, kept) = match first_is_dropped {
+            true => (first, second),
+            false => (second, first),
+        };
+        // One of them may have been told, and sleep towards it.
+        stage.advance(asleep).await;
+        dropped.abort();
+        let got = stage
+            .within("the receive that was kept", ms(60 - asleep), kept)
+            .await;
+        assert_eq!(got, scheduled);
+    }
+}
+
+pub(crate) async fn d5_who_takes_another_leaves_its_watch(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let receivers = [
+        receiver(stage, &queue).await,
+        receiver(stage, &queue).await,
+        receiver(stage, &queue).await,
+    ];
+    // All at once, so that whoever is told takes what is due, and nobody else is told of the others.
+    let batch = [60, 30, 0].map(|delay| Scheduled::new("x", ms(delay)));
+    queue.schedule(&batch).await.expect("is accepted");
+    let mut seen = Vec::new();
+    for receiver in receivers {
+        seen.push(stage.within("each of three", ms(60), receiver).await.get());
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3]);
+}
+
+pub(crate) async fn d5_who_gives_up_leaves_its_watch_to_another(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for gives_up_first in [true, false] {
+        let gives_up = {
+            let queue = queue.clone();
+            async move { queue.receive_one(LONG, ms(40)).await }
+        };
+        let (quitter, kept) = if gives_up_first {
+            let quitter = stage.start(gives_up).await;
+            (quitter, receiver(stage, &queue).await)
+        } else {
+            let kept = receiver(stage, &queue).await;
+            (stage.start(gives_up).await, kept)
+        };
+        let scheduled = schedule(&queue, 60).await;
+        let got = stage.within("the receive that goes on", ms(60), kept).await;
+        assert_eq!(got, scheduled);
+        let tried = quitter.await.expect("no panic").expect("is served");
+        assert_eq!(tried, None, "it is not due until the other is alone");
+    }
+}
+
+pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    let next = async || queue.next_due().await.expect("answers");
+    assert_eq!(next().await, None);
+    schedule(&queue, 200).await;
+    schedule(&queue, 100).await;
+    assert_eq!(next().await, Some(ms(100)));
+    stage.advance(100).await;
+    assert_eq!(next().await, Some(ms(0)));
+    stage.advance(10).await;
+    assert_eq!(next().await, Some(ms(0)), "due already");
+    take_for(&*queue, 1, ms(50)).await;
+    assert_eq!(next().await, Some(ms(90)), "a leased one is not waited for");
+    stage.advance(50).await;
+    assert_eq!(next().await, Some(ms(0)), "until its lease has expired");
+    drain(&*queue).await;
+    queue.cancel_one(id(1)).await.expect("cancels");
+    assert_eq!(next().await, None);
+}

@@ -1,0 +1,243 @@
+//! Batches, limits and bad input: a clear refusal that names the value and changes nothing.
+
+use std::time::Duration;
+
+use queue_core::{limits::*, *};
+
+use crate::{
+    moves::*,
+    stage::{Stage, ms},
+};
+
+pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    refused(queue.try_put(&[]).await, "empty batch");
+    refused(queue.try_put(&vec![Push::new("x"); 129]).await, "129");
+    queue
+        .try_put(&vec![Push::new("x"); 128])
+        .await
+        .expect("128 entries");
+    refused(queue.lease(count(129), LONG).await, "129");
+    let deliveries = take(&*queue, 128).await;
+    assert_eq!(ids(&deliveries), (1..=128).collect::<Vec<u64>>());
+
+    let mut receipts: Vec<Receipt> = deliveries.iter().map(|one| one.receipt).collect();
+    receipts.push(receipts[0]);
+    refused(queue.extend(&[], LONG).await, "empty batch");
+    refused(queue.extend(&receipts, LONG).await, "129");
+    let mut acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
+    refused(queue.settle(&[]).await, "empty batch");
+    refused(queue.settle(&acks).await, "129");
+    refused(queue.turn(&acks, count(1), LONG).await, "129");
+    assert_eq!(depth(&*queue).await, [0, 0, 128, 0], "none was settled");
+    acks.pop();
+    assert_eq!(
+        queue.settle(&acks).await.expect("settles"),
+        [Settled::Done; 128]
+    );
+
+    let letters: Vec<MessageId> = (1..=129).map(id).collect();
+    refused(queue.revive(&[]).await, "empty batch");
+    refused(queue.revive(&letters).await, "129");
+    refused(queue.discard(&[]).await, "empty batch");
+    refused(queue.discard(&letters).await, "129");
+    assert_eq!(queue.discard(&letters[1..]).await.expect("discards"), 0);
+}
+
+pub(crate) async fn batches_have_at_most_8_mib(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let mut batch = vec![Push::new(vec![0; DEFAULT_MAX_BODY]); 8];
+    batch.push(Push::new("x"));
+    refused(queue.try_put(&batch).await, "8388609");
+    assert_eq!(depth(&*queue).await, [0; 4]);
+    batch.pop();
+    queue.try_put(&batch).await.expect("exactly 8 MiB");
+}
+
+pub(crate) async fn batches_hand_out_no_more_than_8_mib(stage: &Stage<'_>) {
+    let queue = stage
+        .leasing_with(|config| config.max_body = MAX_BATCH_BYTES)
+        .await;
+    let half = MAX_BATCH_BYTES / 2;
+    let header = |bytes: usize| Push::new(vec![0; bytes - 6]).with_header("abc", "def");
+    for size in [half, half, half, half + 1, MAX_BATCH_BYTES, 6] {
+        queue.put(header(size)).await;
+    }
+    assert_eq!(
+        ids(&take(&*queue, 128).await),
+        [1, 2],
+        "exactly 8 MiB, headers counted"
+    );
+    assert_eq!(ids(&take(&*queue, 128).await), [3], "one byte too many");
+    assert_eq!(ids(&take(&*queue, 128).await), [4]);
+    let (_, leased) = queue.turn(&[], count(128), LONG).await.expect("turns");
+    assert_eq!(ids(&leased.deliveries), [5], "always one");
+    assert_eq!(ids(&take(&*queue, 128).await), [6]);
+}
+
+pub(crate) async fn limits_a_body_may_be_as_long_as_configured(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put(vec![0; DEFAULT_MAX_BODY]).await;
+    let over = Push::new(vec![0; DEFAULT_MAX_BODY + 1]);
+    refused(queue.try_put(&[over]).await, "1048577 bytes");
+    let small = stage.leasing_with(|config| config.max_body = 10).await;
+    small.put("ten bytes!").await;
+    small.put(Push::new("four").with_header("abc", "def")).await;
+    let entry = Push::new("fives").with_header("abc", "def");
+    refused(
+        small.try_put(&[Push::new("x"), entry]).await,
+        "entry 1 has 11 bytes",
+    );
+    assert_eq!(depth(&*queue).await, [3, 0, 0, 0]);
+}
+
+pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(1).await;
+    refused(queue.lease(count(1), Duration::ZERO).await, "0ns");
+    refused(queue.lease(count(1), MAX_LEASE + ms(1)).await, "86400.001s");
+    refused(queue.turn(&[], count(1), Duration::ZERO).await, "0ns");
+    refused(queue.receive(0, LONG, ms(0)).await, "0");
+    assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");
+    let delivery = take_one_for(&*queue, MAX_LEASE).await;
+    refused(
+        queue.extend(&[delivery.receipt], Duration::ZERO).await,
+        "0ns",
+    );
+    refused(
+        queue.extend(&[delivery.receipt], MAX_LEASE + ms(1)).await,
+        "86400.001s",
+    );
+    queue
+        .extend_one(delivery.receipt, MAX_LEASE)
+        .await
+        .expect("24 h");
+    queue
+        .extend_one(delivery.receipt, ms(1))
+        .await
+        .expect("1 ms");
+}
+
+pub(crate) async fn limits_a_lease_is_rounded_up_to_a_millisecond(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(1).await;
+    let leased = queue.lease(count(1), Duration::from_micros(2_001)).await;
+    let delivery = leased.expect("leases").deliveries.remove(0);
+    assert_eq!(delivery.time_left, ms(3));
+    stage.advance(2).await;
+    assert_eq!(take_nothing(&*queue).await, Some(ms(1)));
+    let delay = Duration::from_micros(10_500);
+    settle(&*queue, Settlement::retry(delivery.receipt, delay)).await;
+    assert_eq!(take_nothing(&*queue).await, Some(ms(11)));
+}
+
+pub(crate) async fn limits_a_retry_delay_has_an_end(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(2).await;
+    let deliveries = take(&*queue, 2).await;
+    let over = MAX_DELAY + ms(1);
+    refused(
+        queue
+            .settle(&[Settlement::retry(deliveries[0].receipt, over)])
+            .await,
+        "2^52",
+    );
+    refused(
+        queue
+            .settle(&[Settlement::defer(deliveries[0].receipt, over)])
+            .await,
+        "2^52",
+    );
+    let longest = [
+        Settlement::retry(deliveries[0].receipt, MAX_DELAY),
+        Settlement::defer(deliveries[1].receipt, MAX_DELAY),
+    ];
+    assert_eq!(
+        queue.settle(&longest).await.expect("settles"),
+        [Settled::Done; 2]
+    );
+    assert_eq!(take_nothing(&*queue).await, Some(MAX_DELAY));
+}
+
+pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let marked = |key: Vec<u8>, window| [Push::new("x").with_dedup(key, window)];
+    refused(queue.try_put(&marked(vec![], LONG)).await, "0 bytes");
+    refused(
+        queue.try_put(&marked(vec![b'k'; 257], LONG)).await,
+        "257 bytes",
+    );
+    refused(
+        queue.try_put(&marked(vec![b'k'], Duration::ZERO)).await,
+        "0ns",
+    );
+    let over = MAX_DEDUP_WINDOW + ms(1);
+    refused(
+        queue.try_put(&marked(vec![b'k'], over)).await,
+        "604800.001s",
+    );
+    assert_eq!(
+        queue.counters().await.expect("counters"),
+        Counters::default()
+    );
+    let longest = marked(vec![b'k'; 256], MAX_DEDUP_WINDOW);
+    queue.try_put(&longest).await.expect("256 bytes and 7 days");
+}
+
+pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(1).await;
+    refused(queue.dead_letters(Page::first(0)).await, "0 entries");
+    refused(queue.dead_letters(Page::first(1_001)).await, "1001");
+    refused(queue.purge(count(1_001)).await, "1001");
+    assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
+    assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1);
+}
+
+pub(crate) async fn configuration_out_of_range_is_refused(stage: &Stage<'_>) {
+    let open = |set: fn(&mut LeasingConfig)| stage.try_leasing("refused", set);
+    refused(
+        open(|config| config.max_attempts = 0).await.map(drop),
+        "max_attempts is 0",
+    );
+    refused(
+        open(|config| config.max_body = 0).await.map(drop),
+        "0 bytes",
+    );
+    let over = open(|config| config.max_body = MAX_BATCH_BYTES + 1).await;
+    refused(over.map(drop), "8388609");
+    let over = open(|config| config.dead_letter_cap = (1 << 32) + 1).await;
+    refused(over.map(drop), "4294967297");
+    let queues = stage
+        .backend()
+        .queues(None, count(10))
+        .await
+        .expect("lists");
+    assert_eq!(queues, [], "nothing was created");
+}
+
+pub(crate) async fn configuration_that_differs_is_a_mismatch(stage: &Stage<'_>) {
+    let queue = stage.leasing_with(|config| config.max_attempts = 7).await;
+    queue.put_numbered(1).await;
+    let open = |set: fn(&mut LeasingConfig)| stage.try_leasing("queue", set);
+    let mismatch = ErrorKind::ConfigMismatch;
+    let attempts = open(|config| config.max_attempts = 8).await.map(drop);
+    refused_as(mismatch, attempts, &["max_attempts", "7", "8"]);
+    let cap = open(|config| {
+        config.max_attempts = 7;
+        config.dead_letter_cap = 12;
+    });
+    refused_as(
+        mismatch,
+        cap.await.map(drop),
+        &["dead_letter_cap", "10000", "12"],
+    );
+    let body = open(|config| {
+        config.max_attempts = 7;
+        config.max_body = 3;
+    });
+    let own = body.await.expect("max_body is the handle's own");
+    refused(own.try_put(&[Push::new("four")]).await, "4 bytes");
+    assert_eq!(depth(&*own).await, [1, 0, 0, 0]);
+    queue.put("four").await;
+}

@@ -1,0 +1,129 @@
+//! L7: every verb first takes back what has expired and promotes what is due, 128 of each.
+
+use queue_core::*;
+
+use crate::{
+    moves::*,
+    stage::Subject,
+    stage::{Stage, ms},
+};
+
+/// A queue whose leases end dead, and so many of them expired.
+async fn expired(stage: &Stage<'_>, count: u64) -> Subject {
+    let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
+    queue.put_numbered(count).await;
+    let mut leased = 0;
+    while leased < count {
+        leased += take_for(&*queue, 128, ms(100)).await.len() as u64;
+    }
+    stage.advance(100).await;
+    queue
+}
+
+pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
+    let queue = expired(stage, 300).await;
+    for dead_by_now in [128, 256, 300, 300] {
+        let expected: Vec<u64> = (1..=dead_by_now).collect();
+        let died: Vec<u64> = dead(&*queue)
+            .await
+            .iter()
+            .map(|letter| letter.id.get())
+            .collect();
+        assert_eq!(died, expected, "by (deadline, id)");
+    }
+}
+
+pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage<'_>) {
+    let queue = expired(stage, 300).await;
+    assert_eq!(depth(&*queue).await, [172, 0, 0, 128]);
+    let counters = queue.counters().await.expect("counters");
+    assert_eq!((counters.depth.ready, counters.depth.dead), (44, 256));
+    assert!(counters.balance());
+    assert_eq!(depth(&*queue).await, [0, 0, 0, 300]);
+}
+
+pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
+    let queue = expired(stage, 129).await;
+    assert_eq!(
+        take_nothing(&*queue).await,
+        Some(ms(0)),
+        "one more has expired already"
+    );
+    assert_eq!(take_nothing(&*queue).await, None);
+}
+
+pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
+    let queue = expired(stage, 257).await;
+    let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
+    let (_, leased) = queue.turn(&[made_up], count(1), LONG).await.expect("turns");
+    assert_eq!(leased, Leased::nothing(Some(ms(0))), "256 of 257");
+    assert_eq!(take_nothing(&*queue).await, None);
+}
+
+pub(crate) async fn l7_settle_and_extend_reclaim(stage: &Stage<'_>) {
+    let queue = expired(stage, 384).await;
+    let made_up = Receipt::new(id(1), Token::new(1));
+    settle(&*queue, Settlement::ack(made_up)).await;
+    queue.extend(&[made_up], LONG).await.expect("extends");
+    assert_eq!(dead(&*queue).await.len(), 384);
+}
+
+pub(crate) async fn l7_a_push_reclaims(stage: &Stage<'_>) {
+    let queue = expired(stage, 256).await;
+    queue.put("x").await;
+    assert_eq!(dead(&*queue).await.len(), 256);
+}
+
+pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
+    let queue = expired(stage, 256).await;
+    assert_eq!(queue.discard(&[id(1), id(200)]).await.expect("discards"), 1);
+    let revived = queue.revive(&[id(2), id(200)]).await.expect("revives");
+    assert_eq!(
+        revived,
+        [Revived::Revived, Revived::Revived],
+        "200 died before it acted"
+    );
+}
+
+pub(crate) async fn l7_a_purge_reclaims(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(200).await;
+    take_for(&*queue, 128, ms(100)).await;
+    take_for(&*queue, 128, ms(100)).await;
+    stage.advance(100).await;
+    assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 128);
+    assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 72);
+}
+
+pub(crate) async fn l7_everything_ends_acked_or_dead(stage: &Stage<'_>) {
+    let queue = stage.leasing_with(|config| config.max_attempts = 3).await;
+    queue.put_numbered(60).await;
+    // Handlers that fail, crash and succeed in turn; nobody else does anything.
+    for round in 0.. {
+        let deliveries = take_for(&*queue, 7, ms(40)).await;
+        for delivery in &deliveries {
+            match (delivery.id().get() + round) % 4 {
+                0 => ack(&*queue, delivery).await,
+                1 => {
+                    let retry = Settlement::retry(delivery.receipt, ms(25));
+                    settle(&*queue, retry).await;
+                }
+                _ => {}
+            }
+        }
+        stage.advance(10).await;
+        if depth(&*queue).await[..3] == [0; 3] {
+            break;
+        }
+        assert!(
+            round < 60,
+            "3 attempts of 60 messages, 7 at a time, take no longer"
+        );
+    }
+    let counters = queue.counters().await.expect("counters");
+    assert_eq!(counters.acked + counters.died, 60);
+    assert!(
+        counters.acked > 0 && counters.died > 0,
+        "both happened: {counters:?}"
+    );
+}

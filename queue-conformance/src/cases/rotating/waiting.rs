@@ -1,0 +1,119 @@
+use queue_core::*;
+
+use super::{insert_numbered, visited};
+use crate::{
+    moves::LONG,
+    stage::{Stage, ms},
+};
+
+pub(crate) async fn waiting_an_insert_wakes_a_visitor(stage: &Stage<'_>) {
+    let ring = stage.rotating().await;
+    let visitor = ring.clone();
+    let visit = stage
+        .start(async move { visitor.visit(1, LONG).await })
+        .await;
+    insert_numbered(&ring, 1).await;
+    let items = stage
+        .prompt("a visit after an insert", visit)
+        .await
+        .expect("visits");
+    assert_eq!(items[0].id, MessageId::new(1));
+}
+
+pub(crate) async fn waiting_one_insert_of_many_wakes_as_many_visitors(stage: &Stage<'_>) {
+    let ring = stage
+        .rotating_with(RotatingConfig::default().with_pace(LONG))
+        .await;
+    let mut visits = Vec::new();
+    for _ in 0..4 {
+        let visitor = ring.clone();
+        visits.push(
+            stage
+                .start(async move { visitor.visit(1, LONG).await })
+                .await,
+        );
+    }
+    insert_numbered(&ring, 4).await;
+    let mut seen = Vec::new();
+    for visit in visits {
+        let items = stage
+            .prompt("a visit after an insert", visit)
+            .await
+            .expect("visits");
+        seen.extend(super::numbers(&items));
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 4], "each wakes the next");
+}
+
+pub(crate) async fn waiting_a_visitor_has_an_item_when_it_is_due(stage: &Stage<'_>) {
+    let ring = stage
+        .rotating_with(RotatingConfig::default().with_pace(ms(80)))
+        .await;
+    insert_numbered(&ring, 1).await;
+    assert_eq!(visited(&ring, 1).await, [1]);
+    let visitor = ring.clone();
+    let visit = stage
+        .start(async move { visitor.visit(1, LONG).await })
+        .await;
+    let items = stage
+        .within("a paced visit", ms(80), visit)
+        .await
+        .expect("visits");
+    assert_eq!(items[0].id, MessageId::new(1));
+}
+
+pub(crate) async fn waiting_a_sooner_item_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
+    let ring = stage
+        .rotating_with(RotatingConfig::default().with_pace(LONG))
+        .await;
+    insert_numbered(&ring, 1).await;
+    assert_eq!(visited(&ring, 1).await, [1]);
+    let visitor = ring.clone();
+    let visit = stage
+        .start(async move { visitor.visit(1, LONG).await })
+        .await;
+    insert_numbered(&ring, 1).await;
+    let items = stage
+        .prompt("a visit of a new item", visit)
+        .await
+        .expect("visits");
+    assert_eq!(items[0].id, MessageId::new(2));
+}
+
+pub(crate) async fn waiting_ends_at_its_timeout(stage: &Stage<'_>) {
+    let ring = stage.rotating().await;
+    let visitor = ring.clone();
+    let visit = stage
+        .start(async move { visitor.visit(1, ms(30)).await })
+        .await;
+    let items = stage.within("a visit of nothing", ms(30), visit).await;
+    assert_eq!(stage.in_vain(items).unwrap_or_default(), []);
+    let visitor = ring.clone();
+    let wait = stage
+        .start(async move { visitor.wait_for_turn(ms(30)).await })
+        .await;
+    stage
+        .within("a wait for nothing", ms(30), wait)
+        .await
+        .expect("waits");
+}
+
+pub(crate) async fn waiting_a_dropped_visit_passes_its_hint_on(stage: &Stage<'_>) {
+    let ring = stage.rotating().await;
+    let visitor = ring.clone();
+    let dropped = stage
+        .start(async move { visitor.visit(1, LONG).await })
+        .await;
+    let visitor = ring.clone();
+    let kept = stage
+        .start(async move { visitor.visit(1, LONG).await })
+        .await;
+    insert_numbered(&ring, 1).await;
+    dropped.abort();
+    let items = stage
+        .prompt("the visit that was kept", kept)
+        .await
+        .expect("visits");
+    assert_eq!(items[0].id, MessageId::new(1));
+}

@@ -1,0 +1,183 @@
+//! What the suite needs to know of a backend, and to have from it.
+
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Debug},
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Backend, QueueKind};
+
+/// A case under way.
+pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// A stage for one case: a backend with no queue in it, its clock, and a runtime.
+///
+/// The suite makes a harness for every case and drops it afterwards, so that cases cannot touch
+/// each other: a backend in process starts empty by itself, one on a server takes a prefix of its
+/// own. A case calls [`run`](Self::run) once, on a plain thread, and the rest from inside it.
+///
+/// The cases spawn tasks and sleep with tokio.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use queue_core::Backend;
+/// use queue_conformance::{Capabilities, Harness, Play};
+///
+/// #[derive(Debug)]
+/// struct InProcess(Arc<dyn Backend>);
+///
+/// #[async_trait::async_trait]
+/// impl Harness for InProcess {
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities::all()
+///     }
+///     fn run(&self, case: Play<'_>) {
+///         let mut runtime = tokio::runtime::Builder::new_current_thread();
+///         let runtime = runtime.enable_time().start_paused(true).build();
+///         runtime.expect("a runtime").block_on(case);
+///     }
+///     async fn connect(&self) -> Arc<dyn Backend> {
+///         Arc::clone(&self.0)
+///     }
+///     async fn advance(&self, by: Duration) {
+///         tokio::time::advance(by).await;
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Harness: Debug + Send + Sync {
+    /// What the backend and this harness can do. A case that needs more is skipped, and says so.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Runs a case to its end, and lets its panic through. What has to be cleaned up afterwards is
+    /// cleaned up here, or when the harness is dropped.
+    fn run(&self, case: Play<'_>);
+
+    /// A client of this harness's backend. A second call gives a second client of the same
+    /// queues.
+    async fn connect(&self) -> Arc<dyn Backend>;
+
+    /// Moves the backend's clock. Without [`Capability::ExactClock`] it sleeps for at least that
+    /// long instead.
+    async fn advance(&self, by: Duration);
+
+    /// What the backend keeps that no message, letter, item or once key of its queues explains, a
+    /// line for each: nothing, if the harness cannot tell. Looked at at the end of each case.
+    ///
+    /// A queue in a database is made of several tables or keys, and what is gone from one may be
+    /// forgotten in another: no call answers it, and the database grows.
+    async fn leftovers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// How long a case waits, in tokio's time, for what has a cause (a push, a due time) before it
+    /// fails: 10 seconds. A backend whose waits also look again on a timer wants less than that
+    /// timer here, or the timer hides every lost wake-up.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(10)
+    }
+}
+
+/// Something that a case may need, and that not every backend or harness has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Capability {
+    /// The backend has this kind of queue.
+    Kind(QueueKind),
+    /// The backend has stores of once keys.
+    Once,
+    /// The backend's clock moves by [`Harness::advance`], by exactly so much, and stands still
+    /// otherwise, but for sleeping in virtual time. What happens at a deadline and one millisecond
+    /// before it can only be told with such a clock.
+    ExactClock,
+    /// The backend's clock is tokio's, and is paused: a sleep takes no time, and how long a wait
+    /// took is exact.
+    VirtualTime,
+}
+
+impl From<QueueKind> for Capability {
+    fn from(kind: QueueKind) -> Self {
+        Self::Kind(kind)
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => write!(f, "{kind} queues"),
+            Self::Once => f.write_str("once keys"),
+            Self::ExactClock => f.write_str("an exact clock"),
+            Self::VirtualTime => f.write_str("virtual time"),
+        }
+    }
+}
+
+/// What a backend and its harness can do.
+///
+/// ```
+/// use queue_core::QueueKind;
+/// use queue_conformance::{Capabilities, Capability};
+///
+/// let on_a_server = Capabilities::all().without(Capability::VirtualTime);
+/// assert!(on_a_server.has(Capability::ExactClock));
+///
+/// let rings_only = Capabilities::all().only([QueueKind::Rotating]);
+/// assert!(!rings_only.has(Capability::Kind(QueueKind::Delay)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities(BTreeSet<Capability>);
+
+impl Capabilities {
+    /// Everything: all five kinds and once keys, in virtual time.
+    pub fn all() -> Self {
+        let kinds = QueueKind::ALL.map(Capability::Kind);
+        let others = [
+            Capability::Once,
+            Capability::ExactClock,
+            Capability::VirtualTime,
+        ];
+        Self(kinds.into_iter().chain(others).collect())
+    }
+
+    /// Everything but what takes a clock that the test moves: of a backend in time as it passes.
+    pub fn as_time_passes() -> Self {
+        Self::all()
+            .without(Capability::ExactClock)
+            .without(Capability::VirtualTime)
+    }
+
+    /// All of this but that.
+    #[must_use]
+    pub fn without(mut self, missing: Capability) -> Self {
+        self.0.remove(&missing);
+        self
+    }
+
+    /// These kinds of queue and no others.
+    #[must_use]
+    pub fn only(mut self, kinds: impl IntoIterator<Item = QueueKind>) -> Self {
+        let kinds: Vec<QueueKind> = kinds.into_iter().collect();
+        self.0.retain(|capability| match capability {
+            Capability::Kind(kind) => kinds.contains(kind),
+            _ => true,
+        });
+        self
+    }
+
+    /// Whether this is among them.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.0.contains(&capability)
+    }
+
+    /// The kinds of queue among them.
+    pub fn kinds(&self) -> impl Iterator<Item = QueueKind> {
+        QueueKind::ALL
+            .into_iter()
+            .filter(|kind| self.has(Capability::Kind(*kind)))
+    }
+}

@@ -1,0 +1,111 @@
+//! The conformance suite of queue-kit: whoever writes a backend proves it here.
+//!
+//! There is a case for each promise of `CONTRACT.md`, named by its rule. A case is an async function
+//! over `&dyn` traits; those that hold for every leasing kind are written once and played on each.
+//! [`suite!`] makes a `#[test]` of each case:
+//!
+//! ```ignore
+//! mod in_virtual_time {
+//!     queue_conformance::suite!(queue_conformance::InVirtualTime::new(MyBackend::new));
+//! }
+//! mod on_threads {
+//!     queue_conformance::suite!(queue_conformance::OnThreads::new(MyBackend::new));
+//! }
+//! ```
+//!
+//! That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A backend
+//! that is not in this process brings a [`Harness`] of its own in place of [`InVirtualTime`] and
+//! [`OnThreads`]. A case that needs a [`Capability`] which the harness does not declare is skipped: it
+//! says so on standard error, past the test runner's capture (all that need one kind in one line),
+//! and [`plan`] lists it, so that a test can hold the count.
+//!
+//! At its end every case also checks L5: the queue's own counters balance, and agree with what its
+//! answers added up to; and, where the harness can tell ([`Harness::leftovers`]), what is gone has
+//! left nothing behind.
+//!
+//! The page `docs/write-your-own-backend.md` in the repository builds a backend step by step.
+
+mod case;
+mod cases;
+mod harness;
+mod in_process;
+mod moves;
+mod play;
+mod stage;
+mod standstill;
+
+pub use self::{
+    case::Case,
+    harness::{Capabilities, Capability, Harness, Play},
+    in_process::{InVirtualTime, OnThreads},
+};
+
+/// The whole suite.
+pub const fn cases() -> &'static [Case] {
+    cases::CASES
+}
+
+/// Which cases a harness with these capabilities plays, and which it skips for want of what.
+pub fn plan(capabilities: &Capabilities) -> Plan {
+    let mut plan = Plan::default();
+    for case in cases() {
+        match case.missing(capabilities) {
+            None => plan.played.push(*case),
+            Some(missing) => plan.skipped.push((*case, missing)),
+        }
+    }
+    plan
+}
+
+/// What [`plan`] answers.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The cases that are played.
+    pub played: Vec<Case>,
+    /// The cases that are skipped, each with what it needs.
+    pub skipped: Vec<(Case, Capability)>,
+}
+
+/// Plays the case of this name.
+///
+/// # Panics
+///
+/// As [`Case::run`] does, and if there is no such case.
+pub fn run(harness: &dyn Harness, name: &str) {
+    let case = cases().iter().find(|case| case.name() == name);
+    case.unwrap_or_else(|| panic!("no case is called {name}"))
+        .run(harness);
+}
+
+/// Makes a `#[test]` of every case of the suite, in a module for each kind of queue.
+///
+/// The expression makes a fresh [`Harness`] for each case. To put
+/// several backends, or one in several wrappings, through the suite in one file, call it in
+/// several modules.
+#[macro_export]
+macro_rules! suite {
+    ($harness:expr) => {
+        fn suite_harness() -> impl $crate::Harness {
+            $harness
+        }
+        $crate::__cases!(__tests);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tests {
+    ($($module:ident: $kind:expr => { $($source:ident { $($name:ident $([$($need:ident)+])?),* $(,)? })+ })+) => {
+        $(
+            mod $module {
+                $($(
+                    #[test]
+                    fn $name() {
+                        let name = concat!(stringify!($module), "::", stringify!($name));
+                        $crate::run(&super::suite_harness(), name);
+                    }
+                )*)+
+            }
+        )+
+    };
+}

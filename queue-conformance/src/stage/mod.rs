@@ -1,0 +1,328 @@
+//! Where a case plays: its harness, a client, and the queues it opens.
+
+mod audit;
+mod subject;
+
+use std::{
+    collections::BTreeMap,
+    fmt::Debug,
+    future::Future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::*;
+use tokio::{task::JoinHandle, time::Instant};
+
+use self::audit::{Audited, Books};
+pub(crate) use self::subject::Subject;
+use crate::{Capability, Harness};
+
+/// The name of a case's queue, where it has only one.
+pub(crate) const QUEUE: &str = "queue";
+/// The capacity of a bounded queue whose case is about something else.
+const AMPLE: usize = 1_000_000;
+/// How late a waiter may be where nothing fails, as the contract says.
+const SLACK: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+struct Entry {
+    books: Arc<Books>,
+    queue: Arc<dyn Leasing>,
+}
+
+/// One case's stage. The queues opened on it are audited, and checked when it closes (L5).
+#[derive(Debug)]
+pub(crate) struct Stage<'h> {
+    harness: &'h dyn Harness,
+    kind: Option<QueueKind>,
+    backend: Arc<dyn Backend>,
+    audited: Mutex<BTreeMap<QueueName, Entry>>,
+}
+
+impl<'h> Stage<'h> {
+    pub(crate) async fn set(harness: &'h dyn Harness, kind: Option<QueueKind>) -> Self {
+        Self {
+            harness,
+            kind,
+            backend: harness.connect().await,
+            audited: Mutex::default(),
+        }
+    }
+
+    /// Checks the books of every queue opened (L5), and that what is gone has left nothing behind.
+    pub(crate) async fn close(self) {
+        let audited = std::mem::take(&mut *self.audited.lock().expect("no entry panics"));
+        for entry in audited.into_values() {
+            entry
+                .books
+                .check(&entry.queue.counters().await.expect("counters"));
+        }
+        let left = self.harness.leftovers().await;
+        assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
+    }
+
+    /// Checks no books at the end: for a case that changes a queue past them.
+    pub(crate) fn forget_books(&self) {
+        self.audited.lock().expect("no entry panics").clear();
+    }
+
+    /// The kind of queue that the case is played on.
+    pub(crate) fn kind(&self) -> QueueKind {
+        self.kind.expect("a case of one kind")
+    }
+
+    pub(crate) const fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<QueueKind> {
+        self.harness.capabilities().kinds().collect()
+    }
+
+    /// Another client of the same backend.
+    pub(crate) async fn connect(&self) -> Arc<dyn Backend> {
+        self.harness.connect().await
+    }
+
+    pub(crate) async fn advance(&self, millis: u64) {
+        self.harness.advance(ms(millis)).await;
+    }
+
+    /// Starts a task and lets it run until it has nothing left to do but wait.
+    pub(crate) async fn start<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let handle = tokio::spawn(task);
+        // Enough for whatever it does in process; where it talks to a server it may still be
+        // under way, and what follows has to hold then too.
+        for _ in 0..64 {
+            tokio::task::yield_now().await;
+        }
+        handle
+    }
+
+    /// What a call answered that waited in vain. Where calls take as long as they take, its last
+    /// look may have been cut when its time was over: then it knows nothing, and says so.
+    pub(crate) fn in_vain<T>(&self, answered: Result<T>) -> Option<T> {
+        match answered {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                let exact = self.harness.capabilities().has(Capability::ExactClock);
+                let cut = error.is_transient() && error.outcome() == Outcome::Unknown;
+                assert!(cut && !exact, "a wait in vain is no failure: {error:?}");
+                None
+            }
+        }
+    }
+
+    /// The task's answer, which something that has happened already must bring about.
+    pub(crate) async fn prompt<T>(&self, what: &str, task: JoinHandle<T>) -> T {
+        self.within(what, Duration::ZERO, task).await
+    }
+
+    /// The task's answer, which must come so much later; to the slack of 20 ms in virtual time,
+    /// where that can be told.
+    pub(crate) async fn within<T>(&self, what: &str, after: Duration, task: JoinHandle<T>) -> T {
+        let start = Instant::now();
+        let capabilities = self.harness.capabilities();
+        let (exact, virtual_time) = (
+            capabilities.has(Capability::ExactClock),
+            capabilities.has(Capability::VirtualTime),
+        );
+        if exact && !virtual_time && !after.is_zero() {
+            // The queue's clock stands still while the task sleeps: let it be there when the task
+            // wakes.
+            self.harness.advance(after).await;
+        }
+        let patience = after + self.harness.patience();
+        let Ok(answer) = tokio::time::timeout(patience, task).await else {
+            panic!("{what}: still waiting after {patience:?}");
+        };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        let took = start.elapsed();
+        if virtual_time {
+            assert!(
+                took <= after + SLACK,
+                "{what}: took {took:?}, not {after:?}"
+            );
+        }
+        answer
+    }
+
+    fn books(&self, name: &QueueName) -> Option<Arc<Books>> {
+        let audited = self.audited.lock().expect("no entry panics");
+        audited.get(name).map(|entry| Arc::clone(&entry.books))
+    }
+
+    fn audit<Q: Leasing>(
+        &self,
+        name: &QueueName,
+        queue: Q,
+        upcast: impl FnOnce(Arc<Audited<Q>>) -> Arc<dyn Leasing>,
+    ) -> Arc<Audited<Q>> {
+        let books = self.books(name).unwrap_or_default();
+        let queue = Arc::new(Audited::new(queue, Arc::clone(&books)));
+        let entry = Entry {
+            books,
+            queue: upcast(Arc::clone(&queue)),
+        };
+        let mut audited = self.audited.lock().expect("no entry panics");
+        audited.insert(name.clone(), entry);
+        queue
+    }
+
+    /// A queue of the case's kind.
+    pub(crate) async fn leasing(&self) -> Subject {
+        self.leasing_with(|_| {}).await
+    }
+
+    /// A queue of the case's kind with this configuration.
+    pub(crate) async fn leasing_with(
+        &self,
+        set: impl FnOnce(&mut LeasingConfig) + Send,
+    ) -> Subject {
+        self.leasing_named(QUEUE, set).await
+    }
+
+    /// A queue of the case's kind under this name.
+    pub(crate) async fn leasing_named(
+        &self,
+        queue: &str,
+        set: impl FnOnce(&mut LeasingConfig) + Send,
+    ) -> Subject {
+        self.try_leasing(queue, set).await.expect("opens")
+    }
+
+    /// A queue of the case's kind, if it opens.
+    pub(crate) async fn try_leasing(
+        &self,
+        queue: &str,
+        set: impl FnOnce(&mut LeasingConfig) + Send,
+    ) -> Result<Subject> {
+        let mut leasing = LeasingConfig::default();
+        set(&mut leasing);
+        Ok(match self.kind() {
+            QueueKind::Reliable => {
+                let mut config = ReliableConfig::default();
+                config.leasing = leasing;
+                Subject::Reliable(self.try_reliable(queue, &config).await?)
+            }
+            QueueKind::Delay => {
+                let mut config = DelayConfig::default();
+                config.leasing = leasing;
+                Subject::Delay(self.try_delay(queue, &config).await?)
+            }
+            QueueKind::Priority => {
+                let mut config = PriorityConfig::default();
+                config.leasing = leasing;
+                Subject::Priority(self.try_priority(queue, &config).await?)
+            }
+            QueueKind::Bounded => {
+                let mut config = BoundedConfig::new(AMPLE);
+                config.leasing = leasing;
+                Subject::Bounded(self.try_bounded(queue, &config).await?)
+            }
+            QueueKind::Rotating => unreachable!("a ring leases nothing"),
+        })
+    }
+}
+
+/// The openers of one kind: the default configuration, one of the case's own, and as a try.
+macro_rules! opener {
+    ($open:ident, $open_with:ident, $try_open:ident, $config:ident, $queue:ident, $kind:ident) => {
+        impl Stage<'_> {
+            pub(crate) async fn $open_with(&self, config: $config) -> Arc<dyn $queue> {
+                self.$try_open(QUEUE, &config).await.expect("opens")
+            }
+
+            pub(crate) async fn $try_open(
+                &self,
+                queue: &str,
+                config: &$config,
+            ) -> Result<Arc<dyn $queue>> {
+                let name = name(queue);
+                let queue = self.backend.$open(&name, config).await?;
+                Ok(self.audit(&name, queue, |queue| queue))
+            }
+        }
+    };
+}
+
+opener!(
+    open_reliable,
+    reliable_with,
+    try_reliable,
+    ReliableConfig,
+    ReliableQueue,
+    Reliable
+);
+opener!(
+    open_delay,
+    delay_with,
+    try_delay,
+    DelayConfig,
+    DelayQueue,
+    Delay
+);
+opener!(
+    open_priority,
+    priority_with,
+    try_priority,
+    PriorityConfig,
+    PriorityQueue,
+    Priority
+);
+opener!(
+    open_bounded,
+    bounded_with,
+    try_bounded,
+    BoundedConfig,
+    BoundedQueue,
+    Bounded
+);
+
+impl Stage<'_> {
+    pub(crate) async fn reliable(&self) -> Arc<dyn ReliableQueue> {
+        self.reliable_with(ReliableConfig::default()).await
+    }
+
+    pub(crate) async fn delay(&self) -> Arc<dyn DelayQueue> {
+        self.delay_with(DelayConfig::default()).await
+    }
+
+    pub(crate) async fn priority(&self) -> Arc<dyn PriorityQueue> {
+        self.priority_with(PriorityConfig::default()).await
+    }
+
+    pub(crate) async fn bounded(&self, capacity: usize) -> Arc<dyn BoundedQueue> {
+        self.bounded_with(BoundedConfig::new(capacity)).await
+    }
+
+    /// Opens the bounded queue again, with this capacity.
+    pub(crate) async fn open_or_resize(&self, capacity: usize) -> Result<Arc<dyn BoundedQueue>> {
+        let config = BoundedConfig::new(capacity);
+        self.backend.open_or_resize(&name(QUEUE), &config).await
+    }
+
+    pub(crate) async fn rotating(&self) -> Arc<dyn RotatingQueue> {
+        self.rotating_with(RotatingConfig::default()).await
+    }
+
+    pub(crate) async fn rotating_with(&self, config: RotatingConfig) -> Arc<dyn RotatingQueue> {
+        let ring = self.backend.open_rotating(&name(QUEUE), &config).await;
+        ring.expect("opens")
+    }
+}
+
+pub(crate) fn name(name: &str) -> QueueName {
+    QueueName::new(name).expect("a good name")
+}
+
+pub(crate) const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

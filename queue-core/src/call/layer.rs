@@ -1,0 +1,80 @@
+//! What stands in front of queues.
+
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
+
+use async_trait::async_trait;
+
+use super::{Front, Service};
+use crate::{
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
+    QueueName, Result,
+};
+
+/// What is put in front of a queue when it is opened.
+pub trait Layer: Debug + Send + Sync + 'static {
+    /// The service in front of this one, which is the queue of that name, or other layers before
+    /// it.
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service>;
+
+    /// What is put in front of the store of once keys of that name, which is no queue: nothing,
+    /// unless a layer says otherwise.
+    fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
+        store
+    }
+}
+
+/// A backend with a [`Layer`] in front of each of its queues.
+#[derive(Debug, Clone)]
+pub struct Layered<L> {
+    layer: L,
+    backend: Arc<dyn Backend>,
+}
+
+impl<L: Layer> Layered<L> {
+    /// Puts the layer in front of the backend's queues.
+    pub const fn new(layer: L, backend: Arc<dyn Backend>) -> Self {
+        Self { layer, backend }
+    }
+
+    fn front(&self, name: &QueueName, queue: AnyQueue) -> Arc<Front> {
+        Arc::new(Front::of(self.layer.before(name, Arc::new(queue))))
+    }
+}
+
+#[async_trait]
+impl<L: Layer> Backend for Layered<L> {
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        let queue = self.backend.open(name, config).await?;
+        let kind = queue.kind();
+        let front = self.front(name, queue);
+        Ok(match kind {
+            QueueKind::Reliable => AnyQueue::Reliable(front),
+            QueueKind::Delay => AnyQueue::Delay(front),
+            QueueKind::Priority => AnyQueue::Priority(front),
+            QueueKind::Bounded => AnyQueue::Bounded(front),
+            QueueKind::Rotating => AnyQueue::Rotating(front),
+        })
+    }
+
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let queue = self.backend.open_or_resize(name, config).await?;
+        Ok(self.front(name, AnyQueue::Bounded(queue)))
+    }
+
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        let store = self.backend.open_once(name).await?;
+        Ok(self.layer.before_once(name, store))
+    }
+
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        self.backend.queues(after, limit).await
+    }
+}

@@ -1,0 +1,57 @@
+//! The kinds of queue.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, ErrorKind, QueueName};
+
+/// The five kinds of queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueKind {
+    /// First in, first out.
+    Reliable,
+    /// Each message at its due time.
+    Delay,
+    /// The most urgent first.
+    Priority,
+    /// A fixed length.
+    Bounded,
+    /// A ring.
+    Rotating,
+}
+
+impl QueueKind {
+    /// All five.
+    pub const ALL: [Self; 5] = [
+        Self::Reliable,
+        Self::Delay,
+        Self::Priority,
+        Self::Bounded,
+        Self::Rotating,
+    ];
+
+    /// The kind's name, in lower case.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reliable => "reliable",
+            Self::Delay => "delay",
+            Self::Priority => "priority",
+            Self::Bounded => "bounded",
+            Self::Rotating => "rotating",
+        }
+    }
+
+    /// What a backend answers that has no queues of this kind.
+    pub fn missing(self, name: &QueueName) -> Error {
+        let message = format!("this backend has no {self} queues");
+        Error::new(ErrorKind::Configuration, message).with_queue(name)
+    }
+}
+
+impl fmt::Display for QueueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

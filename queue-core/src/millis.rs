@@ -1,0 +1,19 @@
+//! Durations in whole milliseconds.
+
+use std::time::Duration;
+
+/// Whole milliseconds, rounded up, as every duration of the contract is.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::millis_ceil;
+///
+/// assert_eq!(millis_ceil(Duration::from_micros(1)), 1);
+/// assert_eq!(millis_ceil(Duration::from_millis(5)), 5);
+/// ```
+#[inline]
+pub fn millis_ceil(duration: Duration) -> u64 {
+    let whole = duration.as_millis();
+    let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
+    u64::try_from(whole + rest).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,196 @@
+//! A queue of any kind, and its configuration.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue};
+use crate::{
+    BoundedConfig, DelayConfig, Error, PriorityConfig, QueueKind, ReliableConfig, Result,
+    RotatingConfig,
+    call::{Answer, Call, Service},
+};
+
+/// A queue of any kind. It answers every [`Call`] of its kind; one that the kind does not have is
+/// `Invalid`.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the kinds")]
+pub enum AnyQueue {
+    Reliable(Arc<dyn ReliableQueue>),
+    Delay(Arc<dyn DelayQueue>),
+    Priority(Arc<dyn PriorityQueue>),
+    Bounded(Arc<dyn BoundedQueue>),
+    Rotating(Arc<dyn RotatingQueue>),
+}
+
+/// The configuration of a queue of any kind, which says the kind too.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the kinds")]
+pub enum QueueConfig {
+    Reliable(ReliableConfig),
+    Delay(DelayConfig),
+    Priority(PriorityConfig),
+    Bounded(BoundedConfig),
+    Rotating(RotatingConfig),
+}
+
+macro_rules! any {
+    ($($kind:ident: $config:ident, $queue:ident;)*) => {
+        impl AnyQueue {
+            /// The kind of queue.
+            pub const fn kind(&self) -> QueueKind {
+                match self {
+                    $(Self::$kind(_) => QueueKind::$kind,)*
+                }
+            }
+        }
+
+        impl QueueConfig {
+            /// The kind of queue.
+            pub const fn kind(&self) -> QueueKind {
+                match self {
+                    $(Self::$kind(_) => QueueKind::$kind,)*
+                }
+            }
+
+            /// Checks the limits, as every open does first.
+            ///
+            /// # Errors
+            ///
+            /// `Invalid`, naming the value.
+            pub fn check(&self) -> Result<()> {
+                match self {
+                    $(Self::$kind(config) => config.check(),)*
+                }
+            }
+        }
+
+        $(
+            impl From<Arc<dyn $queue>> for AnyQueue {
+                fn from(queue: Arc<dyn $queue>) -> Self {
+                    Self::$kind(queue)
+                }
+            }
+
+            impl From<$config> for QueueConfig {
+                fn from(config: $config) -> Self {
+                    Self::$kind(config)
+                }
+            }
+        )*
+    };
+}
+
+any! {
+    Reliable: ReliableConfig, ReliableQueue;
+    Delay: DelayConfig, DelayQueue;
+    Priority: PriorityConfig, PriorityQueue;
+    Bounded: BoundedConfig, BoundedQueue;
+    Rotating: RotatingConfig, RotatingQueue;
+}
+
+impl AnyQueue {
+    /// The queue as one that leases: nothing, if it is a ring.
+    pub fn leasing(&self) -> Option<Arc<dyn Leasing>> {
+        Some(match self {
+            Self::Reliable(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Delay(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Priority(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Bounded(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Rotating(_) => return None,
+        })
+    }
+}
+
+#[async_trait]
+impl Service for AnyQueue {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        match self {
+            Self::Reliable(queue) => match call {
+                Call::Push(messages) => Ok(Answer::Pushed(queue.push(&messages).await?)),
+                call => leasing(queue, call).await,
+            },
+            Self::Delay(queue) => delay(&**queue, call).await,
+            Self::Priority(queue) => match call {
+                Call::Enqueue(messages) => Ok(Answer::Pushed(queue.enqueue(&messages).await?)),
+                call => leasing(queue, call).await,
+            },
+            Self::Bounded(queue) => bounded(&**queue, call).await,
+            Self::Rotating(queue) => rotating(&**queue, call).await,
+        }
+    }
+}
+
+async fn delay(queue: &dyn DelayQueue, call: Call) -> Result<Answer> {
+    Ok(match call {
+        Call::Schedule(messages) => Answer::Pushed(queue.schedule(&messages).await?),
+        Call::Cancel(ids) => Answer::Cancelled(queue.cancel(&ids).await?),
+        Call::Reschedule(id, due) => Answer::Rescheduled(queue.reschedule(id, due).await?),
+        Call::NextDue => Answer::Next(queue.next_due().await?),
+        call => leasing(queue, call).await?,
+    })
+}
+
+async fn bounded(queue: &dyn BoundedQueue, call: Call) -> Result<Answer> {
+    Ok(match call {
+        Call::Offer(messages, overflow) => Answer::Offered(queue.offer(&messages, overflow).await?),
+        Call::WaitForRoom(timeout) => {
+            queue.wait_for_room(timeout).await?;
+            Answer::Nothing
+        }
+        Call::Recent(n) => Answer::Messages(queue.recent(n).await?),
+        Call::Capacity => Answer::Capacity(queue.capacity().await?),
+        Call::Resize(capacity) => Answer::Ids(queue.resize(capacity).await?),
+        call => leasing(queue, call).await?,
+    })
+}
+
+async fn rotating(queue: &dyn RotatingQueue, call: Call) -> Result<Answer> {
+    Ok(match call {
+        Call::Insert(items) => Answer::Inserted(queue.insert(&items).await?),
+        Call::Rotate(max) => Answer::Rotated(queue.rotate(max).await?),
+        Call::WaitForTurn(timeout) => {
+            queue.wait_for_turn(timeout).await?;
+            Answer::Nothing
+        }
+        Call::List(page) => Answer::Items(queue.list(page).await?),
+        Call::Remove(ids) => Answer::Count(queue.remove(&ids).await?),
+        Call::Len => Answer::Count(queue.len().await?),
+        call => return Err(missing(&call)),
+    })
+}
+
+async fn leasing<Q: Leasing + ?Sized>(queue: &Q, call: Call) -> Result<Answer> {
+    Ok(match call {
+        Call::Lease(max, ttl) => Answer::Leased(queue.lease(max, ttl).await?),
+        Call::Settle(batch) => Answer::Settled(queue.settle(&batch).await?),
+        Call::Turn(batch, max, ttl) => {
+            let (settled, leased) = queue.turn(&batch, max, ttl).await?;
+            Answer::Turned(settled, leased)
+        }
+        Call::Extend(receipts, ttl) => Answer::Extended(queue.extend(&receipts, ttl).await?),
+        Call::WaitForArrival(timeout) => {
+            queue.wait_for_arrival(timeout).await?;
+            Answer::Nothing
+        }
+        Call::Depth => Answer::Depth(queue.depth().await?),
+        Call::Counters => Answer::Counters(Box::new(queue.counters().await?)),
+        Call::DeadLetters(page) => Answer::DeadLetters(queue.dead_letters(page).await?),
+        Call::Revive(ids) => Answer::Revived(queue.revive(&ids).await?),
+        Call::Discard(ids) => Answer::Count(queue.discard(&ids).await?),
+        Call::Pause => {
+            queue.pause().await?;
+            Answer::Nothing
+        }
+        Call::Resume => {
+            queue.resume().await?;
+            Answer::Nothing
+        }
+        Call::Purge(max) => Answer::Count(queue.purge(max).await?),
+        call => return Err(missing(&call)),
+    })
+}
+
+fn missing(call: &Call) -> Error {
+    Error::invalid(format!("this kind of queue has no such call: {call:?}"))
+}

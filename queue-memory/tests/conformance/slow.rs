@@ -1,0 +1,107 @@
+//! A machine on which every call takes a while.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_conformance::{Capabilities, Harness, InVirtualTime, Play};
+use queue_core::{
+    Backend, Claim, OnceCounts, OnceStore, QueueName, Result, Token,
+    call::{Answer, Call, Layer, Layered, Service},
+};
+use queue_memory::MemoryBackend;
+use tokio::time;
+
+/// The memory backend where no time can be told, as it is on threads and on a server; but the time
+/// that passes is the same in every run. A case that leans on being quick fails here, always, and
+/// not elsewhere, now and then.
+#[derive(Debug)]
+pub(crate) struct SlowMachine {
+    harness: InVirtualTime,
+    pause: Duration,
+}
+
+impl SlowMachine {
+    /// One on which each call takes so long.
+    pub(crate) fn new(pause: Duration) -> Self {
+        let backend = || Layered::new(Slow(pause), Arc::new(MemoryBackend::new()));
+        Self {
+            harness: InVirtualTime::new(backend),
+            pause,
+        }
+    }
+}
+
+#[async_trait]
+impl Harness for SlowMachine {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::as_time_passes()
+    }
+
+    fn run(&self, case: Play<'_>) {
+        self.harness.run(case);
+    }
+
+    async fn connect(&self) -> Arc<dyn Backend> {
+        self.harness.connect().await
+    }
+
+    async fn advance(&self, by: Duration) {
+        time::sleep(by + self.pause).await;
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(3_600)
+    }
+}
+
+#[derive(Debug)]
+struct Slow(Duration);
+
+impl Layer for Slow {
+    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Pausing(self.0, queue))
+    }
+
+    fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
+        Arc::new(Pausing(self.0, store))
+    }
+}
+
+#[derive(Debug)]
+struct Pausing<Q: ?Sized>(Duration, Arc<Q>);
+
+#[async_trait]
+impl Service for Pausing<dyn Service> {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        time::sleep(self.0).await;
+        self.1.call(call).await
+    }
+}
+
+#[async_trait]
+impl OnceStore for Pausing<dyn OnceStore> {
+    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
+        time::sleep(self.0).await;
+        self.1.claim(key, ttl).await
+    }
+
+    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
+        time::sleep(self.0).await;
+        self.1.extend(key, token, ttl).await
+    }
+
+    async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
+        time::sleep(self.0).await;
+        self.1.finish(key, token, keep).await
+    }
+
+    async fn release(&self, key: &[u8], token: Token) -> Result<()> {
+        time::sleep(self.0).await;
+        self.1.release(key, token).await
+    }
+
+    async fn counts(&self) -> Result<OnceCounts> {
+        time::sleep(self.0).await;
+        self.1.counts().await
+    }
+}

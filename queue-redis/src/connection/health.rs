@@ -1,0 +1,28 @@
+//! How a connection fares, as a backend tells it.
+
+use std::sync::Arc;
+
+use queue_core::Error;
+
+use super::State;
+
+/// The state of one connection.
+#[derive(Debug, Clone)]
+pub enum ConnectionHealth {
+    /// Not opened yet: nobody has needed it.
+    Unused,
+    /// Open, as far as is known.
+    Up,
+    /// Not open; it is being opened. With the reason, once one is known.
+    Down(Option<Arc<Error>>),
+}
+
+impl ConnectionHealth {
+    pub(crate) fn of(state: &State) -> Self {
+        match state {
+            State::Up(channel) if !channel.is_over() => Self::Up,
+            State::Up(_) => Self::Down(None),
+            State::Down(reason) => Self::Down(reason.clone()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! When calls give up that get no answer: all of them by the time that each was given.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{ErrorKind, Outcome, ReliableQueueExt};
+use queue_redis::RedisBackend;
+use real_redis::{Direction, Proxy, Server};
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{
+    BRIEF, Queue, Test, queue,
+    until::{PATIENCE, until},
+};
+
+/// How each of so many pushes at the same time ends, and how long it takes.
+async fn push(queue: &Queue, count: usize) -> Vec<(queue_core::Result<()>, Duration)> {
+    let mut set = JoinSet::new();
+    for _ in 0..count {
+        let queue = Arc::clone(queue);
+        set.spawn(async move {
+            let made = Instant::now();
+            let pushed = queue.push_one("hello").await;
+            (pushed.map(drop), made.elapsed())
+        });
+    }
+    set.join_all().await
+}
+
+#[tokio::test]
+async fn a_hung_server_keeps_a_crowd_no_longer_than_one() -> Test {
+    let server = Server::start()?;
+    let builder = RedisBackend::builder(&server.url())?.response_timeout(BRIEF);
+    let queue = queue(&builder.connect().await?).await?;
+    queue.push_one("hello").await?;
+    server.freeze()?;
+    let mut unknown = 0;
+    for (pushed, took) in push(&queue, 1_500).await {
+        let error = pushed.expect_err("it is frozen");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.is_transient());
+        assert!(took < 3 * BRIEF, "{took:?}: {error}");
+        unknown += u32::from(error.outcome() == Outcome::Unknown);
+    }
+    // The one that came first was sent. On a silent connection nothing more is.
+    assert_eq!(unknown, 1);
+    server.thaw()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_crowd_during_an_outage_is_told_why_in_time() -> Test {
+    let server = Server::start()?;
+    let builder = RedisBackend::builder(&server.url())?.response_timeout(BRIEF);
+    let backend = builder.connect().await?;
+    let queue = queue(&backend).await?;
+    server.kill()?;
+    until("the outage is noticed", || !backend.health().is_up()).await;
+    let socket = server.socket().display().to_string();
+    for (pushed, took) in push(&queue, 300).await {
+        let error = pushed.expect_err("there is no server");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        assert!(error.is_transient());
+        assert!(error.to_string().contains(&socket), "{error}");
+        assert!(took < 3 * BRIEF, "{took:?}: {error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_crowd_waits_for_a_server_that_comes_back() -> Test {
+    let server = Server::start()?;
+    let builder = RedisBackend::builder(&server.url())?.response_timeout(PATIENCE);
+    let backend = builder.connect().await?;
+    let queue = queue(&backend).await?;
+    server.shut_down()?;
+    until("the outage is noticed", || !backend.health().is_up()).await;
+    let pushes = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { push(&queue, 300).await }
+    });
+    tokio::task::yield_now().await;
+    server.start_again()?;
+    for (pushed, _) in pushes.await? {
+        pushed?;
+    }
+    assert_eq!(queue.depth().await?.ready, 300);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_costs_only_what_was_sent() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(PATIENCE);
+    let backend = builder.connect().await?;
+    let queue = queue(&backend).await?;
+    proxy.hold(Direction::Replies);
+    let before = proxy.seen(Direction::Replies);
+    let pushes = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { push(&queue, 300).await }
+    });
+    // The first has been done, and the others wait for its answer.
+    proxy.beyond(Direction::Replies, before).await;
+    proxy.cut();
+    until("it is noticed", || !backend.health().is_up()).await;
+    proxy.release();
+    let mut unknown = 0;
+    for (pushed, _) in pushes.await? {
+        if let Err(error) = pushed {
+            assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+            unknown += 1;
+        }
+    }
+    assert_eq!(unknown, 1);
+    assert_eq!(queue.depth().await?.ready, 300);
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! Half-open connections: where one is found silent, the others are tested.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{LeasingExt, ReliableQueueExt};
+use queue_redis::RedisBackend;
+use real_redis::{Proxy, Server};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    BRIEF, Test, queue,
+    until::{PATIENCE, until},
+};
+
+const LEASE: Duration = Duration::from_secs(600);
+
+#[tokio::test]
+async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    // Nobody looks by a timer within this test.
+    let builder = RedisBackend::builder(&proxy.url())?
+        .response_timeout(BRIEF)
+        .fall_back(100 * PATIENCE);
+    let backend = builder.connect().await?;
+    let queue = queue(&backend).await?;
+    let consumer = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.receive_one(LEASE, 100 * PATIENCE).await }
+    });
+    until("somebody waits", || {
+        let counts = server.command_counts().expect("it counts");
+        counts.of("subscribe") == 1
+    })
+    .await;
+    sleep(Duration::from_millis(100)).await;
+    proxy.strand();
+    let start = Instant::now();
+    while backend.ping().await.is_err() {
+        assert!(start.elapsed() < PATIENCE, "calls are answered again");
+    }
+    queue.push_one("hello").await?;
+    let received = timeout(PATIENCE, consumer).await???;
+    assert!(received.is_some());
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Futures that are polled by halves: whatever a caller does with its own, nobody else waits for it.
+
+use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
+
+use futures_util::{StreamExt, stream};
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{Test, queue, until::PATIENCE};
+
+/// A future of one message put in.
+type Putting = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
+/// Puts one message into a queue of each kind, in each way that goes together with others.
+async fn ways(
+    backend: &RedisBackend,
+) -> Result<Vec<(&'static str, Box<dyn Fn() -> Putting + Send>)>> {
+    let name = |name: &str| QueueName::new(name);
+    let reliable = backend
+        .open_reliable(&name("reliable")?, &ReliableConfig::default())
+        .await?;
+    let delay = backend
+        .open_delay(&name("delay")?, &DelayConfig::default())
+        .await?;
+    let priority = backend
+        .open_priority(&name("priority")?, &PriorityConfig::default())
+        .await?;
+    let bounded = backend
+        .open_bounded(&name("bounded")?, &BoundedConfig::new(10_000))
+        .await?;
+    let offer = |overflow: Overflow| -> Box<dyn Fn() -> Putting + Send> {
+        let bounded = Arc::clone(&bounded);
+        Box::new(move || {
+            let bounded = Arc::clone(&bounded);
+            Box::pin(async move { bounded.offer_one("hello", overflow).await.map(drop) })
+        })
+    };
+    Ok(vec![
+        (
+            "push",
+            Box::new(move || {
+                let reliable = Arc::clone(&reliable);
+                Box::pin(async move { reliable.push_one("hello").await.map(drop) })
+            }),
+        ),
+        (
+            "schedule",
+            Box::new(move || {
+                let delay = Arc::clone(&delay);
+                let later = Scheduled::new("hello", Duration::from_secs(60));
+                Box::pin(async move { delay.schedule(&[later]).await.map(drop) })
+            }),
+        ),
+        (
+            "enqueue",
+            Box::new(move || {
+                let priority = Arc::clone(&priority);
+                let urgent = Prioritized::new("hello", 1);
+                Box::pin(async move { priority.enqueue(&[urgent]).await.map(drop) })
+            }),
+        ),
+        ("offer", offer(Overflow::Reject)),
+        ("offer, dropping the oldest", offer(Overflow::DropOldest)),
+    ])
+}
+
+/// Polls a future once; it must not be ready.
+async fn poll_once(future: &mut Putting) {
+    std::future::poll_fn(|context| {
+        assert!(future.as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
+    let server = Server::start()?;
+    let backend = RedisBackend::connect(&server.url()).await?;
+    for (way, put) in ways(&backend).await? {
+        // Every other one only asks, so that it is not always what was put in first that ends first.
+        let one = |n: u32| -> Putting {
+            let backend = backend.clone();
+            if n.is_multiple_of(2) {
+                Box::pin(async move { backend.ping().await })
+            } else {
+                put()
+            }
+        };
+        let mut many = stream::iter(0..64).map(one).buffer_unordered(8);
+        while let Some(one) = many.next().await {
+            one?;
+            timeout(PATIENCE, put()).await.expect(way)?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
+    let server = Server::start()?;
+    let backend = RedisBackend::connect(&server.url()).await?;
+    for (way, put) in ways(&backend).await? {
+        let mut aside = put();
+        for _ in 0..3 {
+            // As `select!` does, whose other arm is ready.
+            poll_once(&mut aside).await;
+            timeout(PATIENCE, put()).await.expect(way)?;
+            if timeout(Duration::ZERO, &mut aside).await.is_ok() {
+                aside = put();
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_that_sets_its_own_aside_holds_up_no_other_task() -> Test {
+    let server = Server::start()?;
+    let backend = RedisBackend::connect(&server.url()).await?;
+    for (way, put) in ways(&backend).await? {
+        let (polled, is_polled) = oneshot::channel();
+        let (done, is_done) = oneshot::channel::<()>();
+        let mut aside = put();
+        let task = tokio::spawn(async move {
+            poll_once(&mut aside).await;
+            let _ = polled.send(());
+            let _ = is_done.await;
+            aside.await
+        });
+        is_polled.await?;
+        for _ in 0..3 {
+            timeout(PATIENCE, put()).await.expect(way)?;
+        }
+        let _ = done.send(());
+        task.await??;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn any_number_of_calls_that_are_set_aside_holds_up_no_other() -> Test {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let asked = |_| -> Putting {
+        let queue = Arc::clone(&queue);
+        Box::pin(async move { queue.depth().await.map(drop) })
+    };
+    let mut many: Vec<_> = (0..500).map(asked).collect();
+    for aside in &mut many {
+        poll_once(aside).await;
+    }
+    for _ in 0..3 {
+        queue.depth().await?;
+    }
+    for aside in many {
+        aside.await?;
+    }
+    Ok(())
+}

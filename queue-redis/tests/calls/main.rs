@@ -1,0 +1,32 @@
+//! Calls on Redis: when they are sent, what they wait for, and when they give up.
+
+#![cfg(unix)]
+
+#[path = "../support/command.rs"]
+mod command;
+mod connectors;
+mod deadlines;
+mod half_open;
+mod half_polled;
+mod runtimes;
+mod slow_line;
+mod together;
+#[path = "../support/until.rs"]
+mod until;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::RedisBackend;
+
+type Test = Result<(), Box<dyn StdError>>;
+type Queue = Arc<dyn ReliableQueue>;
+
+/// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
+/// stands still for a second.
+const BRIEF: Duration = Duration::from_secs(2);
+
+async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
+    let config = ReliableConfig::default();
+    backend.open_reliable(&QueueName::new("a")?, &config).await
+}

@@ -1,0 +1,137 @@
+//! Several runtimes in a process: tasks live on the one that connected.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use queue_core::{ErrorKind, LeasingExt, Outcome, ReliableQueueExt};
+use queue_redis::{ConnectionHealth, RedisBackend};
+use real_redis::Server;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::oneshot,
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+
+use super::{Queue, Test, queue, until::PATIENCE};
+
+const LEASE: Duration = Duration::from_secs(600);
+
+fn runtime() -> Runtime {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().expect("a runtime")
+}
+
+/// Does this on a runtime of its own, which nobody drives afterwards, until what is answered here
+/// is dropped.
+async fn elsewhere<F: Future<Output = ()>>(
+    work: impl FnOnce() -> F + Send + 'static,
+) -> std::sync::mpsc::Sender<()> {
+    let (done, is_done) = oneshot::channel();
+    let (keep, kept) = std::sync::mpsc::channel::<()>();
+    thread::spawn(move || {
+        let runtime = runtime();
+        runtime.block_on(work());
+        let _ = done.send(());
+        let _ = kept.recv();
+    });
+    is_done.await.expect("it does not panic");
+    keep
+}
+
+async fn push(queue: &Queue, count: usize) {
+    let mut set = JoinSet::new();
+    for _ in 0..count {
+        let queue = Arc::clone(queue);
+        set.spawn(async move { queue.push_one("hello").await.map(drop) });
+    }
+    for pushed in set.join_all().await {
+        pushed.expect("pushed");
+    }
+}
+
+#[tokio::test]
+async fn a_runtime_that_came_first_and_stands_still_holds_up_no_other() -> Test {
+    let server = Server::start()?;
+    // So that only being told helps who waits.
+    let builder = RedisBackend::builder(&server.url())?.fall_back(10 * PATIENCE);
+    let queue = queue(&builder.connect().await?).await?;
+    let kept = elsewhere({
+        let queue = Arc::clone(&queue);
+        move || async move {
+            // The first to push together with others, and the first to wait.
+            push(&queue, 64).await;
+            for _ in 0..64 {
+                queue.receive_one(LEASE, PATIENCE).await.expect("received");
+            }
+            let waited = queue.receive_one(LEASE, Duration::from_millis(10)).await;
+            assert!(waited.expect("waited").is_none());
+        }
+    })
+    .await;
+    timeout(PATIENCE, push(&queue, 64)).await?;
+    for _ in 0..64 {
+        queue.receive_one(LEASE, PATIENCE).await?;
+    }
+    let consumer = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.receive_one(LEASE, 5 * PATIENCE).await }
+    });
+    tokio::task::yield_now().await;
+    push(&queue, 1).await;
+    let received = timeout(PATIENCE, consumer).await???;
+    assert!(received.is_some());
+    drop(kept);
+    Ok(())
+}
+
+#[test]
+fn a_backend_whose_runtime_has_ended_says_so_at_once_and_for_good() -> Test {
+    let server = Server::start()?;
+    let first = runtime();
+    let url = server.url();
+    let (backend, queue) = first.block_on(async {
+        let backend = RedisBackend::connect(&url).await?;
+        let queue = queue(&backend).await?;
+        push(&queue, 64).await;
+        // Its waiter, too.
+        queue.receive_one(LEASE, PATIENCE).await?;
+        queue_core::Result::<_>::Ok((backend, queue))
+    })?;
+    drop(first);
+    runtime().block_on(async {
+        let before = Instant::now();
+        for _ in 0..3 {
+            let mut set = JoinSet::new();
+            for _ in 0..8 {
+                let queue = Arc::clone(&queue);
+                set.spawn(async move { queue.push_one("hello").await.map(drop) });
+            }
+            let mut ended = set.join_all().await;
+            ended.push(backend.ping().await);
+            ended.push(queue.receive_one(LEASE, PATIENCE).await.map(drop));
+            for ended in ended {
+                let error = ended.expect_err("its runtime has ended");
+                assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+                assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+                assert!(!error.is_transient(), "{error}");
+                assert!(error.to_string().contains("runtime"), "{error}");
+            }
+        }
+        assert!(before.elapsed() < PATIENCE / 3, "{:?}", before.elapsed());
+        let health = backend.health().commands;
+        assert!(matches!(health, ConnectionHealth::Down(Some(_))));
+    });
+    Ok(())
+}
+
+#[test]
+fn connecting_outside_of_a_runtime_is_refused_with_the_way_out() {
+    let builder = RedisBackend::builder("unix:///nowhere/redis.sock").expect("a URL");
+    let mut connect = Box::pin(builder.connect());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(Err(error)) = connect.as_mut().poll(&mut context) else {
+        panic!("it connects without a runtime");
+    };
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+}

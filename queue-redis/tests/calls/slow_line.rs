@@ -1,0 +1,106 @@
+//! Slow lines: what moves is not silent, however long it takes.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use queue_core::{Backend, LeasingExt, Outcome, ReliableConfig, ReliableQueueExt};
+use queue_redis::RedisBackend;
+use real_redis::{Direction, Proxy, Server};
+use tokio::time::{Instant, sleep};
+
+use super::{BRIEF, Test, queue, until::PATIENCE};
+
+/// 16 Mbit/s.
+const SLOW: u32 = 2_000_000;
+const LEASE: Duration = Duration::from_secs(3);
+
+fn max(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not zero")
+}
+
+#[tokio::test]
+async fn large_messages_get_through_a_slow_line() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let backend = builder.connect().await?;
+    // No number of tries that a slow machine needs is too many.
+    let config = ReliableConfig::default().with_max_attempts(1_000);
+    let queue = backend.open_reliable(&"slow".parse()?, &config).await?;
+    proxy.throttle(Direction::Requests, SLOW);
+    proxy.throttle(Direction::Replies, SLOW);
+    let body = Bytes::from(vec![b'x'; 1_000_000]);
+
+    // Eight of them take four seconds, twice as long as the server may be silent.
+    let before = Instant::now();
+    let bodies: Vec<_> = vec![body; 16].into_iter().map(Into::into).collect();
+    queue.push_all(&bodies).await?;
+    assert!(before.elapsed() > 2 * BRIEF);
+
+    let before = Instant::now();
+    // A small call behind a large reply waits for it, and is not the poorer for it.
+    let (leased, depth) = tokio::join!(queue.lease(max(16), LEASE), queue.depth());
+    assert!(before.elapsed() > BRIEF);
+    assert_eq!(leased?.deliveries.len(), 8, "as many as a lease hands out");
+    depth?;
+
+    // That took longer than the lease. Fewer at a time are there in time.
+    let mut acked = 0;
+    let before = Instant::now();
+    while acked < 16 {
+        for delivery in queue.receive(1, LEASE, PATIENCE).await? {
+            acked += usize::from(queue.ack(delivery.receipt).await.is_ok());
+        }
+        assert!(before.elapsed() < 2 * PATIENCE, "{acked} got through");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let queue = queue(&builder.connect().await?).await?;
+    queue.push_one(vec![b'x'; 1_000_000]).await?;
+    proxy.throttle(Direction::Replies, SLOW);
+    let before = proxy.seen(Direction::Replies);
+    let lease = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.lease(max(1), LEASE).await }
+    });
+    proxy.beyond(Direction::Replies, before).await;
+    proxy.hold(Direction::Replies);
+    let stopped = Instant::now();
+    let error = lease.await?.expect_err("the rest never comes");
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert!(stopped.elapsed() < 3 * BRIEF, "{:?}", stopped.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_only_written_is_no_sign_of_life() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let backend = builder.connect().await?;
+    proxy.strand();
+    // Others go on writing into the buffers of this machine.
+    let others = tokio::spawn({
+        let backend = backend.clone();
+        async move {
+            let mut pings = tokio::task::JoinSet::new();
+            loop {
+                let backend = backend.clone();
+                pings.spawn(async move { backend.ping().await });
+                sleep(BRIEF / 20).await;
+            }
+        }
+    });
+    let made = Instant::now();
+    let error = backend.ping().await.expect_err("nothing comes back");
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert!(made.elapsed() < 2 * BRIEF, "{:?}", made.elapsed());
+    others.abort();
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! The suite on a real Redis: every case in virtual time, under the names that other backends'
+//! cases have; and in `server_time` again, by the server's own clock, those that can be told from
+//! outside.
+
+#![cfg(unix)]
+
+#[path = "conformance/server_time.rs"]
+mod by_server_time;
+#[path = "support/harness.rs"]
+mod harness;
+#[path = "support/virtual_time.rs"]
+mod virtual_time;
+
+use self::{by_server_time::ServerTimeHarness, harness::VirtualTimeHarness};
+
+queue_conformance::suite!(VirtualTimeHarness::fresh());
+
+mod server_time {
+    use super::ServerTimeHarness;
+
+    queue_conformance::suite!(ServerTimeHarness::fresh());
+}

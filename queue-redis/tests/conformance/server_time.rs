@@ -1,0 +1,71 @@
+//! The suite's stage on a real server in time as it passes.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_conformance::{Capabilities, Harness, Play};
+use queue_core::Backend;
+use queue_redis::RedisBackend;
+use real_redis::Place;
+use tokio::{runtime::Builder, time};
+
+use crate::harness::{FALL_BACK, fresh, left};
+
+/// How long an answer may take in real time: no case has a connection fail, and a busy machine is
+/// slow.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// A stage in real time: two threads, asynchronous connections, and queues that go by the
+/// server's clock. Cases that need an exact clock are skipped.
+pub(crate) struct ServerTimeHarness {
+    place: Place,
+}
+
+impl ServerTimeHarness {
+    /// A stage of its own, on the server of a fresh [`Place`].
+    ///
+    /// # Panics
+    ///
+    /// If there is no server.
+    pub(crate) fn fresh() -> Self {
+        Self { place: fresh() }
+    }
+}
+
+#[async_trait]
+impl Harness for ServerTimeHarness {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::as_time_passes()
+    }
+
+    fn run(&self, case: Play<'_>) {
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(case);
+    }
+
+    async fn connect(&self) -> Arc<dyn Backend> {
+        let backend = RedisBackend::builder(self.place.url())
+            .expect("the place's URL is understood")
+            .prefix(self.place.prefix())
+            .fall_back(FALL_BACK)
+            .connect_timeout(ANSWER)
+            .response_timeout(ANSWER)
+            .connect();
+        Arc::new(backend.await.expect("the server takes us"))
+    }
+
+    async fn advance(&self, by: Duration) {
+        time::sleep(by).await;
+    }
+
+    async fn leftovers(&self) -> Vec<String> {
+        left(&self.place)
+    }
+}
+
+impl fmt::Debug for ServerTimeHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redis by its own clock at {}", self.place.prefix())
+    }
+}

@@ -1,0 +1,254 @@
+//! What happens when a connection ends: by the server, by its silence, or by the last who used it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{ErrorKind, Outcome, Running, Spawn, Task, TokioSpawn};
+use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role};
+use real_redis::{Direction, Proxy, Server};
+use redis::RedisResult;
+
+use super::{
+    Test, clients,
+    command::command,
+    to,
+    until::{PATIENCE, until},
+};
+
+/// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
+/// stands still for a second.
+const BRIEF: Duration = Duration::from_secs(2);
+
+#[tokio::test]
+async fn a_killed_connection_is_opened_again() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).connect().await?;
+    for _ in 0..5 {
+        command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+        // The first may still have been sent on the old one; that is `Unknown`, and no other is.
+        if let Err(error) = backend.ping().await {
+            assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+            backend.ping().await?;
+        }
+    }
+    assert!(backend.health().is_up());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let before = proxy.seen(Direction::Replies);
+    proxy.hold(Direction::Replies);
+    let ping = tokio::spawn({
+        let backend = backend.clone();
+        async move { backend.ping().await }
+    });
+    proxy.beyond(Direction::Replies, before).await;
+    proxy.cut();
+    let error = ping.await?.expect_err("its connection is cut");
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error:?}");
+    assert!(
+        error.to_string().contains("the other side closed it"),
+        "{error}"
+    );
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_during_a_restart_waits_for_the_server() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).response_timeout(PATIENCE).connect().await?;
+    server.shut_down()?;
+    until("the outage is noticed", || !backend.health().is_up()).await;
+    let ping = tokio::spawn({
+        let backend = backend.clone();
+        async move { backend.ping().await }
+    });
+    server.start_again()?;
+    ping.await??;
+    assert!(backend.health().is_up());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_during_a_long_outage_was_certainly_not_sent() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    server.kill()?;
+    until("the outage is noticed", || {
+        matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
+    })
+    .await;
+    let error = backend.ping().await.expect_err("there is no server");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert!(error.is_transient());
+    let socket = server.socket().display().to_string();
+    assert!(error.to_string().contains(&socket), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_connection_that_stops_answering_is_opened_anew() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server)
+        .response_timeout(BRIEF)
+        .connect_timeout(BRIEF)
+        .connect()
+        .await?;
+    let before = clients(&server);
+    server.freeze()?;
+    for _ in 0..2 {
+        let error = backend.ping().await.expect_err("it is frozen");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.outcome(), Outcome::Unknown);
+    }
+    until("the connection is given up", || !backend.health().is_up()).await;
+    let error = backend.ping().await.expect_err("it is frozen");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    assert!(
+        !error.to_string().contains("no connection"),
+        "why not: {error}"
+    );
+    server.thaw()?;
+    until("there is another", || backend.health().is_up()).await;
+    backend.ping().await?;
+    let id = |client: &str| client.split(' ').next().map(str::to_owned);
+    let old = id(&before[0]);
+    until("the old one is closed", || {
+        clients(&server).iter().all(|client| id(client) != old)
+    })
+    .await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_slow_answer_does_not_cost_the_connection() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    let before = clients(&server);
+    server.freeze()?;
+    backend.ping().await.expect_err("it is frozen");
+    server.thaw()?;
+    backend.ping().await?;
+    let id = |client: &String| client.split(' ').next().map(str::to_owned);
+    assert_eq!(id(&clients(&server)[0]), id(&before[0]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_became_unfit_is_not_served_again() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    command(
+        &server,
+        &["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"],
+    );
+    backend.ping().await?;
+    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    until("the outage is noticed", || {
+        matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
+    })
+    .await;
+    // Whoever starts now is told that it is set up wrongly; who was served before goes on trying.
+    let error = backend.ping().await.expect_err("it evicts");
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.is_transient());
+    assert!(error.to_string().contains("allkeys-lru"), "{error}");
+    command(
+        &server,
+        &["CONFIG", "SET", "maxmemory-policy", "noeviction"],
+    );
+    until("it serves again", || backend.health().is_up()).await;
+    backend.ping().await?;
+    Ok(())
+}
+
+/// Counts what is spawned, and what of it still runs.
+#[derive(Debug, Clone, Default)]
+struct Counting {
+    running: Arc<AtomicUsize>,
+}
+
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Spawn for Counting {
+    fn spawn(&self, task: Task) -> Running {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let guard = Guard(Arc::clone(&self.running));
+        TokioSpawn::default().spawn(Box::pin(async move {
+            let _guard = guard;
+            task.await;
+        }))
+    }
+}
+
+#[tokio::test]
+async fn the_last_backend_to_be_dropped_leaves_nothing_behind() -> Test {
+    let server = Server::start()?;
+    let spawn = Counting::default();
+    let backend = to(&server).spawn(spawn.clone()).connect().await?;
+    let other = backend.clone();
+    drop(backend);
+    other.ping().await?;
+    assert_ne!(spawn.running.load(Ordering::SeqCst), 0);
+    drop(other);
+    until("every task has ended", || {
+        spawn.running.load(Ordering::SeqCst) == 0
+    })
+    .await;
+    until("the server has no client", || clients(&server).is_empty()).await;
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Detour {
+    inner: queue_redis::ServerConnector,
+    connects: Arc<AtomicUsize>,
+}
+
+#[async_trait::async_trait]
+impl Connector for Detour {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
+        assert_eq!(role, Role::Commands, "nobody waits");
+        self.connects.fetch_add(1, Ordering::SeqCst);
+        self.inner.connect(role).await
+    }
+
+    fn address(&self) -> String {
+        self.inner.address()
+    }
+}
+
+#[tokio::test]
+async fn a_connector_of_ones_own_is_asked_for_each_connection() -> Test {
+    let server = Server::start()?;
+    let connects = Arc::new(AtomicUsize::new(0));
+    let spawn = Arc::new(TokioSpawn::default());
+    let backend = RedisBackend::with_connector(Detour {
+        inner: queue_redis::ServerConnector::new(&server.url(), spawn)?,
+        connects: Arc::clone(&connects),
+    })
+    .connect()
+    .await?;
+    backend.ping().await?;
+    assert_eq!(connects.load(Ordering::SeqCst), 1);
+    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    until("it connects again", || connects.load(Ordering::SeqCst) == 2).await;
+    Ok(())
+}

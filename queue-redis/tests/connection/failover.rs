@@ -1,0 +1,217 @@
+//! What is told while a server is demoted, restarted or changed: that it may pass.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::*;
+use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerConnector};
+use real_redis::Server;
+use redis::RedisResult;
+
+use super::{Test, command::command, open, to, until::until};
+
+/// A timeout that a test waits for.
+const BRIEF: Duration = Duration::from_secs(2);
+
+/// Something that passes by itself: a program goes on, and tries again.
+#[track_caller]
+fn assert_passes(error: &Error, named: &str) {
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+    assert!(error.is_transient(), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    assert!(error.to_string().contains(named), "{error}");
+    assert!(!error.to_string().contains("report"), "{error}");
+}
+
+fn follow(server: &Server, primary: Option<&Server>) {
+    match primary {
+        Some(primary) => {
+            let port = primary.port().expect("it has a port").to_string();
+            command(server, &["REPLICAOF", "127.0.0.1", &port])
+        }
+        None => command(server, &["REPLICAOF", "NO", "ONE"]),
+    };
+}
+
+async fn outage(backend: &RedisBackend) {
+    until("the outage is noticed", || {
+        matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
+    let (server, other) = (
+        Server::builder().with_tcp().start()?,
+        Server::builder().with_tcp().start()?,
+    );
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    let queue = open(&backend).await?;
+    follow(&server, Some(&other));
+    // The connection lives on.
+    assert_passes(
+        &queue.push_one("no").await.expect_err("a replica"),
+        "READONLY",
+    );
+    outage(&backend).await;
+    assert_passes(
+        &queue.push_one("no").await.expect_err("no primary"),
+        "replica",
+    );
+    // For whoever starts now it is a fault of what was set up.
+    let refused = to(&server).connect().await.expect_err("a replica");
+    assert_eq!(refused.kind(), ErrorKind::Configuration);
+    follow(&server, None);
+    until("it serves again", || backend.health().is_up()).await;
+    queue.push_one("yes").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_reader_does_not_stay_on_a_demoted_primary() -> Test {
+    let (server, other) = (
+        Server::builder().with_tcp().start()?,
+        Server::builder().with_tcp().start()?,
+    );
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    let queue = open(&backend).await?;
+    follow(&server, Some(&other));
+    assert_passes(&queue.depth().await.expect_err("a replica"), "READONLY");
+    outage(&backend).await;
+    Ok(())
+}
+
+/// Looks up anew where the primary is, as one behind a sentinel does.
+#[derive(Debug)]
+struct Lookup(Arc<Mutex<ServerConnector>>);
+
+#[async_trait]
+impl Connector for Lookup {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
+        let found = self.0.lock().expect("no panic").clone();
+        found.connect(role).await
+    }
+
+    fn address(&self) -> String {
+        "the primary".to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() -> Test {
+    let old = Server::builder().with_tcp().start()?;
+    let new = Server::builder().with_tcp().with_primary(&old)?.start()?;
+    let find =
+        |server: &Server| ServerConnector::new(&server.url(), Arc::new(TokioSpawn::default()));
+    let found = Arc::new(Mutex::new(find(&old)?));
+    let backend = RedisBackend::with_connector(Lookup(Arc::clone(&found)));
+    let backend = backend.connect().await?;
+    let queue = open(&backend).await?;
+    queue.push_one("before").await?;
+    until("the replica has it", || {
+        command(&new, &["EXISTS", "qk:{q}:ready"]) == redis::Value::Int(1)
+    })
+    .await;
+    follow(&new, None);
+    follow(&old, Some(&new));
+    *found.lock().expect("no panic") = find(&new)?;
+    assert_passes(
+        &queue.push_one("no").await.expect_err("a replica"),
+        "READONLY",
+    );
+    queue.push_one("after").await?;
+    assert_eq!(queue.depth().await?.ready, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_password_asked_for_later_may_pass() -> Test {
+    let server = Server::start()?;
+    let backend = to(&server).response_timeout(BRIEF).connect().await?;
+    let mut admin = server.connect()?;
+    let mut command = |words: &[&str]| redis::cmd(words[0]).arg(&words[1..]).exec(&mut admin);
+    command(&["CONFIG", "SET", "requirepass", "secret"])?;
+    command(&["CLIENT", "KILL", "TYPE", "normal"])?;
+    outage(&backend).await;
+    assert_passes(&backend.ping().await.expect_err("no password"), "password");
+    let refused = RedisBackend::connect(&server.url()).await;
+    let refused = refused.expect_err("no password");
+    assert_eq!(refused.kind(), ErrorKind::Configuration, "{refused:?}");
+    command(&["CONFIG", "SET", "requirepass", ""])?;
+    until("it lets us in again", || backend.health().is_up()).await;
+    backend.ping().await?;
+    Ok(())
+}
+
+fn info(server: &Server) -> String {
+    let info = command(server, &["INFO", "persistence"]);
+    redis::from_redis_value(info).expect("text")
+}
+
+/// Has a server take its time, a minute or so, to load what its new primary sends it.
+async fn load_slowly(server: &Server, primary: &Server) {
+    let mut connection = primary.connect().expect("the server runs");
+    for number in 0..5000 {
+        let mut set = redis::cmd("SET");
+        let set = set.arg(number).arg("x".repeat(256));
+        set.exec(&mut connection).expect("the server obeys");
+    }
+    for (setting, value) in [
+        ("loading-process-events-interval-bytes", "1024"),
+        ("repl-diskless-load", "disabled"),
+        ("key-load-delay", "10000"),
+    ] {
+        command(server, &["CONFIG", "SET", setting, value]);
+    }
+    follow(server, Some(primary));
+    until("it loads", || info(server).contains("\nloading:1\r")).await;
+}
+
+#[tokio::test]
+async fn a_server_that_loads_its_data_is_waited_for() -> Test {
+    let server = Server::builder().with_tcp().start()?;
+    let primary = Server::builder().with_tcp().start()?;
+    let backend = to(&server).connect().await?;
+    let queue = open(&backend).await?;
+    load_slowly(&server, &primary).await;
+    let error = queue.push_one("no").await.expect_err("it loads");
+    assert_passes(&error, "LOADING");
+    let error = to(&server).connect().await.expect_err("it loads");
+    assert_passes(&error, "loading");
+    command(&server, &["CONFIG", "SET", "key-load-delay", "0"]);
+    until("it has loaded", || info(&server).contains("\nloading:0\r")).await;
+    follow(&server, None);
+    until("it serves again", || backend.health().is_up()).await;
+    open(&backend).await?.push_one("yes").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_without_room_for_another_client_says_so() -> Test {
+    let server = Server::builder()
+        .with_tcp()
+        .with_line("maxclients 10")
+        .start()?;
+    let tcp = format!("{}/1", server.tcp_url().expect("it has a port"));
+    let mut held = Vec::new();
+    let mut admin = server.connect()?;
+    while let Ok(connection) = server.connect() {
+        held.push(connection);
+        assert!(held.len() < 10, "the limit holds nothing");
+    }
+    for url in [server.url(), tcp] {
+        let refused = RedisBackend::connect(&url).await.expect_err("no room");
+        assert_passes(&refused, "max number of clients");
+    }
+    redis::cmd("CONFIG")
+        .arg("SET")
+        .arg("maxclients")
+        .arg(100)
+        .exec(&mut admin)?;
+    RedisBackend::connect(&server.url()).await?.ping().await?;
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Connections to Redis: what is refused at open, and what happens when one ends.
+
+#![cfg(unix)]
+
+#[path = "../support/command.rs"]
+mod command;
+mod ending;
+mod failover;
+mod opening;
+mod rights;
+#[path = "../support/until.rs"]
+mod until;
+
+use std::{error::Error as StdError, sync::Arc};
+
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::{Builder, RedisBackend};
+use real_redis::Server;
+
+type Test = Result<(), Box<dyn StdError>>;
+
+fn to(server: &Server) -> Builder {
+    RedisBackend::builder(&server.url()).expect("the harness gives good URLs")
+}
+
+/// The clients that the server has, other than the one that asks.
+fn clients(server: &Server) -> Vec<String> {
+    let mut connection = server.connect().expect("the server runs");
+    let mut command = redis::cmd("CLIENT");
+    let list: String = command.arg("LIST").query(&mut connection).expect("it does");
+    let others = list.lines().filter(|line| !line.contains(" cmd=client"));
+    others.map(str::to_owned).collect()
+}
+
+/// A queue on it.
+async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
+    let name = QueueName::new("q")?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
+}

@@ -1,0 +1,212 @@
+//! What is refused when a backend is opened, and what is warned of.
+
+use std::time::Duration;
+
+use queue_core::{Error, ErrorKind, Outcome};
+use queue_redis::{Builder, RedisBackend, Warning};
+use real_redis::{Aof, Server};
+
+use super::{Test, clients, command::command, to};
+
+async fn refused(builder: Builder) -> Error {
+    let refused = builder.connect().await;
+    refused.expect_err("it must be refused")
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_an_error_that_names_it() -> Test {
+    for (url, address) in [
+        (
+            "redis://worker:hunter2@127.0.0.1:1/3",
+            "redis://127.0.0.1:1/3",
+        ),
+        (
+            "unix:///nowhere/redis.sock?pass=hunter2&user=worker",
+            "/nowhere/redis.sock",
+        ),
+    ] {
+        let builder = RedisBackend::builder(url)?;
+        assert!(!format!("{builder:?}").contains("hunter2"));
+        let error = refused(builder).await;
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        assert!(error.is_transient());
+        assert!(error.to_string().contains(address), "{error}");
+        assert!(!format!("{error:?}").contains("hunter2"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bad_url_is_refused_before_anything_is_tried() {
+    for (url, kind, named) in [
+        ("http://localhost", ErrorKind::Invalid, "http"),
+        ("localhost:6379", ErrorKind::Invalid, "redis://"),
+        ("redis://", ErrorKind::Invalid, "redis://user"),
+        ("redis://localhost/one", ErrorKind::Invalid, "redis://user"),
+        ("rediss://localhost", ErrorKind::Configuration, "TLS"),
+    ] {
+        let error = RedisBackend::connect(url).await.expect_err(url);
+        assert_eq!(error.kind(), kind, "{url}");
+        assert!(error.to_string().contains(named), "{url}: {error}");
+    }
+    let error = RedisBackend::builder("redis://worker:hunter2@localhost/one").expect_err("bad");
+    assert!(!format!("{error:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_setting_beyond_its_limits_is_refused() -> Test {
+    let builder = || RedisBackend::builder("unix:///nowhere/redis.sock");
+    let too_long = "x".repeat(65);
+    for prefix in ["", "a:b", "{a}", "two words", too_long.as_str()] {
+        let error = refused(builder()?.prefix(prefix)).await;
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{prefix}");
+    }
+    for wrong in [Duration::ZERO, Duration::from_secs(3601)] {
+        for builder in [
+            builder()?.connect_timeout(wrong),
+            builder()?.response_timeout(wrong),
+            builder()?.fall_back(wrong),
+        ] {
+            assert_eq!(refused(builder).await.kind(), ErrorKind::Invalid);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_user_needs_the_right_password() -> Test {
+    let server = Server::builder().with_password("right").start()?;
+    let socket = server.socket();
+    let with = |query: &str| format!("unix://{}{query}", socket.display());
+    for query in ["", "?pass=wrong-one", "?user=nobody&pass=wrong-one"] {
+        let error = refused(RedisBackend::builder(&with(query))?).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains("password"), "{error}");
+        assert!(!format!("{error:?}").contains("wrong-one"), "{error:?}");
+    }
+    RedisBackend::connect(&server.url()).await?.ping().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_database_and_a_port_can_be_named() -> Test {
+    let server = Server::builder().with_tcp().start()?;
+    let url = server.tcp_url().expect("it has a port");
+    let backend = RedisBackend::connect(&format!("{}/7", url.trim_end_matches("/0"))).await?;
+    backend.ping().await?;
+    let clients = clients(&server);
+    assert!(
+        clients.iter().any(|client| client.contains(" db=7 ")),
+        "{clients:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_with_the_reason() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let replica = Server::builder().with_primary(&primary)?.start()?;
+    let error = refused(to(&replica)).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    let port = primary.port().expect("it has a port").to_string();
+    for part in ["replica", "primary", &port] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_of_a_cluster_is_refused() -> Test {
+    let node = Server::builder()
+        .with_tcp()
+        .with_line("cluster-enabled yes")
+        .with_user("blind", "secret", "~* +@all -info");
+    let node = node.start()?;
+    let blind = RedisBackend::builder(&node.url_as("blind", "secret"))?;
+    for builder in [to(&node), blind] {
+        let error = refused(builder).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains("Redis Cluster"), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_also_if_it_may_not_be_asked() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let replica =
+        Server::builder()
+            .with_primary(&primary)?
+            .with_user("blind", "secret", "~* +@all -info");
+    let replica = replica.start()?;
+    let error = refused(RedisBackend::builder(&replica.url_as("blind", "secret"))?).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert!(error.to_string().contains("replica"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn opening_a_connection_leaves_no_error_in_the_statistics() -> Test {
+    let server = Server::start()?;
+    let mut admin = server.connect()?;
+    redis::cmd("CONFIG").arg("RESETSTAT").exec(&mut admin)?;
+    let backend = to(&server).connect().await?;
+    backend.ping().await?;
+    let stats: String = redis::cmd("INFO").arg("errorstats").query(&mut admin)?;
+    assert!(!stats.contains("errorstat_"), "{stats}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Test {
+    let server = Server::builder()
+        .with_aof(Aof::EverySecond)
+        .with_line("maxmemory-policy allkeys-lru")
+        .start()?;
+    let error = refused(to(&server)).await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    for part in ["allkeys-lru", "noeviction", "allow_eviction"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let backend = to(&server).allow_eviction().connect().await?;
+    assert_eq!(
+        backend.warnings(),
+        [Warning::Evicts("allkeys-lru".to_owned())]
+    );
+
+    command(
+        &server,
+        &["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"],
+    );
+    let backend = to(&server).connect().await?;
+    assert_eq!(
+        backend.warnings(),
+        [Warning::EvictsExpiring("volatile-ttl".to_owned())]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_without_persistence_is_warned_of() -> Test {
+    let server = Server::start()?;
+    command(&server, &["CONFIG", "SET", "save", ""]);
+    let warnings = to(&server).connect().await?.warnings();
+    assert_eq!(warnings, [Warning::NotPersistent]);
+    command(&server, &["CONFIG", "SET", "save", "3600 1"]);
+    assert_eq!(to(&server).connect().await?.warnings(), []);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_ask_is_served_with_a_warning() -> Test {
+    let server = Server::builder()
+        .with_user("worker", "secret", "~* &* +@all -info -config")
+        .start()?;
+    let backend = RedisBackend::connect(&server.url_as("worker", "secret")).await?;
+    assert_eq!(backend.warnings(), [Warning::Unchecked]);
+    backend.ping().await?;
+    Ok(())
+}

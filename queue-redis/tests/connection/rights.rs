@@ -1,0 +1,228 @@
+//! What a user may do, and what is said of what it may not.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+
+use super::{Test, command::command, open, until::PATIENCE};
+
+const LEASE: Duration = Duration::from_secs(60);
+
+/// What the documentation says is all that a user has to be allowed.
+fn least() -> String {
+    let text = include_str!("../../../queue-redis/src/lib.rs");
+    let (_, rules) = text
+        .split_once("//! ```text\n//! ~qk:*")
+        .expect("the rules");
+    let (rules, _) = rules.split_once("//! ```").expect("their end");
+    format!("~qk:*{}", rules.replace("\n//!", ""))
+}
+
+/// Whether the server can tell what a user may do.
+fn tells(server: &Server) -> bool {
+    let info = command(server, &["INFO", "server"]);
+    let info: String = redis::from_redis_value(info).expect("text");
+    let version = info
+        .lines()
+        .find_map(|line| line.strip_prefix("redis_version:"));
+    let major = version.and_then(|version| version.split('.').next());
+    major.expect("a version").parse::<u32>().expect("a number") >= 7
+}
+
+fn with(rules: &str) -> Result<Server, real_redis::ServerError> {
+    let rules = if rules.contains("-@all") {
+        rules.to_owned()
+    } else {
+        format!("~* &* +@all {rules}")
+    };
+    let server = Server::builder().with_user("worker", "secret", &rules);
+    server.with_line("save 3600 1").start()
+}
+
+async fn connect(server: &Server) -> Result<RedisBackend> {
+    let builder = RedisBackend::builder(&server.url_as("worker", "secret"))?;
+    builder
+        .fall_back(Duration::from_millis(100))
+        .connect()
+        .await
+}
+
+fn warnings(backend: &RedisBackend) -> Vec<String> {
+    let warnings = backend.warnings();
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn what_scripts_need_is_asked_for_at_connect() -> Test {
+    let server = with("-ltrim -hdel")?;
+    if tells(&server) {
+        let error = connect(&server)
+            .await
+            .expect_err("a lease would stop half-way");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        assert!(!error.is_transient());
+        for part in ["HDEL", "LTRIM", &server.socket().display().to_string()] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        assert!(!error.to_string().contains("HSET"), "{error}");
+    } else {
+        assert_eq!(warnings(&connect(&server).await?), [""; 0]);
+    }
+    for needed in ["-evalsha", "-zrangebylex", "-time", "-publish -hset"] {
+        let server = with(needed)?;
+        if tells(&server) {
+            let error = connect(&server).await.expect_err(needed);
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+            let named = needed.rsplit('-').next().unwrap_or_default().to_uppercase();
+            assert!(error.to_string().contains(&named), "{error}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_can_be_done_without_is_warned_of_by_name() -> Test {
+    for (rules, named) in [
+        ("-publish", &["PUBLISH qk:wake:*"][..]),
+        ("-subscribe", &["SUBSCRIBE qk:wake:*"]),
+        (
+            "resetchannels",
+            &["PUBLISH qk:wake:*", "SUBSCRIBE qk:wake:*"],
+        ),
+        ("resetchannels &qk:wake:*", &[]),
+    ] {
+        let server = with(rules)?;
+        let backend = connect(&server).await?;
+        let warnings = warnings(&backend);
+        let expected = if tells(&server) { named } else { &[] };
+        assert_eq!(warnings.len(), expected.len(), "{rules}: {warnings:?}");
+        for (warning, named) in warnings.iter().zip(expected) {
+            assert!(warning.contains(&format!("not run {named}:")), "{warning}");
+            assert!(warning.contains("fall-back interval"), "{warning}");
+        }
+        // It goes on without: who waits looks by a timer.
+        let queue = open(&backend).await?;
+        let waiting = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            async move { queue.receive_one(LEASE, PATIENCE).await }
+        });
+        queue.push_one("body").await?;
+        let delivery = waiting.await??.expect("it is found");
+        queue.ack(delivery.receipt).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_its_settings_is_warned_of() -> Test {
+    let server = with("-config")?;
+    let [warning] = &warnings(&connect(&server).await?)[..] else {
+        panic!("one warning");
+    };
+    assert!(
+        warning.contains("CONFIG GET") && warning.contains("snapshots"),
+        "{warning}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_user_of_some_keys_alone_is_taken() -> Test {
+    for keys in ["~qk:queues ~qk:{orders}:*", "~qk:{orders}:*"] {
+        let server = with(&format!("{keys} &* -@all +@all"))?;
+        let backend = connect(&server).await?;
+        let once = backend.open_once(&QueueName::new("orders")?).await?;
+        once.claim(b"key", LEASE).await?;
+        let config = ReliableConfig::default();
+        let opened = backend
+            .open_reliable(&QueueName::new("other")?, &config)
+            .await;
+        let error = opened.expect_err("its keys are not this user's");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+        let opened = backend
+            .open_reliable(&QueueName::new("orders")?, &config)
+            .await;
+        assert_eq!(opened.is_ok(), keys.contains("queues"), "{opened:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
+    let server = with("")?;
+    let backend = connect(&server).await?;
+    let queue = open(&backend).await?;
+    queue.push_one("body").await?;
+    command(&server, &["ACL", "SETUSER", "worker", "-ltrim"]);
+    let leased = queue.lease(NonZeroUsize::MIN, LEASE).await;
+    let error = leased.expect_err("it stops half-way");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert_eq!(
+        error.outcome(),
+        Outcome::Unknown,
+        "a lease is written: {error:?}"
+    );
+    assert!(!error.is_transient());
+    // Some servers name it themselves.
+    let named = error.to_string().to_uppercase();
+    assert!(named.contains("LTRIM"), "{error}");
+
+    command(&server, &["ACL", "SETUSER", "worker", "-evalsha"]);
+    let error = queue.push_one("body").await.expect_err("nothing runs");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    assert!(error.to_string().contains("evalsha"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_least_that_is_needed_is_enough() -> Test {
+    let server = with(least().trim())?;
+    let backend = connect(&server).await?;
+    assert_eq!(warnings(&backend), [""; 0]);
+    backend.ping().await?;
+    let queue = open(&backend).await?;
+    let waiting = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.receive_one(LEASE, PATIENCE).await }
+    });
+    queue.push_one("body").await?;
+    let delivery = waiting.await??.expect("it is woken");
+    queue.ack(delivery.receipt).await?;
+    assert_eq!(queue.depth().await?.ready, 0);
+    assert!(backend.health().is_up(), "{:?}", backend.health());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_least_that_is_needed_is_needed() -> Test {
+    let rules = least();
+    let server = with(rules.trim())?;
+    if !tells(&server) {
+        return Ok(());
+    }
+    let commands = rules
+        .split(' ')
+        .filter_map(|rule| rule.trim().strip_prefix('+'));
+    let mut count = 0;
+    for command in commands {
+        count += 1;
+        let lacking = format!("-{command}");
+        self::command(&server, &["ACL", "SETUSER", "worker", &lacking]);
+        match connect(&server).await {
+            Ok(backend) => assert_ne!(warnings(&backend), [""; 0], "{command} is not needed"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}"),
+        }
+        self::command(
+            &server,
+            &["ACL", "SETUSER", "worker", &format!("+{command}")],
+        );
+    }
+    assert!(count > 30, "{count}");
+    connect(&server).await?;
+    Ok(())
+}

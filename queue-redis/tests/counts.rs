@@ -1,0 +1,253 @@
+//! How many commands and round trips things take: counts, which repeat where times don't.
+
+#![cfg(unix)]
+
+#[path = "support/connect.rs"]
+mod connect;
+#[path = "support/virtual_time.rs"]
+mod virtual_time;
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::{CommandCounts, Server};
+use tokio::task::JoinSet;
+
+use self::{connect::connect, virtual_time::VirtualConnector};
+
+const LEASE: Duration = Duration::from_secs(600);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Commands that only a client sends: a script never does, so no script is counted twice.
+const SENT: [&str; 10] = [
+    "evalsha",
+    "eval",
+    "script|load",
+    "script|exists",
+    "bzpopmin",
+    "client|unblock",
+    "client|id",
+    "ping",
+    "hello",
+    "multi",
+];
+
+/// What a server has done so far.
+struct Snapshot {
+    commands: CommandCounts,
+    reads: u64,
+}
+
+/// Takes snapshots of a server, over one connection.
+struct Meter(redis::Connection);
+
+impl Meter {
+    fn at(server: &Server) -> Self {
+        Self(server.connect().expect("the server runs"))
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let info: String = redis::cmd("INFO")
+            .arg("all")
+            .query(&mut self.0)
+            .expect("INFO");
+        let reads = info
+            .lines()
+            .find_map(|line| line.strip_prefix("total_reads_processed:"));
+        Snapshot {
+            commands: CommandCounts::parse(&info),
+            reads: reads.expect("a figure").parse().expect("a number"),
+        }
+    }
+
+    /// Commands that clients sent and times that the server read from them while this ran. A
+    /// request that is written in one piece is read in one.
+    async fn count<T>(&mut self, work: impl Future<Output = T>) -> (u64, u64) {
+        let before = self.snapshot();
+        work.await;
+        let after = self.snapshot();
+        let commands = after.commands.since(&before.commands).sum(SENT);
+        // The second snapshot was read as well.
+        (commands, after.reads - before.reads - 1)
+    }
+}
+
+/// One of each kind, as what its callers do to it.
+struct Queues {
+    reliable: Arc<dyn ReliableQueue>,
+    delay: Arc<dyn DelayQueue>,
+    priority: Arc<dyn PriorityQueue>,
+    bounded: Arc<dyn BoundedQueue>,
+    ring: Arc<dyn RotatingQueue>,
+}
+
+impl Queues {
+    async fn open(backend: &dyn Backend) -> Result<Self> {
+        let name = |name: &str| QueueName::new(name);
+        Ok(Self {
+            reliable: backend
+                .open_reliable(&name("reliable")?, &ReliableConfig::default())
+                .await?,
+            delay: backend
+                .open_delay(&name("delay")?, &DelayConfig::default())
+                .await?,
+            priority: backend
+                .open_priority(&name("priority")?, &PriorityConfig::default())
+                .await?,
+            bounded: backend
+                .open_bounded(&name("bounded")?, &BoundedConfig::new(10_000))
+                .await?,
+            ring: backend
+                .open_rotating(&name("ring")?, &RotatingConfig::default())
+                .await?,
+        })
+    }
+
+    fn leasing(&self) -> [&dyn Leasing; 4] {
+        [
+            &*self.reliable,
+            &*self.delay,
+            &*self.priority,
+            &*self.bounded,
+        ]
+    }
+
+    /// Puts so many into each of the five, in one call each.
+    async fn put(&self, count: usize) {
+        let push = || (0..count).map(|number| Push::new(format!("message {number}")));
+        let pushes: Vec<_> = push().collect();
+        self.reliable.push(&pushes).await.expect("push");
+        let scheduled: Vec<_> = push().map(|m| Scheduled::new(m, Duration::ZERO)).collect();
+        self.delay.schedule(&scheduled).await.expect("schedule");
+        let urgent: Vec<_> = push().map(|m| Prioritized::new(m, 1)).collect();
+        self.priority.enqueue(&urgent).await.expect("enqueue");
+        let offers: Vec<_> = push().map(Offer::new).collect();
+        let offered = self.bounded.offer(&offers, Overflow::Reject).await;
+        offered.expect("offer");
+        let items: Vec<_> = push().map(|m| Insert::new(m.body)).collect();
+        self.ring.insert(&items).await.expect("insert");
+    }
+}
+
+async fn queues(server: &Server) -> Queues {
+    let backend = connect(server).await.expect("connects");
+    Queues::open(&backend).await.expect("opens")
+}
+
+fn max(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not zero")
+}
+
+#[tokio::test]
+async fn pushing_one_is_one_round_trip() {
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    let mut meter = Meter::at(&server);
+    assert_eq!(meter.count(queues.put(1)).await, (5, 5));
+}
+
+#[tokio::test]
+async fn a_batch_of_a_hundred_is_one_round_trip() {
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    let mut meter = Meter::at(&server);
+    assert_eq!(meter.count(queues.put(100)).await, (5, 5));
+    for queue in queues.leasing() {
+        let mut leased = Leased::default();
+        let lease = async { leased = queue.lease(max(100), LEASE).await.expect("lease") };
+        assert_eq!(meter.count(lease).await, (1, 1));
+        assert_eq!(leased.deliveries.len(), 100);
+        let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
+        let acks: Vec<_> = receipts.map(Settlement::ack).collect();
+        let settle = async { queue.settle(&acks).await.expect("settle") };
+        assert_eq!(meter.count(settle).await, (1, 1));
+    }
+    let rotate = async { queues.ring.rotate(max(100)).await.expect("rotate") };
+    assert_eq!(meter.count(rotate).await, (1, 1));
+}
+
+#[tokio::test]
+async fn settling_one_and_leasing_the_next_is_one_round_trip() {
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    queues.put(10).await;
+    let mut meter = Meter::at(&server);
+    for queue in queues.leasing() {
+        let mut settlements = Vec::new();
+        let turns = async {
+            for turn in 0..10 {
+                let (settled, leased) =
+                    queue.turn(&settlements, max(1), LEASE).await.expect("turn");
+                assert_eq!(settled.len(), usize::from(turn > 0));
+                assert_eq!(leased.deliveries.len(), 1);
+                settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
+            }
+        };
+        assert_eq!(meter.count(turns).await, (10, 10));
+    }
+}
+
+#[tokio::test]
+async fn receiving_what_is_there_is_one_round_trip() {
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    queues.put(1).await;
+    let mut meter = Meter::at(&server);
+    for queue in queues.leasing() {
+        let receive = async { queue.receive_one(LEASE, HOUR).await.expect("receive") };
+        assert_eq!(meter.count(receive).await, (1, 1));
+    }
+}
+
+/// Idle consumers of a backend in virtual time, for an hour: commands that they sent.
+async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
+    let connector = VirtualConnector::new(&server.url()).expect("a URL");
+    let start = tokio::time::Instant::now();
+    let now = move || Timestamp::from_millis(1_000_000 + start.elapsed().as_millis() as u64);
+    let backend = RedisBackend::with_connector(connector)
+        .prefix(format!("idle-{consumers}-{waiting}"))
+        .clock(now);
+    let backend = backend.connect().await.expect("connects");
+    let queues = Queues::open(&backend).await.expect("opens");
+    let later = Scheduled::new("later", HOUR * 24);
+    let messages = vec![later; waiting];
+    queues
+        .delay
+        .schedule_all(&messages)
+        .await
+        .expect("schedule");
+    // Dropped with this hour, so that they are not counted in the next.
+    let mut tasks = JoinSet::new();
+    for _ in 0..consumers {
+        let queue = Arc::clone(&queues.delay);
+        tasks.spawn(async move { queue.receive_one(LEASE, HOUR * 2).await });
+    }
+    // Past the first look, and the opening of the connection that waits.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut meter = Meter::at(server);
+    let (commands, _) = meter.count(tokio::time::sleep(HOUR)).await;
+    commands
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_consumer_sends_at_most_a_command_a_second() {
+    let server = Server::start().expect("a server");
+    let alone = idle_hour(&server, 1, 0).await;
+    assert!(alone <= 3600, "{alone} commands in an hour");
+    // It does look again, should an arrival be lost.
+    assert!(alone > 0);
+    let three = idle_hour(&server, 3, 0).await;
+    assert!(
+        three <= 3 * alone,
+        "{three} commands of three, {alone} of one"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_consumer_sends_nothing_per_message_that_waits() {
+    let server = Server::start().expect("a server");
+    let none = idle_hour(&server, 1, 0).await;
+    let many = idle_hour(&server, 1, 2_000).await;
+    assert_eq!(many, none);
+}

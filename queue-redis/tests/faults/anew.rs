@@ -1,0 +1,197 @@
+//! A queue that was made anew, as another, while handles to the old one live.
+
+use std::num::NonZeroUsize;
+
+use queue_core::*;
+use real_redis::Server;
+
+use crate::{
+    ground::{administer, connect},
+    subject::{LEASING, Subject},
+    verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
+};
+
+fn name(kind: QueueKind) -> QueueName {
+    QueueName::new(kind.as_str()).expect("a name")
+}
+
+/// All that the server holds, to see that nothing changed.
+fn everything(server: &Server) -> Vec<(String, Vec<u8>)> {
+    let mut connection = server.connect().expect("the server runs");
+    let keys = redis::cmd("KEYS").arg("*").query(&mut connection);
+    let mut keys: Vec<String> = keys.expect("a list");
+    keys.sort();
+    let dump = |key: String| {
+        let dump = redis::cmd("DUMP").arg(&key).query(&mut connection);
+        (key, dump.expect("it is there"))
+    };
+    keys.into_iter().map(dump).collect()
+}
+
+fn assert_all_refused(called: Vec<Called>, stored: &str, asked: &str) {
+    for (verb, answer) in called {
+        let Err(error) = answer else {
+            panic!("{verb} acted on a queue with another configuration");
+        };
+        assert_eq!(error.kind(), ErrorKind::ConfigMismatch, "{verb}: {error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied, "{verb}: {error:?}");
+        assert!(!error.is_transient(), "{verb}: {error:?}");
+        for part in [stored, asked] {
+            assert!(error.to_string().contains(part), "{verb}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_old_handle_does_nothing_to_a_queue_with_another_configuration() {
+    let server = Server::start().expect("a server");
+    let (old, new) = (connect(&server).await, connect(&server).await);
+    for kind in LEASING {
+        let queue = Subject::open(&*old, kind).await.expect("opens");
+        queue.put_one("lost").await.expect("put");
+        administer(&server, "FLUSHALL");
+        let name = name(kind);
+        let cap = 77;
+        let opened = match kind {
+            QueueKind::Reliable => {
+                let config = ReliableConfig::default().with_dead_letter_cap(cap);
+                new.open_reliable(&name, &config).await.map(drop)
+            }
+            QueueKind::Delay => {
+                let config = DelayConfig::default().with_dead_letter_cap(cap);
+                new.open_delay(&name, &config).await.map(drop)
+            }
+            QueueKind::Priority => {
+                let config = PriorityConfig::default().with_dead_letter_cap(cap);
+                new.open_priority(&name, &config).await.map(drop)
+            }
+            QueueKind::Bounded => {
+                let config = BoundedConfig::new(10).with_dead_letter_cap(cap);
+                new.open_bounded(&name, &config).await.map(drop)
+            }
+            QueueKind::Rotating => unreachable!("a ring leases nothing"),
+        };
+        opened.expect("opens anew");
+        let before = everything(&server);
+        let called = [reads(&queue).await, writes(&queue).await].concat();
+        assert!(called.len() >= 13, "{kind}");
+        assert_all_refused(called, "dead_letter_cap=77", "max_attempts=1000000");
+        assert_eq!(everything(&server), before, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn an_old_handle_does_nothing_to_a_ring_with_another_pace() {
+    let server = Server::start().expect("a server");
+    let (old, new) = (connect(&server).await, connect(&server).await);
+    let name = name(QueueKind::Rotating);
+    let config = RotatingConfig::default();
+    let ring = old.open_rotating(&name, &config).await.expect("opens");
+    administer(&server, "FLUSHALL");
+    let mut paced = RotatingConfig::default();
+    paced.pace = Some(std::time::Duration::from_secs(7));
+    let anew = new.open_rotating(&name, &paced).await.expect("opens anew");
+    anew.insert_one("its own").await.expect("insert");
+    let before = everything(&server);
+    let called = [
+        reads_of_a_ring(&*ring).await,
+        writes_of_a_ring(&*ring).await,
+    ]
+    .concat();
+    assert_all_refused(called, "pace=7000", "pace=none");
+    assert_eq!(everything(&server), before);
+}
+
+#[tokio::test]
+async fn an_old_store_of_once_keys_does_nothing_to_one_of_another_layout() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    let name = QueueName::new("effects").expect("a name");
+    let store = backend.open_once(&name).await.expect("opens");
+    administer(&server, "HSET qk:{effects}:once config of-tomorrow");
+    let before = everything(&server);
+    let (key, token, time) = (b"key", Token::new(1), std::time::Duration::from_secs(1));
+    let called = vec![
+        ("claim", store.claim(key, time).await.map(drop)),
+        ("extend", store.extend(key, token, time).await),
+        ("finish", store.finish(key, token, time).await),
+        ("release", store.release(key, token).await),
+        ("counts", store.counts().await.map(drop)),
+    ];
+    assert_all_refused(called, "of-tomorrow", "layout=");
+    assert_eq!(everything(&server), before);
+}
+
+async fn listed(backend: &dyn Backend) -> Vec<String> {
+    let all = NonZeroUsize::new(100).expect("it is 100");
+    let queues = backend.queues(None, all).await.expect("a list");
+    let text = |queue: QueueInfo| format!("{} {}", queue.name, queue.kind);
+    queues.into_iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    let (orders, config) = (
+        QueueName::new("orders").expect("a name"),
+        DelayConfig::default(),
+    );
+    let open_reliable = async || {
+        let config = ReliableConfig::default();
+        let opened = backend.open_reliable(&orders, &config).await;
+        opened.expect("opens");
+    };
+    // A neighbour whose name begins alike.
+    let neighbour = QueueName::new("orders-2").expect("a name");
+    backend
+        .open_delay(&neighbour, &config)
+        .await
+        .expect("opens");
+    open_reliable().await;
+    administer(&server, "DEL qk:{orders}:meta");
+    backend.open_delay(&orders, &config).await.expect("opens");
+    assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
+
+    // Its opener died before it could correct the list: whoever opens it next does.
+    administer(&server, "DEL qk:{orders}:meta");
+    open_reliable().await;
+    let mut connection = server.connect().expect("the server runs");
+    let mut list = |words: [&str; 3]| {
+        let listed = redis::cmd(words[0])
+            .arg("qk:queues")
+            .arg(&words[1..])
+            .exec(&mut connection);
+        listed.expect("the server obeys");
+    };
+    list(["ZREM", "orders reliable", "none"]);
+    list(["ZADD", "0", "orders delay"]);
+    open_reliable().await;
+    assert_eq!(
+        listed(&*backend).await,
+        ["orders reliable", "orders-2 delay"]
+    );
+}
+
+#[tokio::test]
+async fn an_open_that_could_not_be_listed_is_not_told_as_undone() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    administer(&server, "SET qk:queues mine");
+    let orders = QueueName::new("orders").expect("a name");
+    let config = ReliableConfig::default();
+    let error = backend.open_reliable(&orders, &config).await;
+    let error = error.expect_err("the list is not a list");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert_eq!(
+        error.outcome(),
+        Outcome::Unknown,
+        "the queue was made: {error:?}"
+    );
+    let made = administer(&server, "EXISTS qk:{orders}:meta");
+    assert_eq!(made, redis::Value::Int(1));
+    // From then on it is there, and a failure to list it changes nothing.
+    let error = backend.open_reliable(&orders, &config).await;
+    let error = error.expect_err("the list is not a list");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+}

@@ -1,0 +1,291 @@
+//! Futures are dropped at every await while the server is slow, and every message is counted
+//! afterwards (L8).
+
+use std::{
+    future::{Future, poll_fn},
+    num::NonZeroUsize,
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
+
+use queue_core::*;
+use real_redis::{Direction, Proxy, Server};
+
+use crate::{
+    ground::{connect_to, within},
+    ledger::Ledger,
+    subject::{LEASING, Subject},
+};
+
+/// What a dropped lease costs here.
+const LEASE: Duration = Duration::from_millis(300);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// When a future is dropped.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    /// After so many polls, with nothing held.
+    Polled(usize),
+    /// When its request has left, which the server gets later.
+    RequestHeld,
+    /// When the server has answered, which the client gets later.
+    ReplyHeld,
+    /// When the server has answered, and the connection breaks before the client gets it.
+    ReplyLost,
+}
+
+/// Not dropped at all.
+const WHOLE: Cut = Cut::Polled(usize::MAX);
+
+/// Runs it up to the cut; `None` if it was dropped there.
+async fn run<T>(proxy: &Proxy, cut: Cut, future: impl Future<Output = T>) -> Option<T> {
+    let direction = match cut {
+        Cut::Polled(polls) => return polled(polls, future).await,
+        Cut::RequestHeld => Direction::Requests,
+        Cut::ReplyHeld | Cut::ReplyLost => Direction::Replies,
+    };
+    let seen = proxy.seen(direction);
+    proxy.hold(direction);
+    let value = tokio::select! {
+        value = future => Some(value),
+        () = proxy.beyond(direction, seen) => None,
+    };
+    if matches!(cut, Cut::ReplyLost) {
+        proxy.cut();
+    }
+    proxy.release();
+    value
+}
+
+async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending if polls <= 1 => Poll::Ready(None),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+/// Every place for a cut but the one that breaks the connection. There are five of them, and six
+/// calls in a round: each call meets each.
+const CUTS: [Cut; 5] = [
+    Cut::Polled(1),
+    Cut::RequestHeld,
+    Cut::Polled(2),
+    Cut::ReplyHeld,
+    WHOLE,
+];
+
+/// A queue, its slow wire, and what it promised.
+struct Test<'a> {
+    proxy: &'a Proxy,
+    queue: &'a Subject,
+    ledger: Ledger,
+    dropped: usize,
+}
+
+impl Test<'_> {
+    async fn run<T>(&mut self, cut: Cut, call: impl Future<Output = Result<T>>) -> Option<T> {
+        let answer = run(self.proxy, cut, call).await;
+        self.dropped += usize::from(answer.is_none());
+        match answer? {
+            Ok(value) => Some(value),
+            // A connection that was cut before may still be on its way back.
+            Err(error) => {
+                assert!(error.is_transient(), "{error:?}");
+                None
+            }
+        }
+    }
+
+    async fn put(&mut self, cut: Cut, body: Bytes) {
+        self.ledger.offered(&body);
+        let queue = self.queue;
+        if self.run(cut, queue.put_one(body.clone())).await.is_some() {
+            self.ledger.accepted(&body);
+        }
+    }
+
+    async fn lease(&mut self, cut: Cut) -> Vec<Delivery> {
+        let leasing = self.queue.leasing();
+        let max = NonZeroUsize::new(2).expect("it is 2");
+        let leased = self.run(cut, leasing.lease(max, LEASE)).await;
+        let deliveries = leased.unwrap_or_default().deliveries;
+        deliveries.iter().for_each(|one| self.ledger.delivered(one));
+        deliveries
+    }
+
+    async fn settle(&mut self, cut: Cut, delivery: &Delivery) {
+        let leasing = self.queue.leasing();
+        let ack = [Settlement::ack(delivery.receipt)];
+        match self.run(cut, leasing.settle(&ack)).await.as_deref() {
+            Some([settled]) => self.settled(*settled, delivery),
+            _ => self.ledger.ack_unknown(delivery),
+        }
+    }
+
+    async fn turn(&mut self, cut: Cut, delivery: &Delivery) {
+        let leasing = self.queue.leasing();
+        let ack = [Settlement::ack(delivery.receipt)];
+        let turned = self.run(cut, leasing.turn(&ack, NonZeroUsize::MIN, LEASE));
+        match turned.await {
+            Some((settled, leased)) => {
+                self.settled(settled[0], delivery);
+                leased
+                    .deliveries
+                    .iter()
+                    .for_each(|one| self.ledger.delivered(one));
+            }
+            None => self.ledger.ack_unknown(delivery),
+        }
+    }
+
+    async fn extend(&mut self, cut: Cut, delivery: &Delivery) {
+        let leasing = self.queue.leasing();
+        self.run(cut, leasing.extend(&[delivery.receipt], LEASE))
+            .await;
+    }
+
+    async fn receive(&mut self, cut: Cut) {
+        let leasing = self.queue.leasing();
+        let received = self.run(cut, leasing.receive(1, LEASE, LEASE)).await;
+        received
+            .unwrap_or_default()
+            .iter()
+            .for_each(|one| self.ledger.delivered(one));
+    }
+
+    fn settled(&self, settled: Settled, delivery: &Delivery) {
+        match settled {
+            Settled::Done => self.ledger.acked(delivery),
+            // It expired meanwhile: the message comes again.
+            Settled::LeaseLost => {}
+            Settled::Dead => panic!("an ack buries nothing"),
+        }
+    }
+
+    /// Takes out all that is left, at full speed.
+    async fn drain(&self) {
+        let leasing = self.queue.leasing();
+        while occupied(leasing).await > 0 {
+            let Ok(deliveries) = leasing.receive(128, HOUR, LEASE).await else {
+                continue;
+            };
+            for delivery in &deliveries {
+                self.ledger.delivered(delivery);
+                match leasing.ack(delivery.receipt).await {
+                    Ok(()) => self.ledger.acked(delivery),
+                    Err(_) => self.ledger.ack_unknown(delivery),
+                }
+            }
+        }
+    }
+}
+
+async fn occupied(leasing: &dyn Leasing) -> u64 {
+    loop {
+        match leasing.depth().await {
+            Ok(depth) => return depth.occupied(),
+            Err(error) => assert!(error.is_transient(), "{error:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Goes through all calls so often, cut as `cuts` says, and counts every message afterwards.
+async fn count_after(rounds: usize, cuts: &[Cut]) {
+    let server = Server::start().expect("a server");
+    let proxy = Proxy::before(&server).expect("a socket");
+    let backend = connect_to(&proxy.url()).await;
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let mut test = Test {
+            proxy: &proxy,
+            queue: &queue,
+            ledger: Ledger::default(),
+            dropped: 0,
+        };
+        let mut cuts = cuts.iter().copied().cycle();
+        let mut cut = move || cuts.next().expect("it has no end");
+        within("the rounds and the count", async {
+            for round in 0..rounds {
+                for number in 0..4 {
+                    let body = Bytes::from(format!("{round}-{number}"));
+                    test.put(cut(), body).await;
+                }
+                for delivery in test.lease(cut()).await {
+                    test.extend(cut(), &delivery).await;
+                    test.settle(cut(), &delivery).await;
+                }
+                for delivery in test.lease(WHOLE).await {
+                    test.turn(cut(), &delivery).await;
+                }
+                test.receive(cut()).await;
+            }
+            test.drain().await;
+        })
+        .await;
+        assert!(test.dropped > rounds, "only {} dropped", test.dropped);
+        test.ledger.check();
+        let counters = queue.leasing().counters().await.expect("counters");
+        assert!(counters.balance(), "L5: {counters:?}");
+        assert_eq!(counters.depth.occupied() + counters.depth.dead, 0);
+        assert!(counters.acked as usize >= test.ledger.acks());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_future_dropped_at_any_await_loses_no_message() {
+    count_after(15, &CUTS).await;
+}
+
+/// Few rounds: after each, the client backs off before it connects again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_reply_loses_no_message() {
+    count_after(2, &[Cut::ReplyLost, WHOLE]).await;
+}
+
+/// Who waits holds no message, and passes its hint on when it is dropped. Dropped with its lease
+/// under way, it may hold one until the deadline.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dropped_waiters_cost_no_more_than_a_lease() {
+    let server = Server::start().expect("a server");
+    let backend = connect_to(&server.url()).await;
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let waiting = || {
+            let queue = queue.clone();
+            tokio::spawn(async move { queue.leasing().receive_one(LEASE, HOUR).await })
+        };
+        for round in 0..30 {
+            let (stays, leaves) = (waiting(), waiting());
+            let body = format!("round {round}");
+            let (put, ()) = tokio::join!(queue.put_one(body.clone()), async { leaves.abort() });
+            put.expect("put");
+            let delivery = match leaves.await {
+                // It had the message before the drop came.
+                Ok(delivery) => {
+                    stays.abort();
+                    delivery
+                }
+                Err(_) => within("the one that stays", stays).await.expect("no panic"),
+            };
+            let delivery = delivery.expect("receive").expect("it waits for an hour");
+            assert_eq!(delivery.body, body);
+            // It may be late where this process is slow; then the message comes again.
+            if queue.leasing().ack(delivery.receipt).await.is_err() {
+                let again = queue.leasing().receive_one(HOUR, HOUR).await;
+                let again = again.expect("receive").expect("it waits for an hour");
+                assert_eq!(again.body, body);
+                queue.leasing().ack(again.receipt).await.expect("ack");
+            }
+        }
+        let counters = queue.leasing().counters().await.expect("counters");
+        assert_eq!((counters.accepted, counters.acked), (30, 30));
+    }
+}

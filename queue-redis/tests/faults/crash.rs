@@ -1,0 +1,145 @@
+//! The server dies (`kill -9`), is frozen, is restarted.
+
+use std::time::Duration;
+
+use queue_core::*;
+use real_redis::{Aof, Server};
+
+use crate::{
+    ground::{administer, connect, within},
+    subject::{LEASING, Subject},
+    traffic::{Errors, Traffic},
+};
+
+const LEASE: Duration = Duration::from_secs(600);
+
+/// Nothing acknowledged is lost: what the server has written before it answers is in the system's
+/// hands, and only a power cut takes it from there (R1).
+async fn crashes(aof: Aof) {
+    for kind in LEASING {
+        let server = Server::builder().with_aof(aof).start().expect("a server");
+        let backend = connect(&server).await;
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let traffic = Traffic::on(queue, Errors::Transient);
+        let faults = async {
+            for _ in 0..3 {
+                traffic.flows(50).await;
+                server.kill().expect("it ran");
+                server.start_again().expect("it starts from its file");
+            }
+            traffic.flows(50).await;
+        };
+        within("traffic through crashes", traffic.during(faults)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_loses_nothing_written_before_each_reply() {
+    crashes(Aof::BySystem).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_loses_nothing_synced_before_each_reply() {
+    crashes(Aof::Always).await;
+}
+
+/// Synced once a second, the file may be a little behind the replies, so a crash may undo what was
+/// acknowledged last (R1). What had reached it is kept, leases included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_keeps_what_had_reached_the_file() {
+    let builder = Server::builder().with_aof(Aof::EverySecond);
+    let server = builder.start().expect("a server");
+    let backend = connect(&server).await;
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let leasing = queue.leasing();
+        let messages: Vec<_> = (0..100).map(|n| Push::new(format!("{n}"))).collect();
+        queue.put(&messages).await.expect("put");
+        let leased = leasing.receive(20, LEASE, Duration::ZERO).await;
+        let leased = leased.expect("lease");
+        let (done, held) = leased.split_at(10);
+        let acks = |deliveries: &[Delivery]| {
+            let receipts = deliveries.iter().map(|delivery| delivery.receipt);
+            receipts.map(Settlement::ack).collect::<Vec<_>>()
+        };
+        leasing.settle(&acks(done)).await.expect("settle");
+        within("everything to reach the file", async {
+            while !is_written(&server) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+        server.kill().expect("it ran");
+        server.start_again().expect("it starts from its file");
+
+        let depth = within("a connection", async {
+            loop {
+                match leasing.depth().await {
+                    Ok(depth) => return depth,
+                    Err(error) => assert!(error.is_transient(), "{error:?}"),
+                }
+            }
+        })
+        .await;
+        assert_eq!((depth.ready, depth.leased), (80, 10));
+        // Receipts outlive the server too.
+        let again = leasing.settle(&acks(done)).await.expect("settle");
+        assert_eq!(again, [Settled::LeaseLost; 10]);
+        let settled = leasing.settle(&acks(held)).await.expect("settle");
+        assert_eq!(settled, [Settled::Done; 10]);
+        let rest = leasing.receive(100, LEASE, Duration::ZERO).await;
+        let rest = rest.expect("lease");
+        let bodies = rest.iter().map(|delivery| delivery.body.clone());
+        let expected: Vec<_> = (20..100).map(|n| Bytes::from(format!("{n}"))).collect();
+        assert_eq!(bodies.collect::<Vec<_>>(), expected);
+        leasing.settle(&acks(&rest)).await.expect("settle");
+        assert!(leasing.counters().await.expect("counters").balance());
+    }
+}
+
+/// Whether nothing is left that has been answered and not been written.
+fn is_written(server: &Server) -> bool {
+    let info = redis::from_redis_value(administer(server, "INFO persistence"));
+    let info: String = info.expect("text");
+    let nothing = |field: &str| info.lines().any(|line| line == format!("{field}:0"));
+    nothing("aof_buffer_length") && nothing("aof_pending_bio_fsync")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_orderly_restart_loses_nothing() {
+    let builder = Server::builder().with_aof(Aof::EverySecond);
+    let server = builder.start().expect("a server");
+    let backend = connect(&server).await;
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let traffic = Traffic::on(queue, Errors::Transient);
+        let restarts = async {
+            for _ in 0..3 {
+                traffic.flows(50).await;
+                server.restart().expect("it restarts");
+            }
+            traffic.flows(50).await;
+        };
+        within("traffic through restarts", traffic.during(restarts)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_frozen_server_is_got_over() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let traffic = Traffic::on(queue, Errors::Transient);
+        let freezes = async {
+            for _ in 0..10 {
+                traffic.flows(20).await;
+                server.freeze().expect("it runs");
+                // Requests pile up in its sockets meanwhile.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                server.thaw().expect("it runs");
+            }
+        };
+        within("traffic through freezes", traffic.during(freezes)).await;
+    }
+}

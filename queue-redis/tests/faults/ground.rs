@@ -1,0 +1,86 @@
+//! Where these tests stand: a server of their own and clients of it.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{Backend, Timestamp};
+use queue_redis::{Builder, RedisBackend};
+use real_redis::Server;
+
+/// For what has a cause and is long over by then; a real fault alone meets it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer than a busy machine takes to connect, and short enough that a silent line is given up.
+const CONNECTING: Duration = Duration::from_secs(20);
+
+/// So that a lost wake-up, which a broken connection may cost, is not a long wait.
+const FALL_BACK: Duration = Duration::from_millis(500);
+
+/// A client of this server.
+pub(crate) async fn connect(server: &Server) -> Arc<dyn Backend> {
+    connect_to(&server.url()).await
+}
+
+/// A client of whatever listens there.
+pub(crate) async fn connect_to(url: &str) -> Arc<dyn Backend> {
+    open(builder(url)).await
+}
+
+/// A client of this server whose queues go by this clock.
+pub(crate) async fn connect_with(server: &Server, clock: &Clock) -> Arc<dyn Backend> {
+    let clock = clock.clone();
+    open(builder(&server.url()).clock(move || clock.now())).await
+}
+
+fn builder(url: &str) -> Builder {
+    let builder = RedisBackend::builder(url).expect("a good URL");
+    builder.fall_back(FALL_BACK).connect_timeout(CONNECTING)
+}
+
+async fn open(builder: Builder) -> Arc<dyn Backend> {
+    Arc::new(builder.connect().await.expect("the server takes us"))
+}
+
+/// A clock that moves when it is told to, in milliseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    pub(crate) fn at(millis: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(millis)))
+    }
+
+    pub(crate) fn set(&self, millis: u64) {
+        self.0.store(millis, Ordering::SeqCst);
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Waits for what must come.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let Ok(value) = tokio::time::timeout(PATIENCE, future).await else {
+        panic!("{what}: not within {PATIENCE:?}");
+    };
+    value
+}
+
+/// Runs one administrator's command, on a connection of its own.
+pub(crate) fn administer(server: &Server, command: &str) -> redis::Value {
+    let mut words = command.split_whitespace();
+    let mut request = redis::cmd(words.next().expect("a command"));
+    for word in words {
+        request.arg(word);
+    }
+    let mut connection = server.connect().expect("the server runs");
+    let answer = request.query(&mut connection);
+    answer.unwrap_or_else(|error| panic!("{command}: {error}"))
+}

@@ -1,0 +1,152 @@
+//! A server that takes no writes for now: what only reads is answered all the same.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+
+use crate::{
+    ground::{Clock, administer, connect_with, within},
+    subject::{LEASING, Subject},
+    verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
+};
+
+const LEASE: Duration = Duration::from_secs(60);
+/// When messages are put in, and when all their leases and delays are over.
+const EARLY: u64 = 1_700_000_000_000;
+const LATE: u64 = EARLY + 3_600_000;
+
+fn assert_answered(called: Vec<Called>) {
+    for (verb, answer) in called {
+        answer.unwrap_or_else(|error| panic!("{verb}: {error}"));
+    }
+}
+
+fn assert_refused(called: Vec<Called>, code: &str) {
+    for (verb, answer) in called {
+        let Err(error) = answer else {
+            panic!("{verb} wrote");
+        };
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{verb}: {error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied, "{verb}: {error:?}");
+        assert!(error.is_transient(), "{verb}: {error:?}");
+        assert!(error.to_string().contains(code), "{verb}: {error}");
+    }
+}
+
+/// Asks everything of queues that hold something of everything, while writes are refused.
+async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: &str) {
+    let clock = Clock::at(EARLY);
+    let backend = connect_with(server, &clock).await;
+    let mut queues = Vec::new();
+    for kind in LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let leasing = queue.leasing();
+        for body in ["dead", "delayed", "leased", "ready", "ready"] {
+            queue.put_one(body).await.expect("put");
+        }
+        let three = NonZeroUsize::new(3).expect("it is 3");
+        let leased = leasing.lease(three, LEASE).await.expect("lease").deliveries;
+        let settled = leasing
+            .settle(&[
+                Settlement::bury(leased[0].receipt, "no good"),
+                Settlement::retry(leased[1].receipt, LEASE),
+            ])
+            .await;
+        assert_eq!(settled.expect("settle"), [Settled::Dead, Settled::Done]);
+        queues.push((kind, queue));
+    }
+    let name = QueueName::new("ring").expect("a name");
+    let config = RotatingConfig::default();
+    let ring = backend.open_rotating(&name, &config).await.expect("opens");
+    ring.insert_one("item").await.expect("insert");
+    refuse().await;
+
+    let expected = |ready, delayed, leased| (ready, delayed, leased, 1);
+    for (kind, queue) in &queues {
+        for (now, counts) in [(EARLY, expected(2, 1, 1)), (LATE, expected(4, 0, 0))] {
+            clock.set(now);
+            assert_answered(reads(queue).await);
+            let counters = queue.leasing().counters().await.expect("counters");
+            let depth = counters.depth;
+            let counted = (depth.ready, depth.delayed, depth.leased, depth.dead);
+            assert_eq!(counted, counts, "{kind}: what is due or expired is ready");
+            assert!(counters.balance(), "{kind}: {counters:?}");
+            let dead = queue.leasing().dead_letters(Page::first(10)).await;
+            assert_eq!(&dead.expect("a page").entries[0].body[..], b"dead");
+        }
+        assert_refused(writes(queue).await, code);
+    }
+    assert_answered(reads_of_a_ring(&*ring).await);
+    assert_refused(writes_of_a_ring(&*ring).await, code);
+    let all = NonZeroUsize::new(10).expect("it is 10");
+    assert_eq!(backend.queues(None, all).await.expect("a list").len(), 5);
+
+    // Who comes later opens what is there, listed or not.
+    let later = connect_with(server, &clock).await;
+    for (kind, _) in &queues {
+        let queue = Subject::open(&*later, *kind).await;
+        let queue = queue.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert_eq!(queue.leasing().depth().await.expect("depth").ready, 4);
+    }
+}
+
+#[tokio::test]
+async fn reads_are_answered_without_enough_replicas() {
+    let server = Server::start().expect("a server");
+    let refuse = async || {
+        administer(&server, "CONFIG SET min-replicas-to-write 1");
+    };
+    reads_are_answered(&server, refuse, "NOREPLICAS").await;
+}
+
+#[tokio::test]
+async fn reads_are_answered_when_the_disk_fails() {
+    let server = Server::builder()
+        .with_line("save 3600 1")
+        .with_line("dbfilename taken");
+    let server = server.start().expect("a server");
+    let refuse = async || {
+        // A snapshot cannot take the place of a folder with something in it.
+        let taken = server.folder().join("taken/by-something");
+        std::fs::create_dir_all(taken).expect("a folder");
+        administer(&server, "BGSAVE");
+        let failed = async {
+            loop {
+                let info = administer(&server, "INFO persistence");
+                let info: String = redis::from_redis_value(info).expect("text");
+                if info.contains("rdb_last_bgsave_status:err") {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        within("a failed snapshot", failed).await;
+    };
+    reads_are_answered(&server, refuse, "MISCONF").await;
+}
+
+#[tokio::test]
+async fn a_queue_that_is_not_listed_opens_where_nothing_can_be_written() {
+    let server = Server::start().expect("a server");
+    let backend = RedisBackend::connect(&server.url())
+        .await
+        .expect("connects");
+    let queue = Subject::open(&backend, QueueKind::Reliable).await;
+    queue.expect("opens");
+    administer(&server, "DEL qk:queues");
+    administer(&server, "CONFIG SET min-replicas-to-write 1");
+    let queue = Subject::open(&backend, QueueKind::Reliable).await;
+    queue.expect("it is there already");
+    let error = Subject::open(&backend, QueueKind::Delay).await;
+    let error = error.expect_err("it would have to be made");
+    assert!(error.is_transient(), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    administer(&server, "CONFIG SET min-replicas-to-write 0");
+    Subject::open(&backend, QueueKind::Reliable)
+        .await
+        .expect("opens");
+    let listed = administer(&server, "ZCARD qk:queues");
+    assert_eq!(listed, redis::Value::Int(1), "the next open lists it");
+}

@@ -1,0 +1,228 @@
+//! What a queue leaves on the server: its keys, and that they hold no more than they must.
+
+#![cfg(unix)]
+
+#[path = "support/connect.rs"]
+mod connect;
+
+use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
+
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind, LeasingExt,
+    Offer, Offered, Overflow, PriorityConfig, Push, QueueKind, QueueName, ReliableConfig,
+    ReliableQueueExt, Result, RotatingConfig, Scheduled, Settled, Settlement,
+};
+use queue_redis::RedisBackend;
+use real_redis::Server;
+use redis::{Connection, FromRedisValue};
+
+use self::connect::connect;
+
+type Test = std::result::Result<(), Box<dyn StdError>>;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn name(name: &str) -> QueueName {
+    QueueName::new(name).expect("a good name")
+}
+
+fn ask<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    command.query(connection).expect("the server answers")
+}
+
+async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Result<()> {
+    match kind {
+        QueueKind::Reliable => backend
+            .open_reliable(queue, &ReliableConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Delay => backend
+            .open_delay(queue, &DelayConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Priority => backend
+            .open_priority(queue, &PriorityConfig::default())
+            .await
+            .map(drop),
+        QueueKind::Bounded => backend
+            .open_bounded(queue, &BoundedConfig::new(3))
+            .await
+            .map(drop),
+        QueueKind::Rotating => backend
+            .open_rotating(queue, &RotatingConfig::default())
+            .await
+            .map(drop),
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    for (kind, suffix) in [
+        (QueueKind::Reliable, "meta"),
+        (QueueKind::Reliable, "ready"),
+        (QueueKind::Delay, "line"),
+        (QueueKind::Delay, "firsts"),
+        (QueueKind::Priority, "delayed"),
+        (QueueKind::Bounded, "room"),
+        (QueueKind::Bounded, "distinct"),
+        (QueueKind::Rotating, "ring"),
+        (QueueKind::Rotating, "due"),
+    ] {
+        let queue = name(&format!("{kind}-{suffix}"));
+        let key = format!("qk:{{{queue}}}:{suffix}");
+        let () = ask(&mut connection, &["SET", &key, "somebody else's"]);
+        let error = open(&backend, kind, &queue).await.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+        assert!(error.to_string().contains(&key), "{error}");
+        assert_eq!(ask::<i64>(&mut connection, &["DEL", &key]), 1);
+        open(&backend, kind, &queue).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
+    let server = Server::start()?;
+    let backend = connect(&server).await?;
+    let queue = name("one");
+    open(&backend, QueueKind::Delay, &queue).await?;
+    for kind in QueueKind::ALL {
+        let opened = open(&backend, kind, &queue).await;
+        if kind == QueueKind::Delay {
+            opened?;
+            continue;
+        }
+        let error = opened.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::ConfigMismatch, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("delay") && text.contains(kind.as_str()),
+            "{text}"
+        );
+    }
+    let ten = NonZeroUsize::new(10).expect("not zero");
+    let listed = backend.queues(None, ten).await?;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].kind, QueueKind::Delay);
+    Ok(())
+}
+
+/// An undelivered entry behind another is replaced over and over: nothing of the old ones stays.
+#[tokio::test]
+async fn replacing_for_ever_leaves_nothing_behind() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let config = BoundedConfig::new(10);
+    let queue = backend.open_bounded(&name("latest"), &config).await?;
+    queue.offer_one("at the head", Overflow::Reject).await?;
+    for round in 0..2_000_u32 {
+        for key in ["a", "b"] {
+            let offer = Offer::new(round.to_be_bytes().to_vec()).with_distinct(key);
+            let offered = queue.offer_one(offer, Overflow::Reject).await?;
+            assert_eq!(matches!(offered, Offered::Replaced { .. }), round > 0);
+        }
+    }
+    for (count, key, left) in [
+        ("LLEN", "ready", 1),
+        ("ZCARD", "line", 2),
+        ("HLEN", "frames", 2),
+        ("HLEN", "distinct", 2),
+        ("HLEN", "owned", 2),
+        ("ZCARD", "delayed", 0),
+    ] {
+        let key = format!("qk:{{latest}}:{key}");
+        assert_eq!(ask::<u64>(&mut connection, &[count, &key]), left, "{key}");
+    }
+    Ok(())
+}
+
+/// All is gone when all is done: what stays is the configuration, the counters and the marker.
+#[tokio::test]
+async fn an_empty_queue_keeps_no_message_keys() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let reliable = backend
+        .open_reliable(&name("r"), &ReliableConfig::default())
+        .await?;
+    let delay = backend
+        .open_delay(&name("d"), &DelayConfig::default())
+        .await?;
+    for _ in 0..10 {
+        reliable.push_one("x").await?;
+        delay.schedule_one("x", Duration::ZERO).await?;
+    }
+    for delivery in reliable.receive(10, LONG, LONG).await? {
+        reliable.ack(delivery.receipt).await?;
+    }
+    for delivery in delay.receive(10, LONG, LONG).await? {
+        delay.ack(delivery.receipt).await?;
+    }
+    let mut keys: Vec<String> = ask(&mut connection, &["KEYS", "qk:{*"]);
+    keys.retain(|key| !key.ends_with(":arrivals"));
+    keys.sort();
+    assert_eq!(keys, ["qk:{d}:meta", "qk:{r}:meta"]);
+    Ok(())
+}
+
+/// Beyond 254 a frame keeps its attempts elsewhere.
+#[tokio::test]
+async fn attempts_are_counted_beyond_one_byte() -> Test {
+    let server = Server::start()?;
+    let backend = connect(&server).await?;
+    let config = ReliableConfig::default().with_max_attempts(300);
+    let queue = backend.open_reliable(&name("stubborn"), &config).await?;
+    let push = Push::new("body").with_header("a", "b");
+    queue.push_one(push.clone()).await?;
+    let one = NonZeroUsize::MIN;
+    let mut settlements = Vec::new();
+    for attempt in 1..=300 {
+        let (settled, leased) = queue.turn(&settlements, one, LONG).await?;
+        assert!(settled.iter().all(|settled| *settled == Settled::Done));
+        let delivery = leased.deliveries.first().expect("due at once");
+        assert_eq!(delivery.attempt, attempt);
+        assert_eq!(
+            (&delivery.body, &delivery.headers),
+            (&push.body, &push.headers)
+        );
+        settlements = vec![Settlement::retry(delivery.receipt, Duration::ZERO)];
+    }
+    assert_eq!(queue.settle(&settlements).await?, [Settled::Dead]);
+    let dead = queue
+        .dead_letters(queue_core::Page::first(10))
+        .await?
+        .entries;
+    assert_eq!((dead[0].attempts, &dead[0].body), (300, &push.body));
+    assert_eq!(dead[0].headers, push.headers);
+    queue.revive(&[dead[0].id]).await?;
+    let again = queue.lease(one, LONG).await?.deliveries;
+    assert_eq!((again[0].attempt, &again[0].headers), (1, &push.headers));
+    Ok(())
+}
+
+/// A lease and a place in line whose message somebody deleted: passed over, not handed out, and
+/// not in anybody's way.
+#[tokio::test]
+async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let queue = backend
+        .open_delay(&name("d"), &DelayConfig::default())
+        .await?;
+    let batch = [Scheduled::new("gone", Duration::ZERO)];
+    queue.schedule(&batch).await?;
+    let () = ask(&mut connection, &["DEL", "qk:{d}:frames"]);
+    queue.schedule_one("here", Duration::ZERO).await?;
+    let leased = queue.receive(10, LONG, LONG).await?;
+    assert_eq!(leased.len(), 1);
+    assert_eq!(leased[0].body, "here");
+    assert_eq!(queue.depth().await?.ready, 0);
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Once keys on a real server: what is particular to Redis.
+
+#![cfg(unix)]
+
+#[path = "support/connect.rs"]
+mod connect;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, Claim, ErrorKind, OnceStore, Outcome, QueueName, Token};
+use real_redis::Server;
+
+use self::connect::connect;
+
+type Test = Result<(), Box<dyn StdError>>;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+async fn open(server: &Server) -> Result<Arc<dyn OnceStore>, Box<dyn StdError>> {
+    let backend = connect(server).await?;
+    Ok(backend.open_once(&QueueName::new("effects")?).await?)
+}
+
+fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
+    let mut connection = server.connect().expect("the server runs");
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    command.query(&mut connection).expect("the server answers")
+}
+
+async fn claim(store: &dyn OnceStore, key: &[u8]) -> Result<Token, Box<dyn StdError>> {
+    match store.claim(key, LONG).await? {
+        Claim::Claimed(token) => Ok(token),
+        other => Err(format!("{key:?} is not free: {other:?}").into()),
+    }
+}
+
+#[tokio::test]
+async fn each_verb_is_one_round_trip_and_survives_forgotten_scripts() -> Test {
+    let server = Server::start()?;
+    let store = open(&server).await?;
+    for forget in [false, true] {
+        let flush = || {
+            if forget {
+                ask::<()>(&server, &["SCRIPT", "FLUSH"]);
+            }
+        };
+        let before = server.command_counts()?;
+        flush();
+        let token = claim(&*store, b"a").await?;
+        flush();
+        store.extend(b"a", token, LONG).await?;
+        flush();
+        store.release(b"a", token).await?;
+        flush();
+        let token = claim(&*store, b"a").await?;
+        flush();
+        store.finish(b"a", token, Duration::from_millis(1)).await?;
+        flush();
+        store.counts().await?;
+        if !forget {
+            let calls = server.command_counts()?.since(&before);
+            assert_eq!((calls.of("evalsha"), calls.of("eval")), (6, 0));
+        }
+        while store.claim(b"a", LONG).await? == Claim::Done {}
+        let keys = ["qk:{effects}:once-claimed", "qk:{effects}:once-tokens"];
+        ask::<()>(&server, &["DEL", keys[0], keys[1]]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_flushed_store_is_as_good_as_new() -> Test {
+    let server = Server::start()?;
+    let store = open(&server).await?;
+    let (held, done) = (
+        claim(&*store, b"held").await?,
+        claim(&*store, b"done").await?,
+    );
+    store.finish(b"done", done, LONG).await?;
+    ask::<()>(&server, &["FLUSHALL"]);
+    for (key, token) in [(b"held", held), (b"done", done)] {
+        let error = store.finish(key, token, LONG).await.expect_err("is lost");
+        assert_eq!(error.kind(), ErrorKind::ClaimLost);
+        let next = claim(&*store, key).await?;
+        assert!(next > token, "R1: {next} after {token}");
+        let error = store.release(key, token).await.expect_err("is lost");
+        assert_eq!(error.kind(), ErrorKind::ClaimLost);
+        store.finish(key, next, LONG).await?;
+    }
+    // What an open writes is back, so that another open is held against it.
+    open(&server).await?;
+    let () = ask(
+        &server,
+        &["HSET", "qk:{effects}:once", "config", "once layout=99"],
+    );
+    let opened = open(&server).await.expect_err("of another layout");
+    assert!(opened.to_string().contains("once layout=99"), "{opened}");
+    let error = store.counts().await.expect_err("of another layout");
+    assert_eq!(error.kind(), ErrorKind::ConfigMismatch);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
+    let server = Server::start()?;
+    for suffix in ["once", "once-claimed", "once-done", "once-tokens"] {
+        let key = format!("qk:{{effects}}:{suffix}");
+        let () = ask(&server, &["SET", &key, "somebody else's"]);
+        let error = open(&server).await.expect_err("refused").to_string();
+        assert!(
+            error.contains(&key) && error.contains("once store"),
+            "{error}"
+        );
+        assert_eq!(ask::<i64>(&server, &["DEL", &key]), 1);
+    }
+    open(&server).await?;
+    Ok(())
+}
+
+/// Nothing stays but what is live, and nothing has an expiry that a server could evict it by.
+#[tokio::test]
+async fn what_has_ended_is_cleared_away() -> Test {
+    let server = Server::start()?;
+    let store = open(&server).await?;
+    let short = Duration::from_millis(1);
+    for n in 0..500_u16 {
+        let key = n.to_be_bytes();
+        let token = claim(&*store, &key).await?;
+        if n % 2 == 0 {
+            // One stays, so that there is a key to look at however late.
+            let keep = if n == 0 { LONG } else { short };
+            store.finish(&key, token, keep).await?;
+        }
+    }
+    for key in ["once", "once-claimed", "once-done", "once-tokens"] {
+        let key = format!("qk:{{effects}}:{key}");
+        assert_eq!(ask::<i64>(&server, &["PTTL", &key]), -1, "{key}");
+    }
+    let mut rounds = 0_u32;
+    let left =
+        |key: &str, count: &str| ask::<u64>(&server, &[count, &format!("qk:{{effects}}:{key}")]);
+    while left("once-done", "ZCARD") > 1 {
+        assert!(rounds < 1_000, "each claim clears some away");
+        claim(&*store, format!("another-{rounds}").as_bytes()).await?;
+        rounds += 1;
+    }
+    let live = 250 + u64::from(rounds);
+    assert_eq!(left("once-claimed", "ZCARD"), live);
+    assert_eq!(left("once-tokens", "HLEN"), live + 1, "the mark's too");
+    assert_eq!(store.counts().await?.claimed, live);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_claims_and_lets_effects_be_recorded() -> Test {
+    let server = Server::start()?;
+    let store = open(&server).await?;
+    let (first, second) = (claim(&*store, b"1").await?, claim(&*store, b"2").await?);
+    let () = ask(&server, &["CONFIG", "SET", "maxmemory", "1"]);
+    let error = store.claim(b"3", LONG).await.expect_err("is full");
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    store.extend(b"1", first, LONG).await?;
+    store.finish(b"1", first, LONG).await?;
+    store.release(b"2", second).await?;
+    let counts = store.counts().await?;
+    assert_eq!((counts.claimed, counts.done), (0, 1));
+    Ok(())
+}

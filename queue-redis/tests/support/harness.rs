@@ -1,0 +1,104 @@
+//! The suite's stage on a real server in virtual time.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_conformance::{Capabilities, Harness, Play};
+use queue_core::{Backend, Timestamp};
+use queue_redis::{LEFTOVERS, RedisBackend};
+use real_redis::Place;
+use tokio::{
+    runtime::Builder,
+    time::{self, Instant},
+};
+
+use crate::virtual_time::VirtualConnector;
+
+/// Where virtual time begins.
+const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+/// Longer than a case is patient: its own timers must not hide a lost wake-up.
+pub(crate) const FALL_BACK: Duration = Duration::from_secs(3600);
+
+/// A stage in virtual time: commands run on the real server, the queues go by tokio's paused
+/// clock, and every case of the suite can be played.
+pub(crate) struct VirtualTimeHarness {
+    place: Place,
+    connector: VirtualConnector,
+    start: Arc<OnceLock<Instant>>,
+}
+
+impl VirtualTimeHarness {
+    /// A stage of its own, on the server of a fresh [`Place`].
+    ///
+    /// # Panics
+    ///
+    /// If there is no server.
+    pub(crate) fn fresh() -> Self {
+        let place = fresh();
+        let connector = VirtualConnector::new(place.url());
+        Self {
+            connector: connector.expect("the place's URL is understood"),
+            place,
+            start: Arc::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl Harness for VirtualTimeHarness {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::all()
+    }
+
+    fn run(&self, case: Play<'_>) {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(case);
+    }
+
+    async fn connect(&self) -> Arc<dyn Backend> {
+        let start = Arc::clone(&self.start);
+        let now = move || {
+            let start = *start.get_or_init(Instant::now);
+            START.plus_millis(start.elapsed().as_millis() as u64)
+        };
+        // Time begins now, and not when the first queue asks for it.
+        now();
+        let backend = RedisBackend::with_connector(self.connector.clone())
+            .prefix(self.place.prefix())
+            .fall_back(FALL_BACK)
+            .clock(now)
+            .connect();
+        Arc::new(backend.await.expect("the server takes us"))
+    }
+
+    async fn advance(&self, by: Duration) {
+        time::advance(by).await;
+    }
+
+    async fn leftovers(&self) -> Vec<String> {
+        left(&self.place)
+    }
+}
+
+pub(crate) fn left(place: &Place) -> Vec<String> {
+    let mut connection = place.connect().expect("the server takes us");
+    let mut look = redis::cmd("EVAL");
+    look.arg(LEFTOVERS).arg(0).arg(place.prefix());
+    look.query(&mut connection).expect("the server answers")
+}
+
+pub(crate) fn fresh() -> Place {
+    Place::fresh().unwrap_or_else(|error| panic!("{error}"))
+}
+
+impl fmt::Debug for VirtualTimeHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redis in virtual time at {}", self.place.prefix())
+    }
+}

@@ -1,0 +1,102 @@
+//! The worker in the process that is started, killed and stopped.
+
+use std::{
+    env,
+    io::{Read, Write},
+    process::exit,
+    thread,
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use queue_worker::Report;
+use queue_worker::Worker;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The queue.
+pub(crate) const NAME: &str = "jobs";
+/// The body of a job that a timid worker does not end by itself.
+pub(crate) const HOLD: &str = "hold";
+
+/// What a process is told by its environment.
+pub(crate) const URL: &str = "QUEUE_SIM_TEST_URL";
+pub(crate) const SLOTS: &str = "QUEUE_SIM_TEST_SLOTS";
+pub(crate) const LEASE: &str = "QUEUE_SIM_TEST_LEASE_MS";
+pub(crate) const BOLD: &str = "QUEUE_SIM_TEST_BOLD";
+
+/// What comes before each thing that it says: the test harness prints, too.
+pub(crate) const MARK: char = '@';
+
+/// How long a job takes.
+const WORK: Duration = Duration::from_millis(2);
+/// How long jobs may go on after a SIGTERM.
+const DRAIN: Duration = Duration::from_millis(300);
+
+fn told<T: std::str::FromStr>(name: &str) -> T {
+    let value = env::var(name).unwrap_or_else(|_| panic!("{name}: run by the tests, not by hand"));
+    value
+        .parse()
+        .unwrap_or_else(|_| panic!("{name} is {value:?}"))
+}
+
+fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    // Nobody to hear it: the test is gone, and this process will be at once.
+    let _ = writeln!(out, "\n{MARK}{what}").and_then(|()| out.flush());
+}
+
+/// Runs a worker until a SIGTERM, and reports.
+pub(crate) fn run() {
+    // The test's end of this pipe is closed when the test ends, however it ends.
+    thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        exit(1)
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let report = runtime.block_on(work());
+    let counts = report.counts;
+    assert!(counts.balance(), "{report:?}");
+    say(&format!(
+        "report acked={} released={} retried={} lost={} errors={} drained={}",
+        counts.acked,
+        counts.released,
+        counts.retried,
+        counts.lost,
+        counts.errors,
+        u8::from(report.drained)
+    ));
+}
+
+async fn work() -> Report {
+    let mut asked = signal(SignalKind::terminate()).expect("signals");
+    let backend = RedisBackend::connect(&told::<String>(URL)).await;
+    let queues = Queues::new(backend.expect("the server takes us"));
+    let jobs = queues.reliable::<String>(NAME).await.expect("opens");
+    let bold: bool = told(BOLD);
+    let shutdown = async move {
+        say("ready");
+        asked.recv().await;
+    };
+    Worker::new(jobs)
+        .concurrency(told(SLOTS))
+        .lease(Duration::from_millis(told(LEASE)))
+        .drain(DRAIN)
+        .run_until(shutdown, move |body: String, context| async move {
+            let id = context.id();
+            say(&format!("started {id} {}", context.attempt()));
+            if body == HOLD && !bold {
+                let stop = context.stopped().await;
+                return Err(format!("told to stop: {stop:?}"));
+            }
+            tokio::time::sleep(WORK).await;
+            say(&format!("done {id}"));
+            Ok(())
+        })
+        .await
+        .expect("the settings are sound")
+}

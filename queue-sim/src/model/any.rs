@@ -1,0 +1,162 @@
+//! The model of any kind, for calls of any kind.
+
+use queue_core::{
+    ErrorKind, QueueConfig, Timestamp,
+    call::{Answer, Call},
+};
+
+use crate::model::{
+    self, BoundedModel, DelayModel, LeasingModel, PriorityModel, ReliableModel, RotatingModel,
+};
+
+/// The reference model of any kind, which calls are applied to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the kinds")]
+pub enum Model {
+    Reliable(ReliableModel),
+    Delay(DelayModel),
+    Priority(PriorityModel),
+    Bounded(BoundedModel),
+    Rotating(RotatingModel),
+}
+
+impl Model {
+    /// A queue that was just created.
+    pub fn new(config: &QueueConfig) -> Self {
+        match config {
+            QueueConfig::Reliable(config) => Self::Reliable(ReliableModel::new(config)),
+            QueueConfig::Delay(config) => Self::Delay(DelayModel::new(config)),
+            QueueConfig::Priority(config) => Self::Priority(PriorityModel::new(config)),
+            QueueConfig::Bounded(config) => Self::Bounded(BoundedModel::new(config)),
+            QueueConfig::Rotating(config) => Self::Rotating(RotatingModel::new(config)),
+        }
+    }
+
+    /// Applies a call at this time, which must not be before that of the last one. A wait changes
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the backend must refuse it with; `Invalid` also for a call that the kind does not have.
+    pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+        if call.is_wait() {
+            return Ok(Answer::Nothing);
+        }
+        match self {
+            Self::Reliable(model) => match call {
+                Call::Push(messages) => Ok(Answer::Pushed(model.push(now, messages)?)),
+                call => leasing(model, now, call),
+            },
+            Self::Priority(model) => match call {
+                Call::Enqueue(messages) => Ok(Answer::Pushed(model.enqueue(now, messages)?)),
+                call => leasing(model, now, call),
+            },
+            Self::Delay(model) => delay(model, now, call),
+            Self::Bounded(model) => bounded(model, now, call),
+            Self::Rotating(model) => rotating(model, now, call),
+        }
+    }
+
+    /// Whether a lease or a rotation would hand something out.
+    pub fn is_ready(&self, now: Timestamp) -> bool {
+        match self {
+            Self::Reliable(model) => model.would_lease(now),
+            Self::Delay(model) => model.would_lease(now),
+            Self::Priority(model) => model.would_lease(now),
+            Self::Bounded(model) => model.would_lease(now),
+            Self::Rotating(model) => model.due(now) > 0,
+        }
+    }
+
+    /// Whether there is room for a message, as the last call left the queue. A message whose last
+    /// lease has expired keeps its place until a call reclaims it.
+    pub fn has_room(&self) -> bool {
+        match self {
+            Self::Bounded(model) => model.has_room(),
+            _ => true,
+        }
+    }
+
+    /// How many different dedup keys have ever left a mark.
+    pub fn marks_ever(&self) -> u64 {
+        match self {
+            Self::Reliable(model) => model.marks_ever(),
+            Self::Delay(model) => model.marks_ever(),
+            Self::Priority(model) => model.marks_ever(),
+            Self::Bounded(model) => model.marks_ever(),
+            Self::Rotating(_) => 0,
+        }
+    }
+
+    /// The next time after `now` at which something changes by itself.
+    pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Reliable(model) => model.next_boundary(now),
+            Self::Delay(model) => model.next_boundary(now),
+            Self::Priority(model) => model.next_boundary(now),
+            Self::Bounded(model) => model.next_boundary(now),
+            Self::Rotating(model) => model.next_boundary(now),
+        }
+    }
+}
+
+fn delay(model: &mut DelayModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    Ok(match call {
+        Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
+        Call::Cancel(ids) => Answer::Cancelled(model.cancel(now, ids)?),
+        Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),
+        Call::NextDue => Answer::Next(model.next_due(now)),
+        call => leasing(model, now, call)?,
+    })
+}
+
+fn bounded(model: &mut BoundedModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    Ok(match call {
+        Call::Offer(messages, overflow) => Answer::Offered(model.offer(now, messages, *overflow)?),
+        Call::Recent(n) => Answer::Messages(model.recent(now, *n)?),
+        Call::Capacity => {
+            let capacity = std::num::NonZeroUsize::new(model.capacity());
+            Answer::Capacity(capacity.ok_or(ErrorKind::Internal)?)
+        }
+        Call::Resize(capacity) => Answer::Ids(model.resize(now, *capacity)?),
+        call => leasing(model, now, call)?,
+    })
+}
+
+fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    Ok(match call {
+        Call::Insert(items) => Answer::Inserted(model.insert(items)?),
+        Call::Rotate(max) => Answer::Rotated(model.rotate(now, *max)?),
+        Call::List(page) => Answer::Items(model.list(*page)?),
+        Call::Remove(ids) => Answer::Count(model.remove(ids)?),
+        Call::Len => Answer::Count(model.len()),
+        _ => return Err(ErrorKind::Invalid),
+    })
+}
+
+fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    Ok(match call {
+        Call::Lease(max, ttl) => Answer::Leased(model.lease(now, *max, *ttl)?),
+        Call::Settle(batch) => Answer::Settled(model.settle(now, batch)?),
+        Call::Turn(batch, max, ttl) => {
+            let (settled, leased) = model.turn(now, batch, *max, *ttl)?;
+            Answer::Turned(settled, leased)
+        }
+        Call::Extend(receipts, ttl) => Answer::Extended(model.extend(now, receipts, *ttl)?),
+        Call::Depth => Answer::Depth(model.depth(now)),
+        Call::Counters => Answer::Counters(Box::new(model.counters(now))),
+        Call::DeadLetters(page) => Answer::DeadLetters(model.dead_letters(now, *page)?),
+        Call::Revive(ids) => Answer::Revived(model.revive(now, ids)?),
+        Call::Discard(ids) => Answer::Count(model.discard(now, ids)?),
+        Call::Pause => {
+            model.pause();
+            Answer::Nothing
+        }
+        Call::Resume => {
+            model.resume();
+            Answer::Nothing
+        }
+        Call::Purge(max) => Answer::Count(model.purge(now, *max)?),
+        _ => return Err(ErrorKind::Invalid),
+    })
+}

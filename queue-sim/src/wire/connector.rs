@@ -1,0 +1,109 @@
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use queue_core::{Running, Spawn};
+use queue_redis::{Connector, Link, Role};
+use redis::{
+    AsyncConnectionConfig, ProtocolVersion, RedisConnectionInfo, RedisResult,
+    aio::MultiplexedConnection,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    network::Network,
+    shim::{Shim, Use},
+};
+use crate::{
+    engine::Executor,
+    plan::{Lane, What},
+    world::Fault,
+};
+
+/// How much is on its way in one direction before the sender waits.
+const CAPACITY: usize = 64 * 1024;
+
+/// Opens a lane's connections.
+#[derive(Debug, Clone)]
+pub(super) struct WireConnector {
+    pub(super) lane: Lane,
+    pub(super) network: Network,
+    pub(super) executor: Executor,
+    pub(super) shims: Shims,
+}
+
+/// The far ends of all connections of a run. They end with it, not with their clients.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shims(Arc<Mutex<Vec<Running>>>);
+
+impl Shims {
+    fn keep(&self, shim: Running) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(shim);
+    }
+}
+
+impl WireConnector {
+    /// Opens a connection for commands that no queue sends. Each is written into the history.
+    pub(super) async fn own(&self) -> RedisResult<MultiplexedConnection> {
+        let stream = self.open(Use::Own);
+        let (handshake, config) = greeting();
+        let (connection, driver) =
+            MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
+        let spawner = self.executor.spawner(self.lane);
+        self.shims.keep(spawner.spawn(Box::pin(driver)));
+        Ok(connection)
+    }
+
+    fn open(&self, use_: Use) -> tokio::io::DuplexStream {
+        let (near, far) = tokio::io::duplex(CAPACITY);
+        let shim = Shim::new(self.network.clone(), self.lane, use_, far);
+        let spawner = self.executor.spawner(Lane::WORLD);
+        self.shims.keep(spawner.spawn(Box::pin(shim.run())));
+        near
+    }
+}
+
+#[async_trait]
+impl Connector for WireConnector {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
+        let network = &self.network;
+        network.pass(self.lane).await;
+        let struck = network.strike(self.lane, What::Server, &[Fault::Refused], 1);
+        if let Some(fault) = struck {
+            network.note(fault, self.lane);
+        }
+        if struck.is_some() || network.is_down() {
+            return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+        }
+        let stream = self.open(Use::Backend(role));
+        let (handshake, mut config) = greeting();
+        let (pushes, told) = mpsc::unbounded_channel();
+        if role == Role::Waiter {
+            config = config.set_push_sender(pushes);
+        }
+        let (connection, driver) =
+            MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
+        let spawner = self.executor.spawner(self.lane);
+        Ok(Link::driven(connection, driver, &spawner).told_by(told))
+    }
+
+    fn address(&self) -> String {
+        "the simulated server".to_owned()
+    }
+}
+
+/// How a connection begins, and what it leaves to the backend.
+fn greeting() -> (RedisConnectionInfo, AsyncConnectionConfig) {
+    let handshake = RedisConnectionInfo::default()
+        .set_protocol(ProtocolVersion::RESP3)
+        .set_lib_name("queue-kit", env!("CARGO_PKG_VERSION"));
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None);
+    (handshake, config)
+}

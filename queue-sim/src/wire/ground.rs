@@ -1,0 +1,283 @@
+use std::{
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Backend, Result, Timestamp};
+use queue_redis::RedisBackend;
+use real_redis::{Aof, ServerBuilder, ServerError};
+use redis::{RedisResult, aio::MultiplexedConnection};
+
+use super::{
+    Counts, Rewrite,
+    affinity::{Held, OneCore},
+    connector::{Shims, WireConnector},
+    machine::Machine,
+    network::Network,
+};
+use crate::{
+    engine::Executor,
+    history::current_call,
+    plan::Lane,
+    world::{Fault, Ground, Stage, World},
+};
+
+/// Where no wake-up can get lost, a client only looks by itself after this time, so that one that
+/// does get lost is seen.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// What a server need not do each time: write slow commands down, and look within a script whether
+/// it has run for too long. The wire gives up on it first.
+const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
+
+/// What it has written down of runs that are over is read again at each start, unless it leaves that
+/// out as soon as it can.
+const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
+
+/// Worlds around a real redis-server that this starts for itself: queue-redis's own client,
+/// connected through the [wire](super).
+pub struct WireGround {
+    machine: Arc<Mutex<Machine>>,
+    core: Option<OneCore>,
+    durable: bool,
+    rewrite: Option<Arc<dyn Rewrite>>,
+}
+
+/// What kind of [`WireGround`] to make.
+#[derive(Default)]
+#[must_use]
+pub struct WireGroundBuilder {
+    server: ServerBuilder,
+    durable: bool,
+    replace: Option<Box<super::scripts::Replace>>,
+    rewrite: Option<Arc<dyn Rewrite>>,
+}
+
+impl WireGround {
+    /// A ground on a server without persistence, the fastest.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not come up.
+    pub fn start() -> Result<Self, ServerError> {
+        Self::builder().start()
+    }
+
+    /// What kind of ground to make.
+    pub fn builder() -> WireGroundBuilder {
+        WireGroundBuilder::default()
+    }
+
+    /// How much it has asked of its server so far.
+    pub fn counts(&self) -> Counts {
+        self.machine().counts()
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WireGroundBuilder {
+    /// Starts the server with these settings: another program, say.
+    pub fn with_server(mut self, server: ServerBuilder) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// Keeps an append-only file, so that the server can be killed and started again
+    /// ([`Fault::Restarted`]). The file is written before each reply, and a killed process takes
+    /// nothing of it along, so nothing is lost, and it is not synced. Each restart takes some real
+    /// milliseconds: for runs apart.
+    pub fn with_restarts(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// Runs other scripts in the place of queue-redis's own: given a script's name, such as
+    /// `reliable/turn`, and its text, this answers what runs instead. The client knows nothing of
+    /// it. [`queue_redis::scripts`] lists them all.
+    pub fn with_scripts(
+        mut self,
+        replace: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.replace = Some(Box::new(replace));
+        self
+    }
+
+    /// Does other things in the place of requests.
+    pub fn with_rewrite(mut self, rewrite: impl Rewrite) -> Self {
+        self.rewrite = Some(Arc::new(rewrite));
+        self
+    }
+
+    /// Starts the server, and gives it the scripts.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not come up, or a script that stands in for another does not compile.
+    pub fn start(self) -> Result<WireGround, ServerError> {
+        let mut server = self.server;
+        for line in LINES {
+            server = server.with_line(line);
+        }
+        if self.durable {
+            server = server.with_aof(Aof::BySystem).with_line(FORGET);
+        }
+        let core = OneCore::choose();
+        if let Some(core) = &core {
+            server = server.with_line(core.line());
+        }
+        let machine = Machine::new(server.start()?, self.replace.as_deref());
+        let tried = |error: io::Error| ServerError::tried("the ground's server", error);
+        Ok(WireGround {
+            machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
+            core,
+            durable: self.durable,
+            rewrite: self.rewrite,
+        })
+    }
+}
+
+impl Ground for WireGround {
+    /// `redis`, or `redis-restarts` if its server is killed and started again: such a plan fits no
+    /// other ground.
+    fn name(&self) -> &str {
+        if self.durable {
+            "redis-restarts"
+        } else {
+            "redis"
+        }
+    }
+
+    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+        let machine = Arc::clone(&self.machine);
+        let network = Network::new(stage, machine, self.durable, self.rewrite.clone());
+        network.with_machine(Machine::reset);
+        Arc::new(WireWorld {
+            network,
+            executor: stage.executor.clone(),
+            shims: Shims::default(),
+            _held: self.core.as_ref().map(OneCore::hold),
+        })
+    }
+
+    fn has_truth(&self) -> bool {
+        true
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        const FAULTS: &[Fault] = &[
+            Fault::RequestLost,
+            Fault::ReplyLost,
+            Fault::Delayed,
+            Fault::Late,
+            Fault::Repeated,
+            Fault::Refused,
+            Fault::Cut,
+            Fault::CutInFrame,
+            Fault::Partition,
+            Fault::Cancelled,
+            Fault::Crashed,
+            Fault::Stalled,
+            Fault::ScriptsFlushed,
+            Fault::ClockBack,
+            Fault::RolledBack,
+            Fault::Restarted,
+        ];
+        if self.durable {
+            FAULTS
+        } else {
+            FAULTS.split_at(FAULTS.len() - 1).0
+        }
+    }
+}
+
+/// One run's world.
+#[derive(Debug)]
+struct WireWorld {
+    network: Network,
+    executor: Executor,
+    shims: Shims,
+    _held: Option<Held>,
+}
+
+impl WireWorld {
+    fn connector(&self, lane: Lane) -> WireConnector {
+        WireConnector {
+            lane,
+            network: self.network.clone(),
+            executor: self.executor.clone(),
+            shims: self.shims.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl World for WireWorld {
+    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+        let network = &self.network;
+        let connector = self.connector(lane);
+        let patience = network.patience();
+        let fall_back = if network.loses_hints() {
+            patience * 4
+        } else {
+            NEVER
+        };
+        let backend = RedisBackend::with_connector(connector)
+            .spawn(self.executor.spawner(lane))
+            .jitter_seed(u64::from(lane.0))
+            .connect_timeout(patience * 2)
+            .response_timeout(patience)
+            .fall_back(fall_back)
+            .clock(current_tag)
+            .connect();
+        Ok(Arc::new(backend.await?))
+    }
+
+    async fn heal(&self) {
+        self.network.heal().await;
+    }
+
+    fn behind(&self) -> Duration {
+        self.network.behind()
+    }
+
+    async fn leftovers(&self) -> Vec<String> {
+        let left = self.network.with_machine(Machine::leftovers);
+        left.unwrap_or_default()
+    }
+
+    async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {
+        Some(self.connector(lane).own().await)
+    }
+}
+
+/// The number of the recorded call that this is done for, as if it were a time, or zero: so the
+/// far end of the wire knows it. It puts the server's time in its place.
+fn current_tag() -> Timestamp {
+    Timestamp::from_millis(current_call().map_or(0, |call| call.0))
+}
+
+impl fmt::Debug for WireGround {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WireGround")
+            .field("durable", &self.durable)
+            .field("rewrite", &self.rewrite)
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WireGroundBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WireGroundBuilder")
+            .field("server", &self.server)
+            .field("durable", &self.durable)
+            .field("replaces_scripts", &self.replace.is_some())
+            .field("rewrite", &self.rewrite)
+            .finish()
+    }
+}

@@ -1,0 +1,275 @@
+//! What the server does with a request that has arrived.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{QueueName, Timestamp};
+
+use super::{
+    Reply, Request,
+    machine::Machine,
+    network::Network,
+    resp,
+    rewrite::{Execute, Steps},
+};
+use crate::{engine::yield_now, history::Event};
+
+/// The script that opens queues: no call of a queue is made by it.
+const OPEN: &str = "open";
+
+/// One request being executed.
+pub(super) struct Executing<'a> {
+    network: &'a Network,
+    request: &'a Request,
+    told: AtomicBool,
+}
+
+/// Executes a request that has arrived; without a reply, the server itself has failed.
+pub(super) async fn execute(network: &Network, mut request: Request) -> Option<Reply> {
+    if let Some(refused) = refusal(&request) {
+        return Some(refused);
+    }
+    let at = request.script.is_some().then(|| request.words[1].clone());
+    let there = at.is_none_or(|word| is_there(network, &request, &word));
+    request.set_time(network.now());
+    let executing = Executing {
+        network,
+        request: &request,
+        told: AtomicBool::new(false),
+    };
+    if let (Some(rewrite), true) = (network.rewrite(), there) {
+        let steps = Steps(&executing);
+        if let Some(reply) = rewrite.rewrite(request.clone(), &steps).await {
+            if !executing.told.load(Ordering::Relaxed) {
+                executing.tell(&reply);
+            }
+            return Some(reply);
+        }
+    }
+    let (reply, length) = executing.pass(&request)?;
+    executing.tell(&reply);
+    executing.note(length);
+    Some(reply)
+}
+
+/// Whether the server has the script that the request calls, or is sent it.
+fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
+    if request.words[0].eq_ignore_ascii_case(b"EVAL") {
+        return true;
+    }
+    let mut machine = network.machine();
+    let scripts = machine.scripts();
+    let found = scripts.find(word);
+    found.is_some_and(|at| scripts.is_there(at))
+}
+
+/// What would leave a state behind on its connection: all wires share one.
+fn refusal(request: &Request) -> Option<Reply> {
+    const WITH_STATE: [&[u8]; 7] = [
+        b"SELECT", b"MULTI", b"EXEC", b"WATCH", b"MONITOR", b"AUTH", b"RESET",
+    ];
+    let verb = &request.words[0];
+    let refused = WITH_STATE
+        .iter()
+        .any(|other| verb.eq_ignore_ascii_case(other));
+    let text = || {
+        let verb = String::from_utf8_lossy(verb);
+        format!("-ERR the simulated wire has no {verb}: teach it\r\n").into_bytes()
+    };
+    refused.then(|| Reply(text()))
+}
+
+#[async_trait]
+impl Execute for Executing<'_> {
+    async fn step(&self, request: &Request) -> Reply {
+        let (reply, length) = self.pass(request).unwrap_or_else(|| (failed(), None));
+        self.note(length);
+        yield_now().await;
+        reply
+    }
+
+    async fn command(&self, words: Vec<Bytes>) -> Reply {
+        let request = Request {
+            words,
+            script: None,
+            ..self.request.clone()
+        };
+        self.step(&request).await
+    }
+
+    fn now(&self) -> Timestamp {
+        self.network.now()
+    }
+
+    fn executed(&self) {
+        self.told.store(true, Ordering::Relaxed);
+        if let Some(call) = self.request.call {
+            self.network.journal().executed(call, self.now());
+        }
+    }
+}
+
+impl Executing<'_> {
+    /// Tells what is known from the reply. Every script answers nothing, or an error, before it
+    /// does anything: the queue is not there, the configuration is another, the script is missing.
+    /// An error of any other sort is the script's own failure, half-way perhaps.
+    fn tell(&self, reply: &Reply) {
+        let Some(script) = self.request.script.filter(|script| *script != OPEN) else {
+            return;
+        };
+        if let Some(error) = reply.error() {
+            if error.starts_with(b"ERR ") {
+                let error = String::from_utf8_lossy(error);
+                let message = format!("{script} failed, perhaps half-way: {error}");
+                self.network.journal().note(Event::Broken("L12", message));
+            }
+            return;
+        }
+        if reply.is_nil() {
+            return;
+        }
+        if self.request.call.is_none() && !self.request.waits() {
+            self.network.journal().reached("execution for no call");
+        }
+        self.executed();
+    }
+
+    /// Executes a request as it is, and looks how long its queue has become.
+    fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
+        self.look_at_slots(request);
+        let queue = bounded_queue(request, self.request);
+        let (reply, length) = self.network.with_machine(|machine| {
+            let mut requests = Vec::with_capacity(1024);
+            let called = call(machine, request, &mut requests);
+            let mut count = 1;
+            if let Some(queue) = &queue {
+                count += queue.ask(&mut requests);
+            }
+            let mut replies = machine.execute(&requests, count)?.into_iter().map(Reply);
+            let reply = replies.next().unwrap_or_else(failed);
+            if let (Some(at), None) = (called, reply.error()) {
+                machine.scripts().came(at);
+            }
+            let length: Option<i64> = replies.map(|reply| reply.number()).sum();
+            Ok((reply, length))
+        })?;
+        let length = queue.zip(length);
+        let length = length.map(|(queue, length)| Event::Length(queue.name, length.unsigned_abs()));
+        Some((reply, length))
+    }
+
+    /// A cluster refuses a script whose keys are in several slots; this server does not mind.
+    fn look_at_slots(&self, request: &Request) {
+        let mut keys = request.keys().iter();
+        let Some(first) = keys.next() else {
+            return;
+        };
+        if let Some(stray) = keys.find(|key| hash_tag(key) != hash_tag(first)) {
+            let (first, stray) = (first.escape_ascii(), stray.escape_ascii());
+            let message = format!("{first} and {stray} are in different slots of a cluster");
+            self.network.journal().note(Event::Broken("slot", message));
+        }
+    }
+
+    fn note(&self, length: Option<Event>) {
+        if let Some(length) = length {
+            self.network.journal().note(length);
+        }
+    }
+}
+
+/// The part of a key that decides in which slot of a cluster it is.
+fn hash_tag(key: &[u8]) -> &[u8] {
+    let tag = || {
+        let start = 1 + key.iter().position(|byte| *byte == b'{')?;
+        let length = key[start..].iter().position(|byte| *byte == b'}')?;
+        (length > 0).then(|| &key[start..start + length])
+    };
+    tag().unwrap_or(key)
+}
+
+/// Writes a request as the server is to have it; answers which script it brings along.
+fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
+    let called = request
+        .script
+        .and_then(|_| machine.scripts().find(&request.words[1]));
+    let Some(at) = called else {
+        resp::encode(&request.words, out);
+        return None;
+    };
+    let in_full = request.words[0].eq_ignore_ascii_case(b"EVAL");
+    if !in_full {
+        machine.settle(at);
+    }
+    let scripts = machine.scripts();
+    let script = if in_full {
+        scripts.text(at)
+    } else {
+        scripts.called(at)
+    };
+    resp::head(b'*', request.words.len(), out);
+    resp::bulk(&request.words[0], out);
+    resp::bulk(script.as_bytes(), out);
+    for word in &request.words[2..] {
+        resp::bulk(word, out);
+    }
+    in_full.then_some(at)
+}
+
+/// A bounded queue, whose length is looked at after everything that is done to it.
+struct BoundedQueue {
+    name: QueueName,
+    /// What its keys begin with.
+    base: String,
+}
+
+impl BoundedQueue {
+    /// Asks for how many are ready, delayed and leased; answers how many questions that are.
+    fn ask(&self, out: &mut Vec<u8>) -> usize {
+        let parts = [
+            ("LLEN", "ready"),
+            ("ZCARD", "line"),
+            ("ZCARD", "delayed"),
+            ("ZCARD", "leases"),
+        ];
+        for (count, part) in parts {
+            let key = format!("{}{part}", self.base);
+            resp::encode(&[count.as_bytes(), key.as_bytes()], out);
+        }
+        parts.len()
+    }
+}
+
+/// The bounded queue that `part` of a request acts on, if it does.
+fn bounded_queue(part: &Request, whole: &Request) -> Option<BoundedQueue> {
+    let bounded = whole.script?.starts_with("bounded/");
+    let key = match part.script {
+        Some(_) => part.keys().first()?,
+        None => whole.keys().first()?,
+    };
+    if !bounded {
+        return None;
+    }
+    let key = std::str::from_utf8(key).ok()?;
+    let (tag, last) = (key.find('{')?, key.rfind("}:")?);
+    Some(BoundedQueue {
+        name: QueueName::new(&key[tag + 1..last]).ok()?,
+        base: key[..last + 2].to_owned(),
+    })
+}
+
+fn failed() -> Reply {
+    Reply(b"-ERR the server of the simulation failed\r\n".to_vec())
+}
+
+impl fmt::Debug for Executing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executing")
+            .field("request", &self.request)
+            .finish_non_exhaustive()
+    }
+}

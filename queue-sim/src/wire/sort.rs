@@ -1,0 +1,118 @@
+//! The sorts of requests, and the replies to those that say nothing of the data.
+
+use bytes::Bytes;
+
+use super::{Reply, Request, listeners::ConnectionId, network::Network, resp, scripts::Scripts};
+use crate::plan::Chance;
+
+/// What begins a connection or opens a queue, which takes many requests, is struck once in so many
+/// chances, or hardly any would be opened.
+const SETUP_RARELY: Chance = 4;
+/// As good as never, of so many chances.
+const NEVER: Chance = 10_000;
+
+/// The sorts of requests.
+pub(super) enum Sort {
+    /// Goes to the server.
+    Data,
+    /// Listens to a channel from now on.
+    Listens,
+    /// Begins a connection, first of all.
+    Hello,
+    /// Begins a connection, after that.
+    Setup,
+}
+
+impl Sort {
+    pub(super) fn of(request: &Request) -> Self {
+        let word = |at: usize| request.words.get(at).map(|word| word.to_ascii_uppercase());
+        let (verb, object) = (word(0).unwrap_or_default(), word(1));
+        match (&*verb, object.as_deref()) {
+            (b"SUBSCRIBE", _) => Self::Listens,
+            (b"HELLO", _) => Self::Hello,
+            (b"INFO", _)
+            | (b"CONFIG", Some(b"GET"))
+            | (b"CLIENT", Some(b"SETINFO"))
+            | (b"SCRIPT", Some(b"EXISTS" | b"LOAD")) => Self::Setup,
+            (b"EVAL", _) if asks_for_rights(request) => Self::Setup,
+            _ => Self::Data,
+        }
+    }
+
+    /// Of how many chances a fault has one.
+    pub(super) fn rarely(&self, request: &Request) -> Chance {
+        match self {
+            Self::Hello | Self::Listens => SETUP_RARELY,
+            Self::Setup => NEVER,
+            Self::Data if request.call.is_none() && !request.waits() => SETUP_RARELY,
+            Self::Data => 1,
+        }
+    }
+}
+
+/// Whether it is the script by which a connection asks what its user may do.
+fn asks_for_rights(request: &Request) -> bool {
+    let text = request.words.get(1).filter(|_| request.script.is_none());
+    text.is_some_and(|text| String::from_utf8_lossy(text).contains("acl_check_cmd"))
+}
+
+/// Answers what says nothing of the data: how a connection begins, which number it has, what
+/// the server is, which scripts it has.
+pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> Option<Reply> {
+    let words = &request.words;
+    let has = |at: usize, text: &str| {
+        let word = words.get(at);
+        word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
+    };
+    let reply = network.with_machine(|machine| {
+        if has(0, "SCRIPT") && has(1, "EXISTS") {
+            return Ok(exist(machine.scripts(), &words[2..]));
+        }
+        if has(0, "SCRIPT") && has(1, "LOAD") {
+            return Ok(load(machine.scripts(), &words[2..]));
+        }
+        let mut bytes = Vec::new();
+        resp::encode(words, &mut bytes);
+        let reply = machine.known(&bytes.into())?;
+        Ok(if has(0, "HELLO") {
+            numbered(&reply, id)
+        } else {
+            reply
+        })
+    });
+    reply.map(Reply)
+}
+
+/// The reply to `SCRIPT EXISTS`.
+fn exist(scripts: &Scripts, hashes: &[Bytes]) -> Vec<u8> {
+    let mut reply = Vec::with_capacity(256);
+    resp::head(b'*', hashes.len(), &mut reply);
+    for hash in hashes {
+        let there = scripts.find(hash).is_some_and(|at| scripts.is_there(at));
+        resp::head(b':', usize::from(there), &mut reply);
+    }
+    reply
+}
+
+/// The reply to `SCRIPT LOAD`; the server has the script when it is called.
+fn load(scripts: &mut Scripts, text: &[Bytes]) -> Vec<u8> {
+    let Some(at) = text.first().and_then(|text| scripts.find(text)) else {
+        return b"-ERR the simulated wire only loads the scripts of queue-redis\r\n".to_vec();
+    };
+    scripts.load_again(at);
+    let mut reply = Vec::new();
+    resp::bulk(scripts.hash(at).as_bytes(), &mut reply);
+    reply
+}
+
+/// The reply to `HELLO`, which tells a connection's number, with this one.
+fn numbered(reply: &[u8], id: ConnectionId) -> Vec<u8> {
+    const FIELD: &[u8] = b"$2\r\nid\r\n:";
+    let Some(field) = reply.windows(FIELD.len()).position(|part| part == FIELD) else {
+        return reply.to_vec();
+    };
+    let digits = field + FIELD.len();
+    let end = reply[digits..].iter().position(|byte| *byte == b'\r');
+    let end = digits + end.unwrap_or(0);
+    [&reply[..digits], id.to_string().as_bytes(), &reply[end..]].concat()
+}

@@ -1,0 +1,87 @@
+//! Handlers of many messages at once.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use queue_core::{Bytes, Consumer};
+
+use super::{
+    Context, Failure, IntoVerdict, Verdict,
+    guard::guarded,
+    handler::{Ending, Handle, Handling, decode},
+};
+
+/// What a handler of many messages may return: one for all, or one for each, in their order.
+///
+/// A `Result` of neither error nor verdicts is for all of them; a `Vec` has an entry for each, and
+/// messages beyond its end count as failed.
+pub trait IntoVerdicts {
+    /// A verdict for each of `count` messages.
+    fn into_verdicts(self, count: usize) -> Vec<Verdict>;
+}
+
+impl IntoVerdicts for () {
+    fn into_verdicts(self, count: usize) -> Vec<Verdict> {
+        vec![Verdict::Done; count]
+    }
+}
+
+impl<V: IntoVerdict> IntoVerdicts for Vec<V> {
+    fn into_verdicts(self, count: usize) -> Vec<Verdict> {
+        fit(self.into_iter().map(V::into_verdict).collect(), count)
+    }
+}
+
+impl<T: IntoVerdicts, E: Into<Failure>> IntoVerdicts for Result<T, E> {
+    fn into_verdicts(self, count: usize) -> Vec<Verdict> {
+        match self {
+            Ok(verdicts) => verdicts.into_verdicts(count),
+            Err(error) => vec![Verdict::Failed(error.into()); count],
+        }
+    }
+}
+
+/// As many as there are messages, whatever the handler answered.
+fn fit(mut verdicts: Vec<Verdict>, count: usize) -> Vec<Verdict> {
+    let missing = || Verdict::Failed(Failure::new("the handler answered too few verdicts"));
+    verdicts.resize_with(count, missing);
+    verdicts
+}
+
+pub(crate) struct Batch<T, H> {
+    pub(crate) consumer: Consumer<T>,
+    pub(crate) handler: H,
+}
+
+impl<T, H, F> Handle for Batch<T, H>
+where
+    T: Send + 'static,
+    H: Fn(Vec<(T, Context)>) -> F + Send + Sync + 'static,
+    F: Future<Output: IntoVerdicts> + Send + 'static,
+{
+    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling {
+        Box::pin(async move {
+            let mut endings = vec![None; jobs.len()];
+            let mut values = Vec::with_capacity(jobs.len());
+            for (ending, (body, context)) in endings.iter_mut().zip(jobs) {
+                match decode(&self.consumer, &body) {
+                    Ok(value) => values.push((value, context)),
+                    Err(bad) => *ending = Some(bad),
+                }
+            }
+            let count = values.len();
+            let said: Vec<Ending> = if count == 0 {
+                Vec::new()
+            } else {
+                let work = async { fit((self.handler)(values).await.into_verdicts(count), count) };
+                match guarded(limit, work).await {
+                    Ok(verdicts) => verdicts.into_iter().map(Ending::Said).collect(),
+                    Err(broken) => vec![Ending::Broken(broken); count],
+                }
+            };
+            let mut said = said.into_iter();
+            let ending = |bad: Option<Ending>| bad.or_else(|| said.next());
+            // `said` has as many entries as there are gaps, so nothing is left out.
+            endings.into_iter().filter_map(ending).collect()
+        })
+    }
+}

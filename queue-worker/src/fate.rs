@@ -1,0 +1,80 @@
+//! The one end that each delivery comes to.
+
+use queue_core::{Disposition, Settled};
+
+use super::event::Event;
+
+/// What became of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fate {
+    Acked,
+    Retried,
+    Deferred,
+    Released,
+    Died,
+    Lost,
+    Unconfirmed,
+    Unsettled,
+    Abandoned,
+}
+
+impl Fate {
+    /// The fate that this event tells of, if it tells of one.
+    pub(crate) const fn of(event: &Event<'_>) -> Option<Self> {
+        Some(match event {
+            Event::Settled {
+                disposition,
+                settled,
+                doubtful,
+                ..
+            } => match settled {
+                Settled::Dead => Self::Died,
+                Settled::LeaseLost if *doubtful => Self::Unconfirmed,
+                Settled::LeaseLost => Self::Lost,
+                Settled::Done => match disposition {
+                    Disposition::Ack => Self::Acked,
+                    Disposition::Retry { .. } => Self::Retried,
+                    Disposition::Defer { .. } => Self::Deferred,
+                    Disposition::Release => Self::Released,
+                    Disposition::Bury { .. } => Self::Died,
+                },
+            },
+            Event::Unsettled { doubtful: true, .. } => Self::Unconfirmed,
+            Event::Unsettled { .. } => Self::Unsettled,
+            Event::Discarded { .. } => Self::Lost,
+            Event::Abandoned { .. } => Self::Abandoned,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl Fate {
+    #[cfg(feature = "metrics")]
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Acked,
+        Self::Retried,
+        Self::Deferred,
+        Self::Released,
+        Self::Died,
+        Self::Lost,
+        Self::Unconfirmed,
+        Self::Unsettled,
+        Self::Abandoned,
+    ];
+
+    /// As labels and fields show it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Acked => "acked",
+            Self::Retried => "retried",
+            Self::Deferred => "deferred",
+            Self::Released => "released",
+            Self::Died => "died",
+            Self::Lost => "lost",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Unsettled => "unsettled",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}

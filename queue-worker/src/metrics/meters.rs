@@ -1,0 +1,208 @@
+//! One queue's metrics, and how a worker's events move them.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use queue_core::{Counters, Delivery, Settled, Timestamp, Token};
+
+use super::{
+    CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
+    LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, WAIT_SECONDS,
+};
+use crate::{Stop, event::Event, fate::Fate, handler::Ending};
+
+/// How handlings end: as [`Ending::name`] has it, or cut off.
+const ENDINGS: [&str; 6] = [
+    "done",
+    "failed",
+    "panicked",
+    "timed_out",
+    "undecodable",
+    "cut_off",
+];
+
+/// A worker's metrics, of each of its queues.
+#[derive(Default)]
+pub(crate) struct Meters(Mutex<BTreeMap<Arc<str>, Queue>>);
+
+impl Meters {
+    pub(crate) fn new() -> Self {
+        super::describe();
+        Self::default()
+    }
+
+    pub(crate) fn note(&self, queue: &Arc<str>, event: &Event<'_>) {
+        if matches!(event, Event::Phase(_)) {
+            return;
+        }
+        // A queue's metrics are whole after a panic, too.
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let meters = queues
+            .entry(Arc::clone(queue))
+            .or_insert_with(|| Queue::new(queue));
+        meters.note(event);
+    }
+}
+
+impl fmt::Debug for Meters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meters").finish_non_exhaustive()
+    }
+}
+
+struct Queue {
+    name: Arc<str>,
+    deliveries: Counter,
+    in_flight: Gauge,
+    /// What this worker has added to the gauge, which others share.
+    with_handlers: u32,
+    handler_seconds: Histogram,
+    wait_seconds: Histogram,
+    lateness_seconds: Histogram,
+    leases_lost: Counter,
+    leases_extended: Counter,
+    outcomes: BTreeMap<Fate, Counter>,
+    handled: BTreeMap<&'static str, Counter>,
+    calls: BTreeMap<&'static str, (Counter, Counter)>,
+}
+
+impl Queue {
+    fn new(name: &Arc<str>) -> Self {
+        let label = || name.to_string();
+        Self {
+            name: Arc::clone(name),
+            deliveries: counter!(DELIVERIES, "queue" => label()),
+            in_flight: gauge!(IN_FLIGHT, "queue" => label()),
+            with_handlers: 0,
+            handler_seconds: histogram!(HANDLER_SECONDS, "queue" => label()),
+            wait_seconds: histogram!(WAIT_SECONDS, "queue" => label()),
+            lateness_seconds: histogram!(LATENESS_SECONDS, "queue" => label()),
+            leases_lost: counter!(LEASES_LOST, "queue" => label()),
+            leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
+            // All of them from the start, since a rate needs the 0 before the first 1.
+            outcomes: Fate::ALL
+                .map(|fate| {
+                    let outcome = fate.name();
+                    (
+                        fate,
+                        counter!(OUTCOMES, "queue" => label(), "outcome" => outcome),
+                    )
+                })
+                .into(),
+            handled: ENDINGS
+                .map(|ending| {
+                    (
+                        ending,
+                        counter!(HANDLED, "queue" => label(), "ending" => ending),
+                    )
+                })
+                .into(),
+            calls: BTreeMap::new(),
+        }
+    }
+
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Called { verb } => self.call(verb.name()).0.increment(1),
+            Event::Failed { verb, .. } => self.call(verb.name()).1.increment(1),
+            Event::Leased { delivery } => self.leased(delivery),
+            Event::Started { .. } => {
+                self.with_handlers += 1;
+                self.in_flight.increment(1.0);
+            }
+            Event::Ended { ending, took, .. } => {
+                self.left();
+                self.handler_seconds.record(*took);
+                let ending = ending.map_or("cut_off", Ending::name);
+                if let Some(handled) = self.handled.get(ending) {
+                    handled.increment(1);
+                }
+            }
+            Event::Abandoned { .. } => self.left(),
+            Event::Told {
+                stop: Stop::LeaseLost,
+                ..
+            }
+            | Event::Settled {
+                settled: Settled::LeaseLost,
+                doubtful: false,
+                ..
+            } => self.leases_lost.increment(1),
+            Event::Extended { leases } => self.leases_extended.increment(*leases as u64),
+            Event::Sampled { result } => {
+                let (calls, errors) = self.call("counters");
+                calls.increment(1);
+                match result {
+                    Ok(counters) => self.sampled(counters),
+                    Err(_) => errors.increment(1),
+                }
+            }
+            _ => {}
+        }
+        let outcome = Fate::of(event).and_then(|fate| self.outcomes.get(&fate));
+        if let Some(outcome) = outcome {
+            outcome.increment(1);
+        }
+    }
+
+    /// Calls of this kind, and those that failed.
+    fn call(&mut self, call: &'static str) -> &(Counter, Counter) {
+        let name = &self.name;
+        self.calls.entry(call).or_insert_with(|| {
+            (
+                counter!(CALLS, "queue" => name.to_string(), "call" => call),
+                counter!(CALL_ERRORS, "queue" => name.to_string(), "call" => call),
+            )
+        })
+    }
+
+    fn leased(&self, delivery: &Delivery) {
+        self.deliveries.increment(1);
+        if delivery.attempt > 1 {
+            return;
+        }
+        let leased = Timestamp::from_millis(delivery.receipt.token.get() / Token::PER_MILLI);
+        let headers = &delivery.headers;
+        if let Some(pushed) = headers.pushed_at() {
+            self.wait_seconds.record(leased.since(pushed));
+        }
+        if let Some(due) = headers.due_at() {
+            self.lateness_seconds.record(leased.since(due));
+        }
+    }
+
+    fn sampled(&self, counters: &Counters) {
+        let depth = &counters.depth;
+        let states = [
+            ("ready", depth.ready),
+            ("delayed", depth.delayed),
+            ("leased", depth.leased),
+            ("dead", depth.dead),
+        ];
+        let label = || self.name.to_string();
+        for (state, messages) in states {
+            gauge!(MESSAGES, "queue" => label(), "state" => state).set(messages as f64);
+        }
+        let oldest: Duration = counters.oldest_ready.unwrap_or_default();
+        gauge!(OLDEST_READY_SECONDS, "queue" => label()).set(oldest);
+    }
+
+    fn left(&mut self) {
+        if self.with_handlers > 0 {
+            self.with_handlers -= 1;
+            self.in_flight.decrement(1.0);
+        }
+    }
+}
+
+impl Drop for Queue {
+    /// A worker that is dropped while it runs takes its handlers with it.
+    fn drop(&mut self) {
+        self.in_flight.decrement(f64::from(self.with_handlers));
+    }
+}

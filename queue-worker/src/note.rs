@@ -1,0 +1,157 @@
+//! What handlers' tasks tell the loop, over one channel.
+
+use std::time::Duration;
+
+use queue_core::Result;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+use super::handler::Ending;
+
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// A handler's task is over.
+    Ended {
+        job: u64,
+        /// One for each message, or none if the task was stopped or panicked outside the handler.
+        endings: Option<Vec<Ending>>,
+        took: Duration,
+    },
+    /// A handler wants its lease extended.
+    Extend {
+        job: u64,
+        entry: usize,
+        ttl: Duration,
+        reply: oneshot::Sender<Result<()>>,
+    },
+}
+
+/// Tells the loop that a task is over when it is dropped, so that a panic or an abort also
+/// reports. It lives in the task, and longer there than the handler does: once the loop hears of
+/// it, nothing of the handler is left running.
+#[derive(Debug)]
+pub(crate) struct Last {
+    job: u64,
+    started: Instant,
+    notes: mpsc::UnboundedSender<Note>,
+    endings: Option<Vec<Ending>>,
+}
+
+impl Last {
+    pub(crate) fn new(job: u64, notes: mpsc::UnboundedSender<Note>) -> Self {
+        Self {
+            job,
+            started: Instant::now(),
+            notes,
+            endings: None,
+        }
+    }
+
+    /// The task: the handler, and then this.
+    pub(crate) async fn after(mut self, handling: impl Future<Output = Vec<Ending>>) {
+        // An argument is dropped after what is awaited here, also when the task is stopped.
+        let endings = handling.await;
+        self.endings = Some(endings);
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // If nobody listens, the worker itself was dropped.
+        let _ = self.notes.send(Note::Ended {
+            job: self.job,
+            endings: self.endings.take(),
+            took: self.started.elapsed(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::pending,
+        pin::Pin,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::SeqCst},
+        },
+        task::{Context, Waker},
+    };
+
+    use queue_interleave::{block_on, every_order, spawn, step};
+    use tokio::sync::mpsc;
+
+    use super::{Last, Note};
+    use crate::{Verdict, handler::Ending};
+
+    type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+    /// Something of a handler that takes its time to go.
+    struct Handler(Arc<AtomicUsize>);
+
+    impl Drop for Handler {
+        fn drop(&mut self) {
+            step();
+            self.0.fetch_sub(1, SeqCst);
+        }
+    }
+
+    async fn handle(alive: Arc<AtomicUsize>, ends: bool) -> Vec<Ending> {
+        let _handler = Handler(alive);
+        step();
+        if !ends {
+            pending::<()>().await;
+        }
+        vec![Ending::Said(Verdict::Done)]
+    }
+
+    /// The tasks of two handlers, of which one ends and one is stopped half-way.
+    fn two_handlers<T: Future<Output = ()> + Send + 'static>(
+        task: fn(Last, BoxFuture<Vec<Ending>>) -> T,
+    ) {
+        let (notebook, mut notes) = mpsc::unbounded_channel();
+        let alive = [(); 2].map(|()| Arc::new(AtomicUsize::new(1)));
+        for (job, alive) in alive.iter().enumerate() {
+            let handling = Box::pin(handle(Arc::clone(alive), job == 0));
+            let task = task(Last::new(job as u64, notebook.clone()), handling);
+            spawn(move || {
+                if job == 0 {
+                    return block_on(task);
+                }
+                let mut task = Box::pin(task);
+                let begun = task.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert!(begun.is_pending());
+            });
+        }
+        drop(notebook);
+        let mut heard = [0; 2];
+        while let Some(note) = block_on(notes.recv()) {
+            let Note::Ended { job, endings, .. } = note else {
+                panic!("nobody asked for anything")
+            };
+            assert_eq!(alive[job as usize].load(SeqCst), 0, "it is still at work");
+            assert_eq!(endings.is_some(), job == 0);
+            heard[job as usize] += 1;
+        }
+        assert_eq!(heard, [1, 1]);
+    }
+
+    #[test]
+    fn each_end_is_heard_once_and_not_before_nothing_of_the_handler_is_left() {
+        let orders = every_order(|| two_handlers(|last, handling| last.after(handling)));
+        assert!(orders > 50, "{orders}");
+    }
+
+    #[test]
+    #[should_panic(expected = "it is still at work")]
+    fn a_task_that_reports_before_its_handler_is_gone_is_seen() {
+        every_order(|| {
+            two_handlers(|last, mut handling| async move {
+                let mut last = last;
+                last.endings = Some(handling.as_mut().await);
+            });
+        });
+    }
+}

@@ -1,0 +1,204 @@
+//! A limit on how many messages are started in a time.
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter,
+    clock::Clock,
+    middleware::StateInformationMiddleware,
+    nanos::Nanos,
+    state::{NotKeyed, StateStore},
+};
+use queue_core::{Error, Result, limits};
+use tokio::time::Instant;
+
+/// How many messages are started in a time, and how many of them at once.
+///
+/// In any stretch of time `t`, no more than `burst + t × messages / per` are started. A message
+/// counts when its handler is started; the lease of none is taken before it may be.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::worker::Rate;
+///
+/// let calm = Rate::new(100, Duration::from_secs(1)).with_burst(1); // one each 10 ms
+/// # let _ = calm;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rate {
+    messages: u32,
+    per: Duration,
+    burst: u32,
+}
+
+impl Rate {
+    /// So many messages in this time, a tenth of a second's worth of them at once.
+    pub fn new(messages: u32, per: Duration) -> Self {
+        let tenth = f64::from(messages) * 0.1 / per.as_secs_f64().max(f64::MIN_POSITIVE);
+        Self {
+            messages,
+            per,
+            // A float that is too large becomes the largest.
+            burst: (tenth.ceil() as u32).clamp(1, messages.max(1)),
+        }
+    }
+
+    /// So many may be started at once, if none were for a while.
+    #[must_use]
+    pub const fn with_burst(mut self, burst: u32) -> Self {
+        self.burst = burst;
+        self
+    }
+
+    fn quota(self) -> Option<Quota> {
+        let burst = NonZeroU32::new(self.burst)?;
+        let period = self.per.checked_div(self.messages)?;
+        Some(Quota::with_period(period)?.allow_burst(burst))
+    }
+
+    pub(crate) fn check(self) -> Result<()> {
+        match self.quota() {
+            Some(_) => Ok(()),
+            None => Err(Error::invalid(format!(
+                "a rate of {} messages per {:?}, {} at once: each has to be more than nothing, \
+                 and one message per ns is the most",
+                self.messages, self.per, self.burst
+            ))),
+        }
+    }
+}
+
+/// The limit at work.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    limiter: RateLimiter<NotKeyed, Level, Tokio, StateInformationMiddleware>,
+    level: Handle,
+    clock: Tokio,
+}
+
+impl Limiter {
+    /// `None` for a rate that [`check`](Rate::check) refuses.
+    pub(crate) fn new(rate: Rate, start: Instant) -> Option<Self> {
+        let level = Handle::default();
+        let clock = Tokio(start);
+        let limiter = RateLimiter::new(rate.quota()?, Level(level.clone()), clock);
+        Some(Self {
+            limiter,
+            level,
+            clock,
+        })
+    }
+
+    /// How many may be started now, or when the next one may.
+    pub(crate) fn available(&self) -> Result<usize, Instant> {
+        self.level.rehearse(true);
+        let checked = self.limiter.check();
+        self.level.rehearse(false);
+        match checked {
+            // The one that was rehearsed is available as well.
+            Ok(state) => Ok((state.remaining_burst_capacity() as usize).saturating_add(1)),
+            Err(not_until) => {
+                let wait = not_until.wait_time_from(self.clock.now());
+                Err(Instant::now() + wait.max(Duration::from_nanos(1)))
+            }
+        }
+    }
+
+    /// So many were started.
+    pub(crate) fn charge(&self, started: usize) {
+        for _ in 0..started.min(limits::MAX_BATCH) {
+            // They were available before, and what is available only grows.
+            let _ = self.limiter.check();
+        }
+    }
+}
+
+/// Tokio's time, which stands still and jumps in tests.
+#[derive(Debug, Clone, Copy)]
+struct Tokio(Instant);
+
+impl Clock for Tokio {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        self.0.elapsed().into()
+    }
+}
+
+/// What the algorithm keeps: a state that it can also only try a change on, to learn how many are
+/// available before a lease is asked for. What a lease does not bring is not charged.
+#[derive(Debug)]
+struct Level(Handle);
+
+#[derive(Debug, Clone, Default)]
+struct Handle(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    level: Option<Nanos>,
+    rehearsal: bool,
+}
+
+impl Handle {
+    fn rehearse(&self, rehearsal: bool) {
+        self.lock().rehearsal = rehearsal;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StateStore for Level {
+    type Key = NotKeyed;
+
+    fn measure_and_replace<T, F, E>(&self, _key: &NotKeyed, change: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let mut state = self.0.lock();
+        let (answer, level) = change(state.level)?;
+        if !state.rehearsal {
+            state.level = Some(level);
+        }
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_available_is_charged_only_when_it_is_started() {
+        let rate = Rate::new(10, Duration::from_secs(1)).with_burst(3);
+        let limiter = Limiter::new(rate, Instant::now()).unwrap();
+        for _ in 0..5 {
+            assert_eq!(limiter.available(), Ok(3));
+        }
+        limiter.charge(3);
+        let next = limiter.available().unwrap_err();
+        let wait = next - Instant::now();
+        assert!((99..=101).contains(&wait.as_millis()), "{wait:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(limiter.available(), Ok(2));
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_refused() {
+        let second = Duration::from_secs(1);
+        for rate in [
+            Rate::new(0, second),
+            Rate::new(1, Duration::ZERO),
+            Rate::new(1, second).with_burst(0),
+            Rate::new(u32::MAX, Duration::from_nanos(5)),
+        ] {
+            assert!(rate.check().is_err(), "{rate:?}");
+        }
+        assert!(Rate::new(u32::MAX, second * 60).check().is_ok());
+    }
+}

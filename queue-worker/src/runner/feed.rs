@@ -1,0 +1,139 @@
+//! One queue of a running worker: what is in flight with it, and what waits to be sent.
+
+use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use queue_core::{Extended, Leased, Leasing, Result, Settled, Settlement};
+use tokio::{sync::oneshot, time::Instant};
+
+use super::reach::Reach;
+use crate::{
+    event::Event, handler::Handle, lease::Lease, outage::Outage, settings::Terms, source::Source,
+};
+
+pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The first delay after a failure, and the longest.
+const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+pub(super) struct Feed {
+    pub(super) queue: Arc<dyn Leasing>,
+    pub(super) handler: Arc<dyn Handle>,
+    pub(super) terms: Terms,
+    pub(super) name: Arc<str>,
+    /// Jobs that run.
+    pub(super) jobs: usize,
+    /// The `lease`, `settle` or `turn` in flight: one at a time, and never dropped.
+    pub(super) call: Option<Call>,
+    pub(super) call_outage: Outage,
+    pub(super) reach: Reach,
+    /// What is to be settled.
+    pub(super) pending: VecDeque<Pending>,
+    /// When there may be something to lease.
+    pub(super) look: Instant,
+    /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
+    pub(super) beat: Option<Beat>,
+    pub(super) beat_outage: Outage,
+    /// No heartbeat is due before this.
+    pub(super) beat_due: Option<Instant>,
+    pub(super) asks: VecDeque<Ask>,
+    /// The only thing that may be dropped.
+    pub(super) wait: Option<InFlight<Result<()>>>,
+    pub(super) wait_outage: Outage,
+    /// The sample in flight, which reads only, and when the next one is due.
+    #[cfg(feature = "metrics")]
+    pub(super) sample: Option<InFlight<Result<queue_core::Counters>>>,
+    #[cfg(feature = "metrics")]
+    pub(super) sample_due: Instant,
+}
+
+pub(super) struct Call {
+    pub(super) future: InFlight<Answer>,
+    pub(super) sent: Instant,
+    /// Slots that it may fill.
+    pub(super) slots: usize,
+    /// Messages that it asked for.
+    pub(super) max: usize,
+}
+
+pub(super) struct Answer {
+    pub(super) batch: Vec<Pending>,
+    pub(super) result: Result<(Vec<Settled>, Option<Leased>)>,
+}
+
+/// A result that waits to be settled.
+pub(super) struct Pending {
+    pub(super) settlement: Settlement,
+    pub(super) lease: Arc<Lease>,
+    pub(super) since: Instant,
+    /// It was sent before, and the reply was lost.
+    pub(super) doubtful: bool,
+}
+
+impl Pending {
+    /// It is given up.
+    pub(super) fn unsettled(&self) -> Event<'_> {
+        Event::Unsettled {
+            lease: &self.lease,
+            doubtful: self.doubtful,
+        }
+    }
+}
+
+pub(super) struct Beat {
+    pub(super) future: InFlight<Result<Vec<Extended>>>,
+    pub(super) sent: Instant,
+    pub(super) ttl: Duration,
+    pub(super) entries: Vec<Extension>,
+}
+
+pub(super) struct Extension {
+    pub(super) job: u64,
+    pub(super) entry: usize,
+    pub(super) reply: Option<oneshot::Sender<Result<()>>>,
+}
+
+/// A handler's wish to have its lease extended.
+pub(super) struct Ask {
+    pub(super) job: u64,
+    pub(super) entry: usize,
+    pub(super) ttl: Duration,
+    pub(super) reply: oneshot::Sender<Result<()>>,
+}
+
+impl Feed {
+    pub(super) fn new(source: Source, name: Arc<str>, now: Instant, seed: u64) -> Self {
+        let beat_longest = (source.terms.lease / 12).max(Duration::from_millis(1));
+        let beat_longest = beat_longest.min(RETRY.1);
+        let outage = |verb: u64| Outage::new(RETRY.0, RETRY.1, seed ^ verb);
+        Self {
+            queue: source.queue,
+            handler: source.handler,
+            terms: source.terms,
+            name,
+            jobs: 0,
+            call: None,
+            call_outage: outage(1),
+            reach: Reach::new(),
+            pending: VecDeque::new(),
+            look: now,
+            beat: None,
+            // Several tries have to find time before the deadline.
+            beat_outage: Outage::new(RETRY.0.min(beat_longest), beat_longest, seed ^ 2),
+            beat_due: None,
+            asks: VecDeque::new(),
+            wait: None,
+            wait_outage: outage(3),
+            #[cfg(feature = "metrics")]
+            sample: None,
+            #[cfg(feature = "metrics")]
+            sample_due: now,
+        }
+    }
+
+    /// Slots that it may take beside those it has.
+    pub(super) fn appetite(&self) -> usize {
+        let most = self.terms.at_most.unwrap_or(usize::MAX);
+        let in_call = self.call.as_ref().map_or(0, |call| call.slots);
+        most.saturating_sub(self.jobs + in_call)
+    }
+}

@@ -1,0 +1,87 @@
+use std::time::Duration;
+
+use queue_core::limits;
+
+/// The most messages that one lease asks for, so that its answer comes while the leases live.
+///
+/// A large answer on a slow line comes too late, or never as far as the backend's client is
+/// concerned; its messages come back with an attempt charged, and asked for as before they would
+/// all die unseen. So after an answer that was lost or late, fewer are asked for, down to one, and
+/// more again while answers come soon.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach(usize);
+
+impl Reach {
+    pub(super) const fn new() -> Self {
+        Self(limits::MAX_BATCH)
+    }
+
+    pub(super) const fn most(self) -> usize {
+        self.0
+    }
+
+    /// So many messages came, so long after they were asked for.
+    pub(super) fn answered(&mut self, count: usize, took: Duration, ttl: Duration) {
+        if count == 0 {
+            return;
+        }
+        if took >= ttl / 3 * 2 {
+            self.shrink(count, took, ttl);
+        } else if took < ttl / 3 && count >= self.0 {
+            self.0 = (2 * self.0).min(limits::MAX_BATCH);
+        }
+    }
+
+    /// So many were asked for, and after so long it is unknown whether they were leased.
+    pub(super) fn lost(&mut self, asked: usize, took: Duration, ttl: Duration) {
+        self.shrink(asked, took, ttl);
+    }
+
+    /// To half, or to what would take a quarter of a lease, as this took.
+    fn shrink(&mut self, count: usize, took: Duration, ttl: Duration) {
+        let fitting = count as u128 * ttl.as_micros() / (4 * took.as_micros()).max(1);
+        let half = count.min(self.0) / 2;
+        let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+        self.0 = half.min(fitting).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn it_shrinks_to_what_comes_in_time_and_grows_again() {
+        let mut reach = Reach::new();
+        // Lost at once, as by a connection that is cut: half.
+        reach.lost(16, Duration::ZERO, 3 * SECOND);
+        assert_eq!(reach.most(), 8);
+        // Eight took six seconds: two a lease, and a quarter of that is one.
+        reach.lost(8, 6 * SECOND, 3 * SECOND);
+        assert_eq!(reach.most(), 1);
+        reach.lost(1, 60 * SECOND, SECOND);
+        assert_eq!(reach.most(), 1, "never none");
+        let mut most = Vec::new();
+        for _ in 0..8 {
+            reach.answered(reach.most(), SECOND / 2, 3 * SECOND);
+            most.push(reach.most());
+        }
+        assert_eq!(most, [2, 4, 8, 16, 32, 64, 128, 128]);
+    }
+
+    #[test]
+    fn an_answer_makes_it_grow_if_it_was_full_and_soon() {
+        let mut reach = Reach(4);
+        reach.answered(0, Duration::ZERO, SECOND);
+        reach.answered(3, Duration::ZERO, SECOND);
+        reach.answered(4, SECOND / 2, SECOND);
+        assert_eq!(reach.most(), 4);
+        // Late, but for no message's sake.
+        reach.answered(0, SECOND, SECOND);
+        assert_eq!(reach.most(), 4);
+        reach.answered(1, SECOND, SECOND);
+        assert_eq!(reach.most(), 1);
+    }
+}

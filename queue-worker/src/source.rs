@@ -1,0 +1,33 @@
+//! What the loop takes messages from.
+
+use std::{fmt, sync::Arc};
+
+use queue_core::Leasing;
+
+use super::{handler::Handle, settings::Terms};
+
+/// A queue, its handler and its terms, of a type that is forgotten.
+pub(crate) struct Source {
+    pub(crate) queue: Arc<dyn Leasing>,
+    pub(crate) handler: Arc<dyn Handle>,
+    pub(crate) terms: Terms,
+}
+
+impl Source {
+    pub(crate) fn new(queue: Arc<dyn Leasing>, handler: Arc<dyn Handle>, terms: Terms) -> Self {
+        Self {
+            queue,
+            handler,
+            terms,
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("queue", &self.queue)
+            .field("terms", &self.terms)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,226 @@
+//! What a worker does, as [`tracing`] spans and events.
+//!
+//! **Spans.** Each handling of a message is a span `job`, in which its handler runs:
+//!
+//! | field | what it shows |
+//! | --- | --- |
+//! | `queue`, `id`, `attempt` | which message of which queue, and which attempt |
+//! | `trace_id`, `parent_id` | where it was pushed, in hexadecimal, if its headers have a [`TraceParent`](queue_core::TraceParent) |
+//! | `outcome` | how the handling ended: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
+//! | `reason` | why it failed, if it did |
+//!
+//! A handler of several messages runs in one span `batch` (`queue`, `messages`), whose children
+//! the messages' spans are. A job has no parent in its own process: it is not part of whatever
+//! started the worker.
+//!
+//! **Events** tell of what handlers do not see, with the target `queue_kit` and the level of what
+//! is to be done about it: `WARN` for what somebody should know (leases lost, messages dead,
+//! calls that fail), `INFO` for the worker's phases and recoveries, `DEBUG` for each settlement.
+//!
+//! # From producer to handler
+//!
+//! The trace travels in the header `traceparent` of the W3C. A producer puts it there with
+//! [`Headers::with_trace_parent`](queue_core::Headers::with_trace_parent), a handler finds it by
+//! [`Context::headers`](crate::Context::headers), and so does the span.
+//!
+//! To have a tracing system join both ends, its bridge has to be told of the parent before the
+//! span is entered. [`Worker::link`](crate::Worker::link) is called then. With
+//! `tracing-opentelemetry`, for example:
+//!
+//! ```text
+//! struct Carrier<'a>(&'a Headers);
+//! impl opentelemetry::propagation::Extractor for Carrier<'_> {
+//!     fn get(&self, name: &str) -> Option<&str> { self.0.get(name) }
+//!     fn keys(&self) -> Vec<&str> { self.0.iter().map(|(name, _)| name).collect() }
+//! }
+//!
+//! // The producer: what its propagator writes are headers, `tracestate` included.
+//! let mut carrier = HashMap::new();
+//! propagator.inject_context(&Span::current().context(), &mut carrier);
+//! let push = Push::new(jobs.encode(&job)?).with_headers(carrier.into_iter().collect());
+//!
+//! // The worker:
+//! worker.link(move |span, headers| {
+//!     let _ = span.set_parent(propagator.extract(&Carrier(headers)));
+//! })
+//! ```
+
+use std::{fmt, sync::Arc};
+
+use ::tracing::{
+    Instrument, Span, debug, error_span,
+    field::{Empty, display},
+    info, warn,
+};
+use queue_core::{Disposition, Headers};
+
+use super::{
+    Stop, Verdict,
+    event::Event,
+    fate::Fate,
+    handler::{Ending, Handling},
+    lease::Lease,
+};
+
+const TARGET: &str = "queue_kit";
+
+/// What is called with each job's span and headers before the span is entered.
+#[derive(Clone)]
+pub(crate) struct Link(Arc<dyn Join>);
+
+/// A name for a long type.
+trait Join: Fn(&Span, &Headers) + Send + Sync {}
+
+impl<F: Fn(&Span, &Headers) + Send + Sync> Join for F {}
+
+impl Link {
+    pub(crate) fn new(link: impl Fn(&Span, &Headers) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(link))
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+/// A job's handling, in its span.
+pub(crate) fn enclose(
+    queue: &Arc<str>,
+    leases: &[Arc<Lease>],
+    link: Option<Link>,
+    handling: Handling,
+) -> Handling {
+    let (queue, leases) = (Arc::clone(queue), leases.to_vec());
+    // Spans are made in the job's own task, so that a subscriber or a link that panics takes down
+    // this job and not the worker.
+    Box::pin(async move {
+        let batch = match &*leases {
+            [_] => Span::none(),
+            several => error_span!(
+                target: TARGET,
+                parent: None,
+                "batch",
+                queue = &*queue,
+                messages = several.len(),
+            ),
+        };
+        let spans = leases.iter().map(|lease| job(&queue, lease, &batch));
+        let mut open = Open(spans.collect());
+        if let Some(Link(link)) = link {
+            for (span, lease) in open.0.iter().zip(&leases) {
+                link(span, &lease.headers);
+            }
+        }
+        let entered = match &*open.0 {
+            [only] => only.clone(),
+            _ => batch,
+        };
+        let endings = handling.instrument(entered).await;
+        open.end(&endings);
+        endings
+    })
+}
+
+/// An error's level, so that no filter by level leaves its events without their job.
+fn job(queue: &Arc<str>, lease: &Lease, batch: &Span) -> Span {
+    let span = error_span!(
+        target: TARGET,
+        parent: batch,
+        "job",
+        queue = &**queue,
+        id = lease.receipt.id.get(),
+        attempt = lease.attempt,
+        trace_id = Empty,
+        parent_id = Empty,
+        outcome = Empty,
+        reason = Empty,
+    );
+    if let Some(parent) = lease.headers.trace_parent() {
+        span.record(
+            "trace_id",
+            display(format_args!("{:032x}", parent.trace_id())),
+        );
+        span.record(
+            "parent_id",
+            display(format_args!("{:016x}", parent.span_id())),
+        );
+    }
+    span
+}
+
+/// Spans of jobs whose end is not known yet.
+struct Open(Vec<Span>);
+
+impl Open {
+    fn end(&mut self, endings: &[Ending]) {
+        for (span, ending) in self.0.drain(..).zip(endings) {
+            span.record("outcome", ending.name());
+            match ending {
+                Ending::Said(Verdict::Done) => {}
+                Ending::Said(Verdict::Failed(failure)) => {
+                    span.record("reason", failure.reason());
+                }
+                Ending::Undecodable(reason) => {
+                    span.record("reason", &**reason);
+                }
+                Ending::Broken(broken) => {
+                    span.record("reason", broken.failure().reason());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        for span in &self.0 {
+            span.record("outcome", "cut_off");
+        }
+    }
+}
+
+/// What the loop tells.
+pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
+    let queue = &**queue;
+    match event {
+        Event::Phase(phase) => info!(target: TARGET, ?phase, "the worker's phase"),
+        Event::Failed { verb, error } => {
+            warn!(target: TARGET, queue, call = verb.name(), %error, "a call failed");
+        }
+        Event::Recovered { verb, after } => {
+            info!(target: TARGET, queue, call = verb.name(), ?after, "calls succeed again");
+        }
+        Event::NoDelay { lease, error } => {
+            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            warn!(target: TARGET, queue, id, attempt, %error, "no delay of its own");
+        }
+        Event::Told { lease, stop } => {
+            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            match stop {
+                Stop::LeaseLost => warn!(target: TARGET, queue, id, attempt, "lease lost"),
+                Stop::Shutdown => {
+                    debug!(target: TARGET, queue, id, attempt, "told to stop: shutdown");
+                }
+            }
+        }
+        _ => {}
+    }
+    if let (Some(fate), Some(lease)) = (Fate::of(event), event.lease()) {
+        let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
+        let reason = match event {
+            Event::Settled {
+                disposition: Disposition::Bury { reason },
+                ..
+            } => Some(&**reason),
+            _ => None,
+        };
+        match fate {
+            Fate::Acked | Fate::Retried | Fate::Deferred | Fate::Released => {
+                debug!(target: TARGET, queue, id, attempt, outcome, "settled");
+            }
+            _ => warn!(target: TARGET, queue, id, attempt, outcome, reason, "not settled as meant"),
+        }
+    }
+}

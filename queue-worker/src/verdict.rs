@@ -1,0 +1,139 @@
+//! What a handler says of its message.
+
+use std::{fmt::Display, time::Duration};
+
+/// What became of a message, as its handler sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is done: ack.
+    Done,
+    /// It is not, and this is what to do.
+    Failed(Failure),
+}
+
+/// Why a message failed, and what to do about it.
+///
+/// Anything that can be shown becomes one, with the worker's [`Backoff`](super::Backoff) as its
+/// remedy, so that `?` works in a handler whose error is a `Failure`. It is itself no `Display`,
+/// for that reason.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::worker::{Failure, Remedy};
+///
+/// fn parse(text: &str) -> Result<u64, Failure> {
+///     if text.is_empty() {
+///         return Err(Failure::bury("nothing to parse"));
+///     }
+///     Ok(text.parse::<u64>()?)
+/// }
+///
+/// assert_eq!(parse("").unwrap_err().remedy(), Remedy::Bury);
+/// assert_eq!(parse("x").unwrap_err().remedy(), Remedy::Backoff);
+/// let busy = Failure::defer("the printer is busy", Duration::from_secs(5));
+/// assert_eq!(busy.reason(), "the printer is busy");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    reason: String,
+    remedy: Remedy,
+}
+
+/// What to do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Try again after the worker's back-off; the attempt counts.
+    Backoff,
+    /// Try again after this delay; the attempt counts. Zero is at once, behind what is ready.
+    Retry {
+        /// Cut at [`limits::MAX_DELAY`](queue_core::limits::MAX_DELAY).
+        delay: Duration,
+    },
+    /// It was nobody's fault: try again after this delay, the attempt refunded.
+    Defer {
+        /// Cut at [`limits::MAX_DELAY`](queue_core::limits::MAX_DELAY).
+        delay: Duration,
+    },
+    /// Hopeless: to the dead letters now, for the failure's reason.
+    Bury,
+}
+
+impl Failure {
+    /// Try again after the worker's back-off.
+    pub fn new(reason: impl Display) -> Self {
+        Self::with(reason, Remedy::Backoff)
+    }
+
+    /// Try again at once, behind what is ready now. The attempt counts.
+    pub fn retry_now(reason: impl Display) -> Self {
+        Self::retry_after(reason, Duration::ZERO)
+    }
+
+    /// Try again after this delay. The attempt counts.
+    pub fn retry_after(reason: impl Display, delay: Duration) -> Self {
+        Self::with(reason, Remedy::Retry { delay })
+    }
+
+    /// Try again after this delay, the attempt refunded: something was busy, and a message that
+    /// is deferred for ever never dies.
+    pub fn defer(reason: impl Display, delay: Duration) -> Self {
+        Self::with(reason, Remedy::Defer { delay })
+    }
+
+    /// To the dead letters now; no further attempt would help.
+    pub fn bury(reason: impl Display) -> Self {
+        Self::with(reason, Remedy::Bury)
+    }
+
+    fn with(reason: impl Display, remedy: Remedy) -> Self {
+        Self {
+            // The alternate form, in which errors that keep their causes show them.
+            reason: format!("{reason:#}"),
+            remedy,
+        }
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What to do about it.
+    pub const fn remedy(&self) -> Remedy {
+        self.remedy
+    }
+}
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(error)
+    }
+}
+
+/// What a handler may return: nothing, a [`Verdict`], or a `Result` whose error is anything that
+/// can be shown, or a [`Failure`].
+pub trait IntoVerdict {
+    /// As a verdict.
+    fn into_verdict(self) -> Verdict;
+}
+
+impl IntoVerdict for () {
+    fn into_verdict(self) -> Verdict {
+        Verdict::Done
+    }
+}
+
+impl IntoVerdict for Verdict {
+    fn into_verdict(self) -> Self {
+        self
+    }
+}
+
+impl<T: IntoVerdict, E: Into<Failure>> IntoVerdict for Result<T, E> {
+    fn into_verdict(self) -> Verdict {
+        match self {
+            Ok(value) => value.into_verdict(),
+            Err(error) => Verdict::Failed(error.into()),
+        }
+    }
+}

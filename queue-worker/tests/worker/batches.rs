@@ -1,0 +1,106 @@
+//! Handlers that get many messages at once.
+
+use std::sync::{Arc, Mutex};
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::sleep;
+
+use crate::ground::{Ground, HOUR, MILLI, SECOND};
+
+#[tokio::test(start_paused = true)]
+async fn each_message_is_settled_by_its_own_verdict() {
+    let ground = Ground::new().await;
+    let bodies = ["0", "1", "poison", "2", "3"].map(Push::new);
+    ground.queue.push(&bodies).await.unwrap();
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&sizes);
+    let report = ground
+        .worker()
+        .retry(Backoff::fixed(SECOND))
+        .run_batches_until(10, ground.empty(), move |batch: Vec<(u64, Context)>| {
+            seen.lock().unwrap().push(batch.len());
+            let verdict = |(number, cx): &(u64, Context)| match number {
+                1 if cx.attempt() == 1 => Err(Failure::new("again")),
+                2 => Err(Failure::bury("never")),
+                _ => Ok(()),
+            };
+            let verdicts: Vec<_> = batch.iter().map(verdict).collect();
+            async { verdicts }
+        })
+        .await
+        .unwrap();
+    assert_eq!(*sizes.lock().unwrap(), [4, 1]);
+    let counters = ground.counters().await;
+    assert_eq!((counters.acked, counters.retried, counters.died), (3, 1, 2));
+    assert_eq!(report.counts.undecodable, 1);
+    assert!(report.counts.balance(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_takes_one_slot_and_has_no_more_than_its_size() {
+    let ground = Ground::holding(100).await;
+    let running = Arc::new(Mutex::new((0, 0, 0)));
+    let count = Arc::clone(&running);
+    ground
+        .worker()
+        .concurrency(2)
+        .run_batches_until(10, ground.empty(), move |batch: Vec<(u64, Context)>| {
+            let count = Arc::clone(&count);
+            async move {
+                {
+                    let mut count = count.lock().unwrap();
+                    count.0 += 1;
+                    count.1 = count.1.max(count.0);
+                    count.2 = count.2.max(batch.len());
+                }
+                sleep(10 * MILLI).await;
+                count.lock().unwrap().0 -= 1;
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!(*running.lock().unwrap(), (0, 2, 10));
+    assert_eq!(ground.counters().await.acked, 100);
+    let watched = ground.spy.watched();
+    assert_eq!(watched.largest, 20);
+    assert!(watched.calls() <= 12, "{watched:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_batch_is_a_failed_attempt_of_each_but_the_undecodable() {
+    let ground = Ground::new().await;
+    let bodies = ["0", "poison", "1"].map(Push::new);
+    ground.queue.push(&bodies).await.unwrap();
+    let report = ground
+        .worker()
+        .timeout(5 * SECOND)
+        .retry(Backoff::fixed(SECOND))
+        .run_batches_until(3, ground.empty(), |batch: Vec<(u64, Context)>| async move {
+            match batch[0].1.attempt() {
+                1 => panic!("the batch is broken"),
+                2 => sleep(HOUR).await,
+                _ => {}
+            }
+        })
+        .await
+        .unwrap();
+    let counters = ground.counters().await;
+    assert_eq!((counters.acked, counters.retried, counters.died), (2, 4, 1));
+    assert_eq!((report.counts.panicked, report.counts.timed_out), (2, 2));
+    assert!(report.counts.balance(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_without_a_verdict_failed() {
+    let ground = Ground::holding(3).await;
+    let report = ground
+        .worker()
+        .retry(Backoff::fixed(SECOND))
+        .run_batches_until(3, ground.empty(), |_: Vec<(u64, Context)>| async {
+            vec![Verdict::Done]
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.retried), (3, 3));
+}

@@ -1,0 +1,216 @@
+//! Several queues in one worker.
+
+use std::sync::{Arc, Mutex};
+
+use queue_core::*;
+use queue_memory::MemoryBackend;
+use queue_worker::*;
+use tokio::time::sleep;
+
+use crate::{
+    ground::{Ground, HOUR, MILLI, SECOND},
+    spy::Trouble,
+};
+
+type Log = Arc<Mutex<Vec<&'static str>>>;
+
+/// A handler that notes whose message it was, and takes ten milliseconds.
+fn noting(
+    log: &Log,
+    name: &'static str,
+) -> impl Fn(u64, Context) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync + 'static
+{
+    let log = Arc::clone(log);
+    move |_, _| {
+        log.lock().unwrap().push(name);
+        Box::pin(sleep(10 * MILLI))
+    }
+}
+
+fn share(log: &Log, first: usize, name: &str) -> usize {
+    let log = log.lock().unwrap();
+    log.iter()
+        .take(first)
+        .filter(|entry| **entry == name)
+        .count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn weights_share_the_slots() {
+    for slots in [1, 8] {
+        let (heavy, light) = (Ground::holding(300).await, Ground::holding(300).await);
+        let log = Log::default();
+        let both = async {
+            heavy.empty().await;
+            light.empty().await;
+        };
+        let report = Workers::by_weight()
+            .concurrency(slots)
+            .add(
+                Route::new(light.spy.consumer::<u64>()),
+                noting(&log, "light"),
+            )
+            .add(
+                Route::new(heavy.spy.consumer::<u64>()).weight(3),
+                noting(&log, "heavy"),
+            )
+            .run_until(both)
+            .await
+            .unwrap();
+        let share = share(&log, 200, "heavy");
+        assert!(
+            (145..=155).contains(&share),
+            "{share} of 200, {slots} slots"
+        );
+        assert_eq!(report.counts.acked, 600);
+        assert!(report.counts.balance(), "{report:?}");
+        assert_eq!(heavy.spy.watched().dropped + light.spy.watched().dropped, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_order_the_first_goes_before_the_rest() {
+    for slots in [1, 8] {
+        let (first, second) = (Ground::holding(100).await, Ground::holding(100).await);
+        let log = Log::default();
+        let both = async {
+            first.empty().await;
+            // What comes later goes before the rest, too.
+            first.push(20).await;
+            first.empty().await;
+            assert!(second.counters().await.acked < 60);
+            second.empty().await;
+        };
+        Workers::in_order()
+            .concurrency(slots)
+            .add(
+                Route::new(first.spy.consumer::<u64>()),
+                noting(&log, "first"),
+            )
+            .add(
+                Route::new(second.spy.consumer::<u64>()),
+                noting(&log, "second"),
+            )
+            .run_until(both)
+            .await
+            .unwrap();
+        let share = share(&log, 100, "first");
+        assert!(share >= 100 - slots, "{share} of 100, {slots} slots");
+        assert_eq!(log.lock().unwrap().len(), 220);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_cannot_be_reached_does_not_hold_up_the_others() {
+    for workers in [Workers::in_order(), Workers::by_weight()] {
+        let (broken, sound) = (Ground::holding(10).await, Ground::holding(50).await);
+        broken.spy.watched().trouble = Some(Trouble::Down);
+        let log = Log::default();
+        let health = workers.health();
+        let spy = broken.spy.clone();
+        let both = async {
+            sound.empty().await;
+            let troubles = health.troubles();
+            assert!(troubles.iter().all(|trouble| trouble.queue == "broken"));
+            spy.watched().trouble = None;
+            broken.empty().await;
+        };
+        let report = workers
+            .add(
+                Route::new(broken.spy.consumer::<u64>()).named("broken"),
+                noting(&log, "broken"),
+            )
+            .add(
+                Route::new(sound.spy.consumer::<u64>()),
+                noting(&log, "sound"),
+            )
+            .run_until(both)
+            .await
+            .unwrap();
+        assert_eq!(share(&log, 50, "sound"), 50);
+        assert_eq!(report.counts.acked, 60);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_takes_no_more_slots_than_it_may() {
+    let (slow, quick) = (Ground::holding(50).await, Ground::holding(50).await);
+    let running = Arc::new(Mutex::new((0, 0)));
+    let count = Arc::clone(&running);
+    let log = Log::default();
+    Workers::by_weight()
+        .concurrency(8)
+        .drain(std::time::Duration::ZERO)
+        .add(
+            Route::new(slow.spy.consumer::<u64>()).at_most(3),
+            move |_, _| {
+                let count = Arc::clone(&count);
+                async move {
+                    {
+                        let mut count = count.lock().unwrap();
+                        count.0 += 1;
+                        count.1 = count.1.max(count.0);
+                    }
+                    sleep(HOUR).await;
+                    count.lock().unwrap().0 -= 1;
+                }
+            },
+        )
+        .add(
+            Route::new(quick.spy.consumer::<u64>()),
+            noting(&log, "quick"),
+        )
+        .run_until(quick.empty())
+        .await
+        .unwrap();
+    assert_eq!(running.lock().unwrap().1, 3);
+    assert_eq!(quick.counters().await.acked, 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_that_leases_is_served_by_its_own_type() {
+    let queues = Queues::new(MemoryBackend::new());
+    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
+    let delay = queues.delay::<String>("delay").await.unwrap();
+    let priority = queues.priority::<(u8, u8)>("priority").await.unwrap();
+    let bounded = queues.bounded::<Vec<bool>>("bounded", 3).await.unwrap();
+    reliable.push(&1).await.unwrap();
+    delay.push(&"later".to_owned(), 5 * SECOND).await.unwrap();
+    priority.push(&(1, 2), 7).await.unwrap();
+    bounded.push(&vec![true], Overflow::Reject).await.unwrap();
+    let log = Log::default();
+    let note = |name: &'static str| {
+        let log = Arc::clone(&log);
+        move || log.lock().unwrap().push(name)
+    };
+    let notes = ["reliable", "delay", "priority", "bounded"].map(note);
+    let [one, two, three, four] = notes;
+    Workers::by_weight()
+        .add(Route::new(reliable), move |number: u64, _| {
+            assert_eq!(number, 1);
+            one();
+            async {}
+        })
+        .add(Route::new(delay), move |text: String, cx| {
+            assert_eq!((text.as_str(), cx.queue()), ("later", "delay"));
+            two();
+            async {}
+        })
+        .add(Route::new(priority), move |pair: (u8, u8), _| {
+            assert_eq!(pair, (1, 2));
+            three();
+            async {}
+        })
+        .add(Route::new(bounded), move |flags: Vec<bool>, _| {
+            assert_eq!(flags, [true]);
+            four();
+            async {}
+        })
+        .run_until(sleep(5 * SECOND + 20 * MILLI))
+        .await
+        .unwrap();
+    let mut served = log.lock().unwrap().clone();
+    assert_eq!(served.pop(), Some("delay"), "when it was due");
+    served.sort_unstable();
+    assert_eq!(served, ["bounded", "priority", "reliable"]);
+}

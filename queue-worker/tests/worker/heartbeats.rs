@@ -1,0 +1,158 @@
+//! Whose lease an extension is, and from when it counts.
+
+use std::sync::{Arc, Mutex};
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::{
+    ground::{Ground, HOUR, MILLI, SECOND},
+    spy::Trouble,
+};
+
+#[tokio::test(start_paused = true)]
+async fn each_handler_of_a_batch_of_heartbeats_is_told_of_its_own_lease() {
+    const LOST: [u64; 3] = [1, 4, 6];
+    let ground = Ground::holding(8).await;
+    let queue = Arc::clone(&ground.queue);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let news = Arc::clone(&told);
+    let report = ground
+        .worker()
+        .concurrency(8)
+        .lease(9 * SECOND)
+        .cleanup(HOUR)
+        .run_until(ground.until(|counters| counters.acked == 8), {
+            move |number: u64, cx: Context| {
+                let (queue, news) = (Arc::clone(&queue), Arc::clone(&news));
+                async move {
+                    if LOST.contains(&number) {
+                        // Somebody else settles it, each a little later.
+                        sleep(number as u32 * 5 * SECOND).await;
+                        queue.ack(cx.receipt()).await.unwrap();
+                        assert_eq!(cx.stopped().await, Stop::LeaseLost);
+                        news.lock().unwrap().push(number);
+                        return;
+                    }
+                    let end = Instant::now() + 60 * SECOND;
+                    while Instant::now() < end {
+                        assert_eq!(cx.stop(), None);
+                        assert!(cx.remaining() > 5900 * MILLI, "{:?}", cx.remaining());
+                        sleep(100 * MILLI).await;
+                    }
+                }
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!(*told.lock().unwrap(), LOST);
+    assert_eq!((report.counts.lost, report.counts.acked), (3, 5));
+    assert_eq!((report.counts.panicked, report.counts.retried), (0, 0));
+    assert_eq!(ground.counters().await.expired, 0);
+}
+
+/// Three handlers ask, two of them in one call, and one of them has no lease any more.
+#[tokio::test(start_paused = true)]
+async fn each_handler_that_asks_is_answered_for_its_own_lease() {
+    for lost in 0..3 {
+        let ground = Ground::holding(3).await;
+        // So that what is asked while a call is out goes together.
+        ground.spy.watched().latency = 20 * MILLI;
+        let queue = Arc::clone(&ground.queue);
+        // By then the first heartbeats have told the one.
+        let at = Instant::now() + 5 * SECOND;
+        let report = ground
+            .worker()
+            .concurrency(3)
+            .lease(9 * SECOND)
+            .cleanup(HOUR)
+            .run_until(ground.until(|counters| counters.acked == 3), {
+                move |number: u64, cx: Context| {
+                    let queue = Arc::clone(&queue);
+                    async move {
+                        if number == lost {
+                            queue.ack(cx.receipt()).await.unwrap();
+                            cx.stopped().await;
+                        }
+                        // While the first is out, the lost one asks, and then the third.
+                        let place = match number {
+                            number if number == lost => 1,
+                            0 => 0,
+                            1 if lost == 0 => 0,
+                            _ => 2,
+                        };
+                        sleep_until(at + place * 5 * MILLI).await;
+                        let asked = cx.extend(100 * SECOND).await;
+                        if number == lost {
+                            assert_eq!(asked.unwrap_err().kind(), ErrorKind::LeaseLost);
+                        } else {
+                            asked.unwrap();
+                            assert!(cx.remaining() > 99 * SECOND, "{:?}", cx.remaining());
+                            // It is so for the backend, too.
+                            sleep(80 * SECOND).await;
+                            assert_eq!(cx.stop(), None);
+                        }
+                    }
+                }
+            })
+            .await
+            .unwrap();
+        assert_eq!((report.counts.lost, report.counts.acked), (1, 2));
+        assert_eq!(report.counts.panicked, 0, "{report:?}");
+        assert_eq!(ground.counters().await.expired, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer() {
+    let ground = Ground::holding(1).await;
+    // A second to the backend, and another one back.
+    ground.spy.watched().latency = 2 * SECOND;
+    let report = ground
+        .worker()
+        .lease(9 * SECOND)
+        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+            let first = cx.remaining();
+            assert!(first <= 7 * SECOND && first > 6900 * MILLI, "{first:?}");
+            let end = Instant::now() + 30 * SECOND;
+            while Instant::now() < end {
+                assert!(cx.remaining() <= 7 * SECOND, "{:?}", cx.remaining());
+                sleep(10 * MILLI).await;
+            }
+            cx.extend(100 * SECOND).await.unwrap();
+            let left = cx.remaining();
+            assert!(left <= 98 * SECOND && left > 97 * SECOND, "{left:?}");
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.panicked), (1, 0));
+    assert!(report.counts.heartbeats > 5, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
+    let ground = Ground::holding(1).await;
+    // So that no heartbeat mends it before the handler looks.
+    ground.spy.watched().latency = 20 * MILLI;
+    let spy = ground.spy.clone();
+    let report = ground
+        .worker()
+        .lease(9 * SECOND)
+        .run_until(ground.empty(), move |_: u64, cx: Context| {
+            let spy = spy.clone();
+            async move {
+                cx.extend(50 * MILLI).await.unwrap();
+                assert!(cx.remaining() > 8900 * MILLI, "{:?}", cx.remaining());
+                // Nor later.
+                spy.watched().trouble = Some(Trouble::NoExtend);
+                sleep(8 * SECOND).await;
+                assert_eq!(cx.stop(), None);
+            }
+        })
+        .await
+        .unwrap();
+    let counts = report.counts;
+    assert_eq!((counts.acked, counts.lost, counts.panicked), (1, 0, 0));
+    assert_eq!(ground.counters().await.expired, 0);
+}

@@ -1,0 +1,232 @@
+//! Leases of handlers that run: kept alive, or lost.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    ground::{Ground, HOUR, MILLI, SECOND},
+    spy::Trouble,
+};
+
+#[tokio::test(start_paused = true)]
+async fn heartbeats_hold_a_long_job_in_batches() {
+    let ground = Ground::holding(8).await;
+    let report = ground
+        .worker()
+        .concurrency(8)
+        .lease(3 * SECOND)
+        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+            let end = Instant::now() + 60 * SECOND;
+            while Instant::now() < end {
+                sleep(100 * MILLI).await;
+                // Never near its end: two thirds of it are left, but for a moment's work.
+                assert!(cx.remaining() > 1900 * MILLI, "{:?}", cx.remaining());
+                assert_eq!(cx.stop(), None);
+            }
+        })
+        .await
+        .unwrap();
+    let counters = ground.counters().await;
+    assert_eq!((counters.acked, counters.expired), (8, 0));
+    let watched = ground.spy.watched();
+    assert_eq!(watched.extended, 8, "all in one call");
+    assert!((55..=65).contains(&watched.extends), "{watched:?}");
+    assert_eq!(report.counts.heartbeats, watched.extends);
+    assert_eq!(report.counts.extended, 8 * watched.extends);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_is_not_held_up_by_a_slow_call() {
+    let ground = Ground::holding(2).await;
+    ground.spy.watched().latency = 2 * SECOND;
+    let report = ground
+        .worker()
+        .concurrency(2)
+        .lease(6 * SECOND)
+        .run_until(ground.empty(), |_: u64, _| sleep(60 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.lost), (2, 0));
+    assert_eq!(ground.counters().await.expired, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_somebody_ended_is_lost_at_the_next_heartbeat() {
+    let ground = Ground::holding(1).await;
+    let queue = Arc::clone(&ground.queue);
+    let told = Arc::new(Mutex::new(None));
+    let news = Arc::clone(&told);
+    let report = ground
+        .worker()
+        .lease(9 * SECOND)
+        .run_until(ground.until(|c| c.depth.ready == 0 && c.acked == 1), {
+            move |_: u64, cx: Context| {
+                let (queue, news) = (Arc::clone(&queue), Arc::clone(&news));
+                async move {
+                    // Somebody else settles it: an operator, or whoever was handed the receipt.
+                    queue.ack(cx.receipt()).await.unwrap();
+                    let start = Instant::now();
+                    let stop = cx.stopped().await;
+                    *news.lock().unwrap() = Some((stop, start.elapsed()));
+                }
+            }
+        })
+        .await
+        .unwrap();
+    let (stop, after) = told.lock().unwrap().unwrap();
+    assert_eq!(stop, Stop::LeaseLost);
+    assert!(after <= 3 * SECOND, "{after:?}: a third of a lease");
+    assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
+    assert!(report.counts.balance(), "{report:?}");
+}
+
+/// Runs a message whose lease cannot be extended through a handler that takes a minute, while
+/// another worker takes over what expires.
+async fn lose(cleanup: Duration, stops: bool) -> (Ground, Report, u64) {
+    let ground = Ground::holding(1).await;
+    ground.spy.watched().trouble = Some(Trouble::NoExtend);
+    let finished = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&finished);
+    let other = async {
+        // Not before the first has it.
+        sleep(SECOND).await;
+        let taken = ground.numbers.receive(HOUR, HOUR).await.unwrap().unwrap();
+        assert_eq!(taken.attempt(), 2);
+        sleep(90 * SECOND).await;
+        // The first worker's answer has changed nothing.
+        taken.ack().await.unwrap();
+    };
+    let worker = ground.worker().lease(6 * SECOND).cleanup(cleanup);
+    let report = worker
+        .run_until(other, move |_: u64, cx: Context| {
+            let count = Arc::clone(&count);
+            async move {
+                let start = Instant::now();
+                if stops {
+                    assert_eq!(cx.stopped().await, Stop::LeaseLost);
+                    let after = start.elapsed();
+                    assert!(after <= 6 * SECOND && after > 5900 * MILLI, "{after:?}");
+                } else {
+                    sleep(60 * SECOND).await;
+                }
+                *count.lock().unwrap() += 1;
+            }
+        })
+        .await
+        .unwrap();
+    let finished = *finished.lock().unwrap();
+    (ground, report, finished)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_whose_lease_is_lost_is_told_and_its_result_is_not_acked() {
+    let (ground, report, finished) = lose(SECOND, true).await;
+    assert_eq!(finished, 1);
+    assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
+    let counters = ground.counters().await;
+    assert_eq!((counters.expired, counters.acked), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_does_not_stop_is_cut_off_after_the_cleanup_time() {
+    let (_, report, finished) = lose(SECOND, false).await;
+    assert_eq!((finished, report.counts.lost), (0, 1));
+    let (_, report, finished) = lose(HOUR, false).await;
+    assert_eq!((finished, report.counts.lost), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_can_hold_its_lease_for_longer() {
+    let ground = Ground::holding(1).await;
+    let spy = ground.spy.clone();
+    let report = ground
+        .worker()
+        .lease(3 * SECOND)
+        .run_until(ground.empty(), move |_: u64, cx: Context| {
+            let spy = spy.clone();
+            async move {
+                assert!(cx.extend(Duration::ZERO).await.is_err());
+                assert!(cx.extend(48 * HOUR).await.is_err());
+                cx.extend(100 * SECOND).await.unwrap();
+                // No heartbeat could come now.
+                spy.watched().trouble = Some(Trouble::NoExtend);
+                assert!(cx.remaining() > 99 * SECOND);
+                sleep(90 * SECOND).await;
+                assert_eq!(cx.stop(), None);
+                let failed = cx.extend(SECOND).await.unwrap_err();
+                assert_eq!(failed.kind(), ErrorKind::Unavailable);
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
+    assert_eq!(ground.counters().await.expired, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_outlives_its_job_extends_nothing() {
+    let ground = Ground::holding(1).await;
+    let kept = Arc::new(Mutex::new(None));
+    let keep = Arc::clone(&kept);
+    ground
+        .worker()
+        .run_until(ground.empty(), move |_: u64, cx: Context| {
+            *keep.lock().unwrap() = Some(cx);
+            async {}
+        })
+        .await
+        .unwrap();
+    let cx = kept.lock().unwrap().take().unwrap();
+    let error = cx.extend(SECOND).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LeaseLost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_held_no_longer_than_it_may_be() {
+    let ground = Ground::holding(1).await;
+    let start = Instant::now();
+    let report = ground
+        .worker()
+        .lease(3 * SECOND)
+        .max_hold(20 * SECOND)
+        .cleanup(Duration::ZERO)
+        .run_until(ground.empty(), move |_: u64, cx: Context| async move {
+            if cx.attempt() == 1 {
+                sleep(HOUR).await;
+            }
+        })
+        .await
+        .unwrap();
+    let took = start.elapsed();
+    assert!(took >= 20 * SECOND && took < 24 * SECOND, "{took:?}");
+    assert_eq!((report.counts.lost, report.counts.acked), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_tells_what_was_delivered() {
+    let ground = Ground::new().await;
+    let push = Push::new("5").with_header("tenant", "acme");
+    let id = ground.queue.push_one(push).await.unwrap().id();
+    ground
+        .worker()
+        .named("jobs")
+        .lease(30 * SECOND)
+        .run_until(ground.empty(), move |_: u64, cx: Context| async move {
+            assert_eq!(cx.queue(), "jobs");
+            assert_eq!((cx.id(), cx.attempt()), (id, 1));
+            assert_eq!(cx.receipt(), Receipt::new(cx.id(), cx.token()));
+            assert_eq!(cx.headers().get("tenant"), Some("acme"));
+            assert!(cx.remaining() > 29 * SECOND && cx.remaining() <= 30 * SECOND);
+            assert!(cx.deadline() <= Instant::now() + 30 * SECOND);
+            assert_eq!((cx.cut_off(), cx.stop()), (None, None));
+        })
+        .await
+        .unwrap();
+    assert_eq!(ground.counters().await.acked, 1);
+}

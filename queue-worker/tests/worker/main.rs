@@ -1,0 +1,18 @@
+//! The worker in virtual time, on queues in memory: what it does for each line of its description.
+
+mod batches;
+mod fairness;
+mod ground;
+mod heartbeats;
+mod leases;
+mod outage;
+mod outcomes;
+mod panics;
+#[cfg(feature = "rate-limit")]
+mod rate;
+mod round_trips;
+mod settings;
+mod shutdown;
+mod slow_answers;
+mod spy;
+mod threads;

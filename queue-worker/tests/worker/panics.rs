@@ -1,0 +1,169 @@
+//! Code of the user's that panics: a rule, a codec, a handler under a limit.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use queue_core::Bytes;
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::{Instant, sleep};
+
+use crate::ground::{Ground, HOUR, MILLI, SECOND};
+
+#[tokio::test(start_paused = true)]
+async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
+    let ground = Ground::holding(1).await;
+    let rule = Backoff::custom(|attempt, _| {
+        assert!(attempt > 1, "no row for attempt {attempt}");
+        5 * SECOND
+    });
+    let start = Instant::now();
+    let worker = ground.worker().retry(rule);
+    let health = worker.health();
+    let report = worker
+        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+            if cx.attempt() < 3 { Err("no") } else { Ok(()) }
+        })
+        .await
+        .unwrap();
+    assert_eq!(ground.counters().await.acked, 1);
+    assert_eq!((report.counts.retried, report.counts.acked), (2, 1));
+    assert_eq!(report.counts.backoff_panics, 1);
+    assert_eq!(report.counts.panicked, 0, "no handler did");
+    assert!(report.counts.balance(), "{report:?}");
+    let error = health.last_error().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(
+        error.to_string().contains("no row for attempt 1"),
+        "{error}"
+    );
+    // The default's first delay is from half a second to a whole one, and then the rule's.
+    let took = start.elapsed() - 5 * SECOND;
+    assert!(
+        took >= SECOND / 2 && took <= SECOND + 50 * MILLI,
+        "{took:?}"
+    );
+}
+
+/// Reads numbers, and panics at what is none.
+#[derive(Debug)]
+struct Rash;
+
+impl Codec<u64> for Rash {
+    fn encode(&self, value: &u64) -> Result<Bytes> {
+        Ok(value.to_string().into())
+    }
+    fn decode(&self, bytes: &Bytes) -> Result<u64> {
+        Ok(std::str::from_utf8(bytes).unwrap().parse().unwrap())
+    }
+}
+
+/// A queue with three messages, of which the second makes the codec panic.
+async fn with_a_body_that_panics() -> (Ground, Consumer<u64>) {
+    let config = ReliableConfig::default().with_max_attempts(3);
+    let ground = Ground::with(&config).await;
+    let bodies = ["1", "x", "2"].map(Push::new);
+    ground.queue.push(&bodies).await.unwrap();
+    let consumer = ground.spy.consumer::<u64>().codec(Rash);
+    (ground, consumer)
+}
+
+async fn buried_alone(ground: &Ground, report: &Report) {
+    let counters = ground.counters().await;
+    // The others were done at their first attempt.
+    let settled = (counters.acked, counters.retried, counters.died);
+    assert_eq!(settled, (2, 2, 1), "{report:?}");
+    assert_eq!(report.counts.panicked, 3, "{report:?}");
+    assert!(report.counts.balance(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_decoding_is_a_failed_attempt_of_that_message_alone() {
+    let (ground, consumer) = with_a_body_that_panics().await;
+    let report = Worker::new(consumer)
+        .run_until(ground.empty(), |_: u64, _| async {})
+        .await
+        .unwrap();
+    buried_alone(&ground, &report).await;
+
+    let (ground, consumer) = with_a_body_that_panics().await;
+    let report = Worker::new(consumer)
+        .run_batches_until(3, ground.empty(), |_: Vec<(u64, Context)>| async {})
+        .await
+        .unwrap();
+    buried_alone(&ground, &report).await;
+}
+
+/// Counts handlers that run, and the most that did.
+#[derive(Debug, Clone, Default)]
+struct Running(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl Running {
+    fn begin(&self) -> Self {
+        let now = self.0.0.fetch_add(1, Relaxed) + 1;
+        self.0.1.fetch_max(now, Relaxed);
+        self.clone()
+    }
+
+    fn end(self) {
+        self.0.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A handler whose first attempts panic in each way there is, and whose later ones are counted.
+fn rash(running: &Running) -> impl Fn(u64, Context) -> Work + Send + Sync + 'static {
+    let running = running.clone();
+    move |number, cx| {
+        let first = cx.attempt() == 1;
+        assert!(!(first && number % 3 == 0), "before there is a future");
+        let running = running.clone();
+        Box::pin(async move {
+            assert!(!(first && number % 3 == 1), "at its first step");
+            sleep(10 * MILLI).await;
+            assert!(!first, "later");
+            let run = running.begin();
+            sleep(SECOND).await;
+            run.end();
+        })
+    }
+}
+
+type Work = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_gives_its_slot_back_under_every_limit() {
+    for limit in [Some(HOUR), None] {
+        let ground = Ground::holding(30).await;
+        let running = Running::default();
+        let mut worker = ground.worker().concurrency(3);
+        if let Some(limit) = limit {
+            worker = worker.timeout(limit);
+        }
+        let worker = worker.retry(Backoff::fixed(Duration::ZERO));
+        let start = Instant::now();
+        let report = worker.run_until(ground.empty(), rash(&running)).await;
+        let counts = report.unwrap().counts;
+        assert_eq!((counts.panicked, counts.acked), (30, 30), "{counts:?}");
+        assert_eq!(running.0.1.load(Relaxed), 3);
+        assert!(start.elapsed() < 12 * SECOND, "{:?}", start.elapsed());
+    }
+    // And where a queue may take so many slots and no more.
+    let ground = Ground::holding(30).await;
+    let running = Running::default();
+    let route = Route::new(ground.spy.consumer::<u64>()).at_most(3);
+    let start = Instant::now();
+    let report = Workers::by_weight()
+        .concurrency(16)
+        .add(route.retry(Backoff::fixed(Duration::ZERO)), rash(&running))
+        .run_until(ground.empty())
+        .await;
+    let counts = report.unwrap().counts;
+    assert_eq!((counts.panicked, counts.acked), (30, 30), "{counts:?}");
+    assert_eq!(running.0.1.load(Relaxed), 3);
+    assert!(start.elapsed() < 12 * SECOND, "{:?}", start.elapsed());
+}

@@ -1,0 +1,96 @@
+//! Settings that cannot be meant, and tasks that run elsewhere.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::sleep;
+
+use crate::ground::{Ground, HOUR, SECOND};
+
+/// A change of a worker's settings.
+type Set = fn(Worker<u64>) -> Worker<u64>;
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
+    let ground = Ground::holding(1).await;
+    let bad: [(&str, Set); 6] = [
+        ("concurrency", |w| w.concurrency(0)),
+        ("lease", |w| w.lease(Duration::from_millis(1))),
+        ("lease", |w| w.lease(25 * HOUR)),
+        ("timeout", |w| w.timeout(Duration::ZERO)),
+        ("poll", |w| w.poll(Duration::ZERO)),
+        // Longer than heartbeats may hold it.
+        ("max_hold", |w| w.timeout(60 * SECOND).max_hold(45 * SECOND)),
+    ];
+    for (word, set) in bad {
+        let refused = set(ground.worker()).run(|_: u64, _| async {}).await;
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    for max in [0, 129] {
+        let handler = |_: Vec<(u64, Context)>| async {};
+        let refused = ground.worker().run_batches_until(max, sleep(HOUR), handler);
+        assert_eq!(refused.await.unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    let none = Workers::by_weight().run().await;
+    assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(ground.spy.watched().calls(), 0);
+}
+
+/// Runs tasks on tokio, and counts them.
+#[derive(Debug, Default, Clone)]
+struct Counting(Arc<AtomicU64>);
+
+impl Spawn for Counting {
+    fn spawn(&self, task: Task) -> Running {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        TokioSpawn::default().spawn(task)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_handler_runs_where_the_worker_is_told() {
+    let ground = Ground::holding(25).await;
+    let counting = Counting::default();
+    ground
+        .worker()
+        .concurrency(3)
+        .spawn(counting.clone())
+        .run_until(ground.empty(), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!(counting.0.load(Ordering::Relaxed), 25);
+}
+
+/// Stops every task before it has begun.
+#[derive(Debug)]
+struct Stopping;
+
+impl Spawn for Stopping {
+    fn spawn(&self, task: Task) -> Running {
+        drop(task);
+        Running::new(|| {})
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_stopped_from_outside_is_a_failed_attempt() {
+    let ground = Ground::holding(1).await;
+    let report = ground
+        .worker()
+        .spawn(Stopping)
+        .retry(Backoff::fixed(SECOND))
+        .run_until(ground.empty(), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!((report.counts.retried, report.counts.died), (4, 1));
+    assert!(report.counts.balance(), "{report:?}");
+}

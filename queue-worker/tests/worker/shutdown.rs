@@ -1,0 +1,241 @@
+//! The end of a worker: in peace, in a hurry, and by a crash.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_worker::*;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    ground::{Ground, HOUR, MILLI, SECOND},
+    spy::Trouble,
+};
+
+#[tokio::test(start_paused = true)]
+async fn handlers_finish_and_nothing_more_is_leased() {
+    let ground = Ground::holding(20).await;
+    let report = ground
+        .worker()
+        .concurrency(4)
+        .drain(10 * SECOND)
+        .run_until(sleep(SECOND), |_: u64, _| sleep(5 * SECOND))
+        .await
+        .unwrap();
+    let counters = ground.counters().await;
+    assert_eq!((counters.acked, counters.depth.ready), (4, 16));
+    assert_eq!((counters.released, counters.expired), (0, 0));
+    assert!(report.drained && report.counts.balance(), "{report:?}");
+    assert!((4 * SECOND..5 * SECOND).contains(&report.shutdown));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_finish_is_told_cut_off_and_released_with_its_attempt() {
+    let ground = Ground::holding(20).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let news = Arc::clone(&told);
+    let report = ground
+        .worker()
+        .concurrency(4)
+        .drain(10 * SECOND)
+        .cleanup(2 * SECOND)
+        .run_until(sleep(SECOND), move |number: u64, cx: Context| {
+            let news = Arc::clone(&news);
+            async move {
+                match number {
+                    // Ends in time.
+                    0 => sleep(5 * SECOND).await,
+                    // Listens, and gives up.
+                    1 => {
+                        let stop = cx.stopped().await;
+                        news.lock().unwrap().push(stop);
+                        return Err("told to stop");
+                    }
+                    // Does not listen, but comes to its end.
+                    2 => sleep(12 * SECOND).await,
+                    // Does not listen.
+                    _ => sleep(HOUR).await,
+                }
+                Ok(())
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!(*told.lock().unwrap(), [Stop::Shutdown]);
+    let counters = ground.counters().await;
+    assert_eq!((counters.acked, counters.released), (2, 2));
+    assert_eq!((counters.retried, counters.expired), (0, 0));
+    assert_eq!(counters.depth.ready, 18);
+    assert!(!report.drained && report.counts.balance(), "{report:?}");
+    assert!((12 * SECOND..13 * SECOND).contains(&report.shutdown));
+    // No attempt was spent.
+    let again = ground
+        .numbers
+        .receive_batch(18, SECOND, SECOND)
+        .await
+        .unwrap();
+    assert!(again.iter().all(|delivery| delivery.attempt() == 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_in_flight_is_awaited_and_what_it_brings_released() {
+    let ground = Ground::holding(5).await;
+    ground.spy.watched().latency = 2 * SECOND;
+    let report = ground
+        .worker()
+        .concurrency(4)
+        .run_until(sleep(500 * MILLI), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!(ground.spy.watched().dropped, 0);
+    assert_eq!((report.counts.leased, report.counts.started), (4, 0));
+    assert_eq!(report.counts.released, 4);
+    let counters = ground.counters().await;
+    assert_eq!((counters.depth.ready, counters.released), (5, 4));
+    let again = ground
+        .numbers
+        .receive_batch(5, SECOND, SECOND)
+        .await
+        .unwrap();
+    let order: Vec<u64> = again.iter().map(|d| *d.body().unwrap()).collect();
+    assert_eq!(order, [0, 1, 2, 3, 4]);
+    assert!(again.iter().all(|delivery| delivery.attempt() == 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_worker_ends_at_once() {
+    let ground = Ground::new().await;
+    let report = ground
+        .worker()
+        .run_until(sleep(100 * SECOND), |_: u64, _| async {})
+        .await
+        .unwrap();
+    assert_eq!(report.shutdown, Duration::ZERO);
+    // Looking now and then, and once at first.
+    assert!((20..=22).contains(&report.counts.calls), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_whose_backend_is_gone_ends_all_the_same() {
+    let ground = Ground::holding(4).await;
+    let spy = ground.spy.clone();
+    let shutdown = async move {
+        sleep(SECOND).await;
+        spy.watched().trouble = Some(Trouble::Down);
+    };
+    let report = ground
+        .worker()
+        .concurrency(4)
+        .drain(10 * SECOND)
+        .run_until(shutdown, |_: u64, _| sleep(2 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!(report.counts.unsettled, 4);
+    assert!(!report.drained, "four messages will come again");
+    assert!(report.counts.balance(), "{report:?}");
+    assert!(report.shutdown <= 12 * SECOND, "{report:?}");
+}
+
+/// Shuts down at the first second, with handlers that take so long; the backend fails so from the
+/// one time to the other.
+async fn drain(handlers: Duration, trouble: Trouble, from: Duration, to: Duration) -> Report {
+    let ground = Ground::holding(4).await;
+    let spy = ground.spy.clone();
+    let failing = async move {
+        sleep(from).await;
+        spy.watched().trouble = Some(trouble);
+        sleep(to - from).await;
+        spy.watched().trouble = None;
+    };
+    let worker = ground.worker().concurrency(4).drain(4 * SECOND);
+    let worker = worker.cleanup(4 * SECOND).seed(5);
+    let (report, ()) = tokio::join!(
+        worker.run_until(sleep(SECOND), move |_: u64, _| sleep(handlers)),
+        failing
+    );
+    let report = report.unwrap();
+    assert!(report.counts.balance(), "{report:?}");
+    assert_eq!(ground.counters().await.acked, 4, "{report:?}");
+    report
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_could_not_be_settled_at_first_is_settled_later_in_the_drain() {
+    let report = drain(2 * SECOND, Trouble::Down, SECOND, 2500 * MILLI).await;
+    assert_eq!((report.counts.acked, report.counts.unsettled), (4, 0));
+    assert!(report.counts.errors > 0 && report.drained, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_settled_after_the_drain_is_drained_if_its_handler_was_in_time() {
+    let report = drain(2 * SECOND, Trouble::Down, SECOND, 5500 * MILLI).await;
+    assert!(report.drained && report.counts.acked == 4, "{report:?}");
+    // These end by themselves as well, but not in the time they had; one is settled while handlers
+    // may clean up, the other after that.
+    let report = drain(6 * SECOND, Trouble::Down, 20 * SECOND, 21 * SECOND).await;
+    assert!(!report.drained && report.counts.acked == 4, "{report:?}");
+    let report = drain(6 * SECOND, Trouble::Down, 5 * SECOND, 9100 * MILLI).await;
+    assert!(!report.drained && report.counts.acked == 4, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_nobody_confirmed_is_not_drained() {
+    let report = drain(2 * SECOND, Trouble::Mute, SECOND, 2500 * MILLI).await;
+    assert_eq!((report.counts.acked, report.counts.unconfirmed), (0, 4));
+    assert!(!report.drained, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_went_wrong_before_the_shutdown_is_not_held_against_it() {
+    let ground = Ground::holding(1).await;
+    ground.spy.watched().trouble = Some(Trouble::NoExtend);
+    let spy = ground.spy.clone();
+    let shutdown = async {
+        sleep(20 * SECOND).await;
+        assert_eq!(ground.counters().await.expired, 1);
+        spy.watched().trouble = None;
+        ground.empty().await;
+    };
+    let report = ground
+        .worker()
+        .lease(6 * SECOND)
+        .run_until(shutdown, |_: u64, cx: Context| async move {
+            if cx.attempt() == 1 {
+                sleep(HOUR).await;
+            }
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.counts.lost, report.counts.acked), (1, 1));
+    assert!(report.drained, "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
+    let ground = Ground::holding(4).await;
+    let ran_on = Arc::new(Mutex::new(false));
+    let flag = Arc::clone(&ran_on);
+    let worker = ground.worker().concurrency(4).lease(6 * SECOND);
+    let running = worker.run(move |_: u64, _| {
+        let flag = Arc::clone(&flag);
+        async move {
+            sleep(20 * SECOND).await;
+            *flag.lock().unwrap() = true;
+        }
+    });
+    assert!(timeout(9 * SECOND, running).await.is_err());
+    let crash = Instant::now();
+    let report = ground
+        .worker()
+        .concurrency(4)
+        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+            assert_eq!(cx.attempt(), 2);
+        })
+        .await
+        .unwrap();
+    assert!(crash.elapsed() <= 7 * SECOND, "{:?}", crash.elapsed());
+    assert_eq!(report.counts.acked, 4);
+    sleep(60 * SECOND).await;
+    assert!(!*ran_on.lock().unwrap(), "its handlers were cut off");
+}

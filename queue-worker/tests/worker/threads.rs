@@ -1,0 +1,137 @@
+//! On many threads, in real time, as a service runs it; and in one, twice alike.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::{runtime::Runtime, sync::Notify, time::Instant};
+
+use crate::ground::{Ground, HOUR, MILLI, SECOND};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn handlers_run_in_parallel_and_each_message_is_done_once() {
+    const MESSAGES: u64 = 5_000;
+    let ground = Ground::holding(MESSAGES).await;
+    let done = Arc::new(Mutex::new(BTreeMap::<u64, u32>::new()));
+    let all = Arc::new(Notify::new());
+    let run = || {
+        let (done, all) = (Arc::clone(&done), Arc::clone(&all));
+        let stop = Arc::clone(&all);
+        let worker = ground.worker().concurrency(16).lease(60 * SECOND);
+        worker.run_until(
+            async move { stop.notified().await },
+            move |number: u64, _| {
+                let (done, all) = (Arc::clone(&done), Arc::clone(&all));
+                async move {
+                    if number.is_multiple_of(7) {
+                        tokio::task::yield_now().await;
+                    }
+                    let mut done = done.lock().unwrap();
+                    *done.entry(number).or_default() += 1;
+                    if done.len() as u64 == MESSAGES {
+                        all.notify_one();
+                        all.notify_waiters();
+                    }
+                }
+            },
+        )
+    };
+    let (one, other) = tokio::time::timeout(60 * SECOND, async { tokio::join!(run(), run()) })
+        .await
+        .expect("it takes far less than a minute");
+    let (one, other) = (one.unwrap().counts, other.unwrap().counts);
+    assert!(one.balance() && other.balance(), "{one:?} {other:?}");
+    assert_eq!(one.acked + other.acked, MESSAGES);
+    assert!(done.lock().unwrap().values().all(|times| *times == 1));
+    assert_eq!(ground.counters().await.acked, MESSAGES);
+    assert_eq!(ground.spy.watched().dropped, 0);
+}
+
+/// A handler that blocks its thread cannot be cut off: the worker ends without it, and leaves its
+/// lease to expire.
+#[test]
+fn a_handler_that_blocks_is_left_behind() {
+    let elsewhere = Runtime::new().unwrap();
+    let (unblock, blocked) = std::sync::mpsc::channel::<()>();
+    let blocked = Arc::new(Mutex::new(blocked));
+    let here = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let spawn = TokioSpawn::on(elsewhere.handle().clone());
+    here.block_on(async {
+        let ground = Ground::holding(1).await;
+        let started = Arc::new(Notify::new());
+        let start = Arc::clone(&started);
+        let report = ground
+            .worker()
+            .spawn(spawn)
+            .drain(20 * MILLI)
+            .cleanup(20 * MILLI)
+            .run_until(async move { started.notified().await }, {
+                move |_: u64, _| {
+                    let (start, blocked) = (Arc::clone(&start), Arc::clone(&blocked));
+                    async move {
+                        start.notify_one();
+                        let _ = blocked.lock().unwrap().recv();
+                    }
+                }
+            })
+            .await
+            .unwrap();
+        assert_eq!((report.counts.abandoned, report.counts.released), (1, 0));
+        assert!(report.counts.balance() && !report.drained, "{report:?}");
+        assert_eq!(ground.counters().await.depth.leased, 1);
+    });
+    unblock.send(()).unwrap();
+}
+
+/// All that a run of mixed fates shows: what was started when, and all counts.
+async fn mixed() -> (Vec<(Duration, u64, u32)>, Counts, Counters) {
+    let ground = Ground::holding(60).await;
+    ground.spy.watched().latency = 3 * MILLI;
+    let start = Instant::now();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let starts = Arc::clone(&log);
+    let report = ground
+        .worker()
+        .concurrency(5)
+        .lease(2 * SECOND)
+        .timeout(10 * SECOND)
+        .seed(1)
+        .run_until(ground.empty(), move |number: u64, cx: Context| {
+            let mut starts = starts.lock().unwrap();
+            // A deferred message comes with the attempt it had.
+            let first = starts.iter().all(|(_, seen, _)| *seen != number);
+            starts.push((start.elapsed(), number, cx.attempt()));
+            async move {
+                tokio::time::sleep(Duration::from_millis(number * 37 % 300)).await;
+                match (number % 10, cx.attempt()) {
+                    (3, 1..3) => Err(Failure::new("again")),
+                    (5, 1) if first => Err(Failure::defer("busy", SECOND)),
+                    (7, 1) => panic!("seven"),
+                    (9, 1) => {
+                        tokio::time::sleep(HOUR).await;
+                        Ok(())
+                    }
+                    _ => Ok(()),
+                }
+            }
+        })
+        .await
+        .unwrap();
+    let log = log.lock().unwrap().clone();
+    (log, report.counts, ground.counters().await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_repeats() {
+    let (first, again) = (mixed().await, mixed().await);
+    assert_eq!(first, again);
+    assert_eq!(first.2.acked, 60);
+    assert!(first.1.balance(), "{:?}", first.1);
+}

@@ -1,0 +1,148 @@
+//! What kind of server to start.
+
+use std::{env, fmt::Write, path::Path};
+
+use super::ServerError;
+
+/// Names the program that is started instead of `redis-server`.
+const PROGRAM: &str = "QUEUE_TEST_REDIS_SERVER";
+
+/// When an append-only file is written through to the disk, and what a crash of the process
+/// (`kill -9`) may undo. A power cut undoes what has not been written through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aof {
+    /// When the system likes. The file itself is written before each reply, so a crash of the
+    /// process undoes nothing.
+    BySystem,
+    /// Once a second, in the background; and while that is under way the server answers before it
+    /// has written the file. So a crash may undo up to two seconds, if rarely more than a few
+    /// milliseconds.
+    EverySecond,
+    /// Before each reply: nothing is undone.
+    Always,
+}
+
+/// A server to start: plain, without persistence and on its Unix socket alone, unless told
+/// otherwise.
+///
+/// ```
+/// use real_redis::{Aof, Server};
+///
+/// let server = Server::builder()
+///     .with_aof(Aof::Always)
+///     .with_password("secret")
+///     .with_line("maxmemory 32mb")
+///     .start()?;
+/// server.kill()?;
+/// server.start_again()?;
+/// # Ok::<(), real_redis::ServerError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct ServerBuilder {
+    pub(crate) program: Option<String>,
+    pub(crate) aof: Option<Aof>,
+    pub(crate) tcp: bool,
+    pub(crate) password: Option<String>,
+    pub(crate) lines: Vec<String>,
+    pub(crate) replica: bool,
+}
+
+impl ServerBuilder {
+    /// Starts this program instead of `redis-server`: another version, or a Valkey.
+    pub fn with_program(mut self, program: impl Into<String>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+
+    /// Keeps an append-only file in the server's folder, from which a restart loads.
+    pub fn with_aof(mut self, aof: Aof) -> Self {
+        self.aof = Some(aof);
+        self
+    }
+
+    /// Listens on a loopback port too: for replicas, and for what only TCP can do.
+    pub fn with_tcp(mut self) -> Self {
+        self.tcp = true;
+        self
+    }
+
+    /// Asks its clients for this password; [`Server::url`](super::Server::url) holds it. Letters, digits and `-_.`
+    /// only.
+    pub fn with_password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
+        self
+    }
+
+    /// Adds a user with a password and ACL rules, as `("worker", "secret", "~app:* +@all")`;
+    /// [`Server::url_as`](super::Server::url_as) logs in as one.
+    pub fn with_user(self, name: &str, password: &str, rules: &str) -> Self {
+        self.with_line(format!("user {name} on >{password} {rules}"))
+    }
+
+    /// Adds a line to the configuration, as `maxmemory 32mb`. A later line wins.
+    pub fn with_line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ServerError> {
+        if let Some(line) = self.lines.iter().find(|line| line.contains(['\n', '\r'])) {
+            return Err(ServerError::new(format!(
+                "the configuration line {line:?} has a line break in it: add two lines"
+            )));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        match &self.password {
+            Some(password) if password.is_empty() || !password.chars().all(plain) => {
+                Err(ServerError::new(format!(
+                    "the password {password:?}: use letters, digits and -_. only, so that it \
+                     reads the same in a configuration and in a URL"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The program to run.
+    pub(super) fn program(&self) -> String {
+        let named = self.program.clone().or_else(|| env::var(PROGRAM).ok());
+        named.unwrap_or_else(|| "redis-server".to_owned())
+    }
+
+    pub(super) fn has_tcp(&self) -> bool {
+        self.tcp
+    }
+
+    pub(super) fn is_replica(&self) -> bool {
+        self.replica
+    }
+
+    pub(super) fn password(&self) -> Option<&str> {
+        self.password.as_deref()
+    }
+
+    /// The configuration file's text.
+    pub(super) fn config(&self, folder: &Path, socket: &Path, log: &Path, port: u16) -> String {
+        let (dir, socket, log) = (folder.display(), socket.display(), log.display());
+        let mut config = format!(
+            "bind 127.0.0.1\nport {port}\nunixsocket \"{socket}\"\nunixsocketperm 700\n\
+             dir \"{dir}\"\nlogfile \"{log}\"\ndaemonize no\nsave \"\"\n\
+             repl-diskless-sync-delay 0\n"
+        );
+        match self.aof {
+            None => config.push_str("appendonly no\n"),
+            Some(Aof::BySystem) => config.push_str("appendonly yes\nappendfsync no\n"),
+            Some(Aof::EverySecond) => config.push_str("appendonly yes\nappendfsync everysec\n"),
+            Some(Aof::Always) => config.push_str("appendonly yes\nappendfsync always\n"),
+        }
+        if let Some(password) = &self.password {
+            // Writing to a String cannot fail.
+            let _ = writeln!(config, "requirepass {password}");
+        }
+        for line in &self.lines {
+            let _ = writeln!(config, "{line}");
+        }
+        config
+    }
+}

@@ -1,0 +1,57 @@
+//! A folder of a server's own.
+
+use std::{
+    env, fs, io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use super::ServerError;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A Unix socket's path holds about a hundred bytes; what is longer goes to `/tmp` instead.
+const LONGEST_TEMPORARY: usize = 60;
+
+/// Makes a folder that nobody else has, readable by this user only.
+///
+/// Nothing here removes it: that is the watchdog's work, which outlives a killed test.
+pub(super) fn make() -> Result<PathBuf, ServerError> {
+    let mut parent = env::temp_dir();
+    if parent.as_os_str().len() > LONGEST_TEMPORARY {
+        parent = PathBuf::from("/tmp");
+    }
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("real-redis-{}-{number}", process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return plain(folder),
+            // Left by another process that had our id.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let what = format!("cannot make the folder {}", folder.display());
+                return Err(ServerError::tried(&what, error));
+            }
+        }
+    }
+}
+
+/// The folder, if a configuration file can name it without escapes.
+fn plain(folder: PathBuf) -> Result<PathBuf, ServerError> {
+    let quotable = |path: &Path| {
+        path.to_str()
+            .is_some_and(|path| !path.contains(['"', '\\', '\n']))
+    };
+    if quotable(&folder) {
+        return Ok(folder);
+    }
+    // An empty folder that was made a moment ago; if it stays, it harms nobody.
+    let _ = fs::remove_dir(&folder);
+    Err(ServerError::new(format!(
+        "the temporary folder {} has a character in its name that a Redis configuration cannot \
+         hold: set TMPDIR to another",
+        folder.display()
+    )))
+}

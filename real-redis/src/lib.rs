@@ -1,0 +1,52 @@
+//! Real redis-servers in tests, for whoever tests a program that talks to one.
+//!
+//! [`Server`] starts one by itself, in a folder of its own, on a Unix socket of its own and, if
+//! asked, a loopback port; crashes it, freezes it, restarts it; and leaves nothing behind, also
+//! when the test panics or is killed. [`Place`] is where a test's keys live: a server that all
+//! tests of a process share, or the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between
+//! a client and a server, and makes the line slow, long or silent. [`VirtualClient`] connects where
+//! tokio's clock is paused.
+//!
+//! ```
+//! use real_redis::Server;
+//!
+//! let server = Server::start()?;
+//! let mut connection = server.connect()?;
+//! redis::cmd("SET").arg("greeting").arg("hello").exec(&mut connection)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it takes
+//!
+//! A `redis-server`, 6.2 or newer, in the `PATH`, or the one that `QUEUE_TEST_REDIS_SERVER` names;
+//! and a POSIX shell. A missing one is an error that says how to install it, never a skipped
+//! test.
+//!
+//! # Servers of others
+//!
+//! A [`Server`] is always one's own, so a test may kill it, fill it and configure it. Only a
+//! [`Place`] ever talks to an existing server, only to the one that `QUEUE_TEST_REDIS_URL` names,
+//! and only under a key prefix that no other run uses; it removes those keys and nothing else.
+
+#![cfg(unix)]
+
+mod builder;
+mod error;
+mod folder;
+mod place;
+mod process;
+mod proxy;
+mod server;
+mod stats;
+mod virtual_time;
+mod watchdog;
+
+pub use self::{
+    builder::{Aof, ServerBuilder},
+    error::ServerError,
+    place::Place,
+    proxy::{Direction, Proxy},
+    server::Server,
+    stats::{CommandCounts, command_counts},
+    virtual_time::{VirtualClient, VirtualConnection},
+};

@@ -1,0 +1,107 @@
+//! Where a test's keys live.
+
+use std::{
+    env,
+    hash::{BuildHasher, RandomState},
+    process,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use redis::{Client, Connection, RedisResult};
+
+use super::{Server, ServerError};
+
+/// Names an existing server to use instead of one of our own.
+const EXISTING: &str = "QUEUE_TEST_REDIS_URL";
+
+/// The server of all tests in this process. It is never dropped; its watchdog ends it with the
+/// process.
+static SHARED: LazyLock<Result<Server, ServerError>> = LazyLock::new(Server::start);
+
+/// Tells this run from others on the same existing server.
+static RUN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(process::id()));
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A server's URL and a key prefix on it that nobody else uses.
+///
+/// By default the server is a plain one that all tests of the process share, started by the first
+/// that asks. With `QUEUE_TEST_REDIS_URL` it is the one named there: for a test that only needs
+/// *a* server. Those that crash, fill, freeze or configure theirs start a [`Server`] of their own
+/// whatever the variable says.
+///
+/// Dropping it removes the keys under its prefix, and no others.
+#[derive(Debug)]
+pub struct Place {
+    url: String,
+    prefix: String,
+}
+
+impl Place {
+    /// A fresh prefix.
+    ///
+    /// # Errors
+    ///
+    /// If the shared server cannot be started.
+    pub fn fresh() -> Result<Self, ServerError> {
+        let url = match env::var(EXISTING) {
+            Ok(url) => url,
+            Err(_) => SHARED.as_ref().map_err(Clone::clone)?.url(),
+        };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let prefix = format!("real-redis-{:016x}-{number}.", *RUN);
+        Ok(Self { url, prefix })
+    }
+
+    /// The server's URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The prefix that every key has to have: letters, digits and `-`, and a dot at its end, so
+    /// that none is the beginning of another.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A blocking connection to the server.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer.
+    pub fn connect(&self) -> RedisResult<Connection> {
+        Client::open(self.url.as_str())?.get_connection()
+    }
+
+    fn clear(&self) -> RedisResult<()> {
+        let mut connection = self.connect()?;
+        let pattern = format!("{}*", self.prefix);
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(&pattern);
+            let (next, keys): (u64, Vec<Vec<u8>>) =
+                scan.arg("COUNT").arg(1000).query(&mut connection)?;
+            if !keys.is_empty() {
+                redis::cmd("UNLINK").arg(keys).exec(&mut connection)?;
+            }
+            if next == 0 {
+                return Ok(());
+            }
+            cursor = next;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Err(error) = self.clear() {
+            eprintln!(
+                "keys under {}* are left on the server: {error}",
+                self.prefix
+            );
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The test servers themselves: their lives, their ends, and what they leave behind.
+
+#![cfg(unix)]
+
+use std::{
+    env,
+    error::Error,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    panic,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use real_redis::{Aof, Place, Server};
+use redis::Commands;
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// For what ends by itself a moment later, in another process.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Tells a test that runs in a process of its own to freeze its server.
+const FROZEN: &str = "QUEUE_SIM_TEST_FROZEN";
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "never happened: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether there is no such process, or only its remains that nobody has asked for yet.
+fn is_gone(process: u32) -> bool {
+    let kill = Command::new("sh")
+        .args(["-c", "kill -0 \"$1\" 2>/dev/null", "sh"])
+        .arg(process.to_string())
+        .status();
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    !kill.is_ok_and(|status| status.success()) || stat.contains(") Z ")
+}
+
+/// This test program again, in a process of its own, for one of its ignored tests.
+fn run_alone(test: &str) -> Command {
+    let mut command = Command::new(env::current_exe().expect("the test program has a path"));
+    command
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// What follows `mark` in the line that has it.
+fn line_after(child: &mut Child, mark: &str) -> String {
+    let output = child.stdout.take().expect("its output is a pipe");
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    let marked = lines.filter_map(|line| line.split_once(mark).map(|(_, rest)| rest.to_owned()));
+    marked.into_iter().next().expect("it says what it has")
+}
+
+#[test]
+fn a_server_answers_and_leaves_nothing_behind() -> Test {
+    let server = Server::start()?;
+    let answer: String = redis::cmd("PING").query(&mut server.connect()?)?;
+    assert_eq!(answer, "PONG");
+    let process = server.process_id().expect("it runs");
+    let folder = server.folder().to_owned();
+    assert!(folder.exists());
+    drop(server);
+    assert!(is_gone(process));
+    assert!(!folder.exists());
+    Ok(())
+}
+
+#[test]
+fn a_panic_leaves_nothing_behind() -> Test {
+    let server = Server::start()?;
+    let process = server.process_id().expect("it runs");
+    let folder = server.folder().to_owned();
+    let panicked = panic::catch_unwind(panic::AssertUnwindSafe(move || {
+        let _server = server;
+        panic::resume_unwind(Box::new("a test fails"));
+    }));
+    assert!(panicked.is_err());
+    assert!(is_gone(process));
+    assert!(!folder.exists());
+    Ok(())
+}
+
+#[test]
+#[ignore = "run by the tests that kill it"]
+fn a_test_that_waits_to_be_killed() -> Test {
+    let server = Server::start()?;
+    if env::var_os(FROZEN).is_some() {
+        server.freeze()?;
+    }
+    let process = server.process_id().expect("it runs");
+    println!("\nserver: {process} {}", server.folder().display());
+    std::io::stdout().flush()?;
+    // Ends only with the process that started this one, or when run by hand.
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+fn kill_a_test(mut command: Command) -> Test {
+    let mut child = command.spawn()?;
+    let said = line_after(&mut child, "server: ");
+    let (process, folder) = said.split_once(' ').expect("an id and a folder");
+    let process: u32 = process.parse()?;
+    assert!(!is_gone(process));
+    child.kill()?;
+    child.wait()?;
+    until("the server of a killed test ends", || is_gone(process));
+    until("its folder is removed", || !Path::new(folder).exists());
+    Ok(())
+}
+
+#[test]
+fn a_killed_test_leaves_nothing_behind() -> Test {
+    kill_a_test(run_alone("a_test_that_waits_to_be_killed"))
+}
+
+#[test]
+fn a_killed_test_with_a_frozen_server_leaves_nothing_behind() -> Test {
+    let mut command = run_alone("a_test_that_waits_to_be_killed");
+    command.env(FROZEN, "1");
+    kill_a_test(command)
+}
+
+#[test]
+fn an_append_only_file_survives_a_crash() -> Test {
+    for aof in [Aof::BySystem, Aof::Always] {
+        let server = Server::builder().with_aof(aof).with_tcp().start()?;
+        let (url, port) = (server.url(), server.port());
+        server.connect()?.set::<_, _, ()>("key", "value")?;
+        let first = server.process_id();
+        server.kill()?;
+        assert_eq!(server.process_id(), None);
+        assert!(server.connect().is_err());
+        server.start_again()?;
+        assert_ne!(server.process_id(), first);
+        assert_eq!((server.url(), server.port()), (url, port));
+        let value: String = server.connect()?.get("key")?;
+        assert_eq!(value, "value");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_plain_server_forgets_in_a_restart() -> Test {
+    let server = Server::start()?;
+    server.connect()?.set::<_, _, ()>("key", "value")?;
+    server.restart()?;
+    let value: Option<String> = server.connect()?.get("key")?;
+    assert_eq!(value, None);
+    Ok(())
+}
+
+#[test]
+fn a_frozen_server_answers_when_thawed() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    server.freeze()?;
+    connection.send_packed_command(&redis::cmd("PING").get_packed_command())?;
+    connection.set_read_timeout(Some(Duration::from_millis(10)))?;
+    assert!(connection.recv_response().is_err());
+    server.thaw()?;
+    let mut connection = server.connect()?;
+    let answer: String = redis::cmd("PING").query(&mut connection)?;
+    assert_eq!(answer, "PONG");
+    server.freeze()?;
+    server.restart()?;
+    Ok(())
+}
+
+#[test]
+fn a_port_is_its_own() -> Test {
+    let one = Server::builder().with_tcp().start()?;
+    let other = Server::builder().with_tcp().start()?;
+    assert_ne!(one.port(), other.port());
+    for server in [&one, &other] {
+        let url = server.tcp_url().expect("it has a port");
+        let mut connection = redis::Client::open(url)?.get_connection()?;
+        let info: String = redis::cmd("INFO").arg("server").query(&mut connection)?;
+        let process = server.process_id().expect("it runs");
+        assert!(info.contains(&format!("process_id:{process}\r\n")));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_port_that_is_taken_is_not_fought_for() -> Test {
+    let server = Server::builder().with_tcp().start()?;
+    let port = server.port().expect("it has a port");
+    server.kill()?;
+    let taken = TcpListener::bind(("127.0.0.1", port))?;
+    let message = server.start_again().expect_err("it is taken").to_string();
+    assert!(message.contains("Address already in use"), "{message}");
+    drop(taken);
+    server.start_again()?;
+    assert_eq!(server.port(), Some(port));
+    Ok(())
+}
+
+#[test]
+fn a_password_and_a_user_are_asked_for() -> Test {
+    let server = Server::builder()
+        .with_password("secret-1")
+        .with_user("reader", "secret-2", "~app:* +get +ping")
+        .with_tcp()
+        .start()?;
+    server.connect()?.set::<_, _, ()>("app:key", "value")?;
+    let tcp = redis::Client::open(server.tcp_url().expect("it has a port"))?;
+    let value: String = tcp.get_connection()?.get("app:key")?;
+    assert_eq!(value, "value");
+    let stranger = format!("unix://{}", server.socket().display());
+    let mut stranger = redis::Client::open(stranger)?.get_connection()?;
+    assert!(stranger.get::<_, String>("app:key").is_err());
+    let mut reader = redis::Client::open(server.url_as("reader", "secret-2"))?.get_connection()?;
+    assert_eq!(reader.get::<_, String>("app:key")?, "value");
+    assert!(reader.set::<_, _, ()>("app:key", "other").is_err());
+    assert!(reader.get::<_, Option<String>>("key").is_err());
+    Ok(())
+}
+
+#[test]
+fn a_replica_follows() -> Test {
+    let builder = Server::builder().with_tcp().with_password("secret");
+    let primary = builder.start()?;
+    primary.connect()?.set::<_, _, ()>("key", "value")?;
+    let replica = Server::builder().with_primary(&primary)?.start()?;
+    let value: String = replica.connect()?.get("key")?;
+    assert_eq!(value, "value");
+    let refused = replica.connect()?.set::<_, _, ()>("key", "other");
+    let refused = refused.expect_err("a replica takes no writes").to_string();
+    assert!(refused.to_lowercase().contains("read only"), "{refused}");
+    let portless = Server::start()?;
+    assert!(Server::builder().with_primary(&portless).is_err());
+    Ok(())
+}
+
+#[test]
+fn commands_are_counted() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let before = server.command_counts()?;
+    for _ in 0..3 {
+        connection.incr::<_, _, ()>("key", 1)?;
+    }
+    redis::cmd("EVAL")
+        .arg("return redis.call('INCR', KEYS[1])")
+        .arg(1)
+        .arg("key")
+        .exec(&mut connection)?;
+    let since = server.command_counts()?.since(&before);
+    assert_eq!(since.of("eval"), 1);
+    assert_eq!(since.sum(["incr", "incrby"]), 4);
+    Ok(())
+}
+
+#[test]
+fn a_missing_program_is_an_error_with_instructions() {
+    let missing = Server::builder().with_program("no-such-redis").start();
+    let message = missing.expect_err("there is no such program").to_string();
+    assert!(message.contains("no `no-such-redis`"), "{message}");
+    assert!(message.contains("./scripts/test"), "{message}");
+    assert!(message.contains("QUEUE_TEST_REDIS_SERVER"), "{message}");
+}
+
+#[test]
+fn a_bad_configuration_is_an_error_with_the_log() {
+    let bad = Server::builder().with_line("no-such-setting 1").start();
+    let message = bad.expect_err("it cannot start").to_string();
+    assert!(message.contains("no-such-setting"), "{message}");
+    let broken = Server::builder().with_line("maxmemory 1mb\nport 1").start();
+    assert!(broken.is_err());
+    let odd = Server::builder().with_password("two words").start();
+    assert!(odd.is_err());
+}
+
+#[test]
+fn a_place_clears_its_own_keys_only() -> Test {
+    let one = Place::fresh()?;
+    let other = Place::fresh()?;
+    assert_ne!(one.prefix(), other.prefix());
+    assert_eq!(one.url(), other.url());
+    let mut connection = one.connect()?;
+    for number in 0..2500 {
+        connection.set::<_, _, ()>(format!("{}{number}", one.prefix()), number)?;
+    }
+    connection.set::<_, _, ()>(format!("{}key", other.prefix()), 1)?;
+    let gone = format!("{}*", one.prefix());
+    drop(one);
+    let left: Vec<String> = connection.keys(gone)?;
+    assert_eq!(left, Vec::<String>::new());
+    let kept: Vec<String> = connection.keys(format!("{}*", other.prefix()))?;
+    assert_eq!(kept.len(), 1);
+    Ok(())
+}
+
+#[test]
+#[ignore = "run by the test that names a server"]
+fn a_test_that_asks_for_a_place() -> Test {
+    println!("\nplace: {}", Place::fresh()?.url());
+    Ok(())
+}
+
+#[test]
+fn a_place_is_on_the_server_that_is_named() -> Test {
+    let server = Server::start()?;
+    let mut command = run_alone("a_test_that_asks_for_a_place");
+    let output = command.env("QUEUE_TEST_REDIS_URL", server.url()).output()?;
+    let said = String::from_utf8(output.stdout)?;
+    let place = format!("\nplace: {}\n", server.url());
+    assert!(output.status.success() && said.contains(&place), "{said}");
+    Ok(())
+}

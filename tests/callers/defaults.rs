@@ -1,0 +1,111 @@
+//! The bodies that a trait's methods have by default.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use queue_kit::{
+    call::{Call, Front},
+    *,
+};
+
+use crate::troubled::*;
+
+/// A backend that writes no `turn` of its own.
+#[derive(Debug)]
+struct Plain(Front);
+
+#[async_trait]
+impl Leasing for Plain {
+    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
+        self.0.lease(max, ttl).await
+    }
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        self.0.settle(settlements).await
+    }
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+        self.0.extend(receipts, ttl).await
+    }
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        self.0.wait_for_arrival(timeout).await
+    }
+    async fn depth(&self) -> Result<Depth> {
+        self.0.depth().await
+    }
+    async fn counters(&self) -> Result<Counters> {
+        self.0.counters().await
+    }
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        self.0.dead_letters(page).await
+    }
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+        self.0.revive(ids).await
+    }
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
+        self.0.discard(ids).await
+    }
+    async fn pause(&self) -> Result<()> {
+        self.0.pause().await
+    }
+    async fn resume(&self) -> Result<()> {
+        self.0.resume().await
+    }
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        self.0.purge(max).await
+    }
+}
+
+const ONE: NonZeroUsize = NonZeroUsize::MIN;
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    jobs.push_one("b").await.unwrap();
+    let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
+    let full = before(&jobs, |_, call| match call {
+        Call::Lease(..) => Fate::Refused(down()),
+        _ => Fate::Made,
+    });
+    let plain = Plain(full.front());
+    let done = [Settlement::ack(held.receipt)];
+    let error = plain.turn(&done, ONE, SECOND).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert_eq!(jobs.counters().await.unwrap().acked, 1);
+    // Nothing was settled: the lease's own word holds.
+    let error = plain.turn(&[], ONE, SECOND).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_settling_failed_leases_nothing() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    jobs.push_one("b").await.unwrap();
+    let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
+    let broken = before(&jobs, |_, call| match call {
+        Call::Settle(_) => Fate::Refused(down()),
+        _ => Fate::Made,
+    });
+    let done = [Settlement::ack(held.receipt)];
+    let error = Plain(broken.front()).turn(&done, ONE, SECOND).await;
+    assert_eq!(error.unwrap_err().outcome(), Outcome::NotApplied);
+    let depth = jobs.depth().await.unwrap();
+    assert_eq!((depth.ready, depth.leased), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_a_settlement_and_then_a_lease() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
+    let plain = Plain(before(&jobs, |_, _| Fate::Made).front());
+    let back = [Settlement::release(held.receipt)];
+    let (settled, leased) = plain.turn(&back, ONE, SECOND).await.unwrap();
+    assert_eq!(settled, [Settled::Done]);
+    assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
+    // A bad argument to the one is found before the other is done.
+    let back = [Settlement::release(leased.deliveries[0].receipt)];
+    let error = plain.turn(&back, ONE, Duration::ZERO).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(jobs.depth().await.unwrap().leased, 1);
+}

@@ -1,0 +1,109 @@
+//! Typed handles: what a call on values does to the queue of bytes beneath.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_kit::MemoryBackend;
+use queue_kit::*;
+use tokio::time::Instant;
+
+use crate::troubled::*;
+
+async fn open() -> Queues {
+    Queues::new(MemoryBackend::new())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_decode_is_received_and_left_to_the_caller() {
+    let jobs = reliable().await;
+    jobs.push_one("no number").await.unwrap();
+    let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));
+    let delivery = numbers.receive(SECOND, SECOND).await.unwrap().unwrap();
+    assert_eq!(delivery.body().unwrap_err().kind(), ErrorKind::Codec);
+    assert_eq!(&delivery.bytes()[..], b"no number");
+    let counters = jobs.counters().await.unwrap();
+    assert_eq!((counters.depth.leased, counters.acked), (1, 0));
+    // Nobody settles it: it comes again.
+    let again = numbers.receive(SECOND, 2 * SECOND).await.unwrap().unwrap();
+    assert_eq!(again.attempt(), 2);
+    again.bury("no number").await.unwrap();
+    assert_eq!(jobs.depth().await.unwrap().dead, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_of_many_values_is_due_at_its_own_time() {
+    let queues = open().await;
+    let reminders: Delay<u64> = queues.delay("reminders").await.unwrap();
+    let seconds = [3, 1, 4, 2];
+    let values: Vec<(u64, Due)> = seconds
+        .iter()
+        .map(|due| (*due, Due::After(Duration::from_secs(*due))))
+        .collect();
+    let ids = reminders.push_all(&values).await.unwrap();
+    let start = Instant::now();
+    for due in 1..=4 {
+        let delivery = reminders.receive(SECOND, 10 * SECOND).await.unwrap();
+        let delivery = delivery.unwrap();
+        assert_eq!(*delivery.body().unwrap(), due);
+        let position = seconds.iter().position(|second| *second == due).unwrap();
+        assert_eq!(delivery.id(), ids[position]);
+        let late = start.elapsed().saturating_sub(Duration::from_secs(due));
+        assert!(start.elapsed() >= Duration::from_secs(due), "{due}");
+        assert!(late < 20 * MILLI, "{due} came {late:?} late");
+        delivery.ack().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_way_to_settle_does_what_it_is_called() {
+    let jobs = reliable().await;
+    let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));
+    numbers.push(&7).await.unwrap();
+    let take = async || numbers.receive(SECOND, 10 * SECOND).await.unwrap().unwrap();
+    let start = Instant::now();
+    // Refunded.
+    take().await.defer(2 * SECOND).await.unwrap();
+    let delivery = take().await;
+    assert_eq!(delivery.attempt(), 1);
+    assert_eq!(start.elapsed(), 2 * SECOND);
+    delivery.release().await.unwrap();
+    let delivery = take().await;
+    assert_eq!(delivery.attempt(), 1);
+    assert_eq!(start.elapsed(), 2 * SECOND);
+    // Charged.
+    let settled = delivery.retry(3 * SECOND).await.unwrap();
+    assert_eq!(settled, Settled::Done);
+    let delivery = take().await;
+    assert_eq!(delivery.attempt(), 2);
+    assert_eq!(start.elapsed(), 5 * SECOND);
+    // It lives longer than it would have.
+    delivery.extend(5 * SECOND).await.unwrap();
+    tokio::time::sleep(4 * SECOND).await;
+    delivery.ack().await.unwrap();
+    let error = delivery.ack().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LeaseLost);
+    let counters = jobs.counters().await.unwrap();
+    let settled = [
+        counters.deferred,
+        counters.released,
+        counters.retried,
+        counters.acked,
+        counters.expired,
+    ];
+    assert_eq!(settled, [1, 1, 1, 1, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_keeps_its_order_and_each_value_its_id() {
+    let jobs = reliable().await;
+    let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));
+    let values: Vec<u64> = (0..300).collect();
+    let ids = numbers.push_all(&values).await.unwrap();
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        taken.extend(numbers.receive_batch(100, SECOND, SECOND).await.unwrap());
+    }
+    let read: Vec<u64> = taken.iter().map(|d| *d.body().unwrap()).collect();
+    assert_eq!(read, values);
+    let named: Vec<MessageId> = taken.iter().map(TypedDelivery::id).collect();
+    assert_eq!(named, ids);
+}

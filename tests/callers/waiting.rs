@@ -1,0 +1,332 @@
+//! Calls that wait: they end in time, ride out what passes, and answer what they know.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_kit::{call::Call, *};
+use tokio::time::Instant;
+
+use crate::troubled::*;
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// Longer than any test.
+const LEASE: Duration = Duration::from_secs(3600);
+/// What virtual time may take beyond what was asked for.
+const GRAIN: Duration = Duration::from_millis(5);
+
+fn is_lease(call: &Call) -> bool {
+    matches!(call, Call::Lease(..))
+}
+
+/// What it answers, and how long it takes.
+async fn timed<T>(call: impl Future<Output = T>) -> (T, Duration) {
+    let start = Instant::now();
+    let answer = tokio::time::timeout(2 * LEASE, call).await;
+    (answer.expect("it ends"), start.elapsed())
+}
+
+fn about(took: Duration, expected: Duration) {
+    assert!(
+        took >= expected && took <= expected + GRAIN,
+        "{took:?}, not {expected:?}"
+    );
+}
+
+/// Leases fail so before this time; everything else works.
+fn leases_fail(
+    until: Duration,
+    error: impl Fn() -> Error + Send + Sync + 'static,
+) -> impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static {
+    move |at, call| match is_lease(call) && at < until {
+        true => Fate::Refused(error()),
+        false => Fate::Made,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_ends_within_its_timeout_on_a_server_that_hangs() {
+    let queue = before(&reliable().await, |_, _| Fate::Hangs).front();
+    for timeout in [SECOND, 7 * SECOND, MINUTE] {
+        let (answer, took) = timed(queue.receive(1, LEASE, timeout)).await;
+        let error = answer.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        assert!(error.is_transient());
+        about(took, timeout);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_has_a_second_before_it_is_cut() {
+    let queue = before(&reliable().await, |_, _| Fate::Hangs).front();
+    let (answer, took) = timed(queue.receive(1, LEASE, 10 * MILLI)).await;
+    answer.unwrap_err();
+    about(took, SECOND);
+
+    let jobs = reliable().await;
+    let slow = before(&jobs, |_, call| match is_lease(call) {
+        true => Fate::Slow(900 * MILLI),
+        false => Fate::Made,
+    });
+    jobs.push_one("a").await.unwrap();
+    let (answer, took) = timed(slow.front().receive(1, LEASE, 500 * MILLI)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    about(took, 900 * MILLI);
+    // The last look begins when the time is over, and has its second all the same.
+    let (answer, took) = timed(slow.front().receive(1, LEASE, 950 * MILLI)).await;
+    assert_eq!(answer.unwrap(), []);
+    about(took, 950 * MILLI + 900 * MILLI);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_is_not_cut_before_the_time_is_over() {
+    let jobs = reliable().await;
+    let slow = before(&jobs, |_, _| Fate::Slow(9 * SECOND)).front();
+    jobs.push_one("a").await.unwrap();
+    let (answer, took) = timed(slow.receive(1, LEASE, 10 * SECOND)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    about(took, 9 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_time_it_is_one_look_that_is_not_cut() {
+    let jobs = reliable().await;
+    let slow = before(&jobs, |_, _| Fate::Slow(9 * SECOND));
+    jobs.push_one("a").await.unwrap();
+    let (answer, took) = timed(slow.front().receive(1, LEASE, Duration::ZERO)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    about(took, 9 * SECOND);
+
+    let failing = before(&jobs, leases_fail(MINUTE, down));
+    let (answer, took) = timed(failing.front().receive(1, LEASE, Duration::ZERO)).await;
+    assert_eq!(answer.unwrap_err().outcome(), Outcome::NotApplied);
+    about(took, Duration::ZERO);
+    assert_eq!(failing.times(is_lease).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    let outage = 20 * SECOND;
+    let failing = before(&jobs, leases_fail(outage, down));
+    let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    assert!(took >= outage && took <= outage + SECOND, "{took:?}");
+    // Errors that come at once make no loop that does nothing else.
+    let looks = failing.times(is_lease).len();
+    assert!((20..=25).contains(&looks), "{looks} looks");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_pauses_as_long_as_the_error_asks() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    let busy = || down().with_retry_after(3 * SECOND);
+    let failing = before(&jobs, leases_fail(7 * SECOND, busy));
+    let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    about(took, 9 * SECOND);
+    assert_eq!(failing.times(is_lease).len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_begins_anew_after_a_look_that_succeeded() {
+    // Each second look fails, and hints come every 10 ms.
+    let looks = std::sync::atomic::AtomicU64::new(0);
+    let flaky = before(&reliable().await, move |_, call| match call {
+        Call::Lease(..) => match looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 {
+            0 => Fate::Refused(down()),
+            _ => Fate::Made,
+        },
+        _ => Fate::Spurious(10 * MILLI),
+    });
+    let answer = flaky.front().receive(1, LEASE, 11 * SECOND).await;
+    drop(answer);
+    let failed = flaky.times(is_lease).len() / 2;
+    assert!(failed >= 95, "{failed} looks failed, and 100 would fit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_time_is_over_the_last_look_decides() {
+    let jobs = reliable().await;
+    // It failed, and later there was nothing.
+    let failing = before(&jobs, leases_fail(3 * SECOND, down)).front();
+    let (answer, took) = timed(failing.receive(1, LEASE, 10 * SECOND)).await;
+    assert_eq!(answer.unwrap(), []);
+    about(took, 10 * SECOND);
+    // There was nothing, and it failed in the end.
+    let later = before(&jobs, |at, _| match at < 3 * SECOND {
+        true => Fate::Made,
+        false => Fate::Refused(down()),
+    });
+    let (answer, took) = timed(later.front().receive(1, LEASE, 10 * SECOND)).await;
+    let error = answer.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    about(took, 10 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_tells_of_any_look_that_perhaps_took_effect() {
+    let failing = before(&reliable().await, |at, call| match call {
+        Call::Lease(..) if at < SECOND => Fate::Lost,
+        _ => Fate::Refused(down()),
+    });
+    let error = failing.front().receive(1, LEASE, 5 * SECOND).await;
+    assert_eq!(error.unwrap_err().outcome(), Outcome::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permanent_error_ends_it_at_once() {
+    let jobs = reliable().await;
+    let failing = before(&jobs, |at, call| match call {
+        Call::Lease(..) if at < 3 * SECOND => Fate::Refused(down()),
+        Call::Lease(..) => Fate::Refused(forbidden()),
+        _ => Fate::Made,
+    });
+    let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
+    assert_eq!(answer.unwrap_err().kind(), ErrorKind::Configuration);
+    assert!((3 * SECOND..=4 * SECOND).contains(&took), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_hints_it_looks_on_a_timer() {
+    for broken in [down, forbidden] {
+        let jobs = reliable().await;
+        let failing = before(&jobs, move |_, call| match call {
+            Call::WaitForArrival(_) => Fate::Refused(broken()),
+            _ => Fate::Made,
+        });
+        let queue = failing.front();
+        let push = async {
+            tokio::time::sleep(30 * SECOND).await;
+            jobs.push_one("a").await.unwrap();
+        };
+        let ((answer, took), ()) = tokio::join!(timed(queue.receive(1, LEASE, MINUTE)), push);
+        assert_eq!(answer.unwrap().len(), 1);
+        assert!((30 * SECOND..=31 * SECOND).contains(&took), "{took:?}");
+        let looks = failing.times(is_lease).len();
+        assert!(looks <= 36, "{looks} looks in 31 s");
+        // And it ends in time.
+        let (answer, took) = timed(queue.receive(1, LEASE, 1500 * MILLI)).await;
+        assert_eq!(answer.unwrap(), []);
+        about(took, 1500 * MILLI);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_hints_what_is_due_by_itself_is_taken_when_it_is_due() {
+    let jobs = reliable().await;
+    let failing = before(&jobs, |_, call| match call {
+        Call::WaitForArrival(_) => Fate::Refused(forbidden()),
+        _ => Fate::Made,
+    });
+    jobs.push_one("a").await.unwrap();
+    jobs.receive_one(4321 * MILLI, SECOND).await.unwrap();
+    let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    about(took, 4321 * MILLI);
+}
+
+fn is_offer(call: &Call) -> bool {
+    matches!(call, Call::Offer(..))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_that_is_told_in_vain_waits_no_longer_for_it() {
+    let (queue, troubled) = bounded(|_, call| match call {
+        Call::WaitForRoom(_) => Fate::Spurious(300 * MILLI),
+        _ => Fate::Made,
+    })
+    .await;
+    queue.offer_one("a", Overflow::Reject).await.unwrap();
+    let (answer, took) = timed(troubled.front().offer_or_wait("b", SECOND)).await;
+    assert_eq!(answer.unwrap(), Offered::Full);
+    about(took, SECOND);
+    let waits = troubled.waits_for_room();
+    assert_eq!(waits, [1000, 700, 400, 100].map(|left| left * MILLI));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_rides_out_an_outage() {
+    let (queue, troubled) = bounded(|at, call| match call {
+        Call::Offer(..) if at < 20 * SECOND => Fate::Refused(down()),
+        _ => Fate::Made,
+    })
+    .await;
+    let front = troubled.front();
+    let (answer, took) = timed(front.offer_or_wait("a", MINUTE)).await;
+    assert!(matches!(answer.unwrap(), Offered::Accepted { .. }));
+    assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
+    assert_eq!(queue.depth().await.unwrap().ready, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
+    let (_, troubled) = bounded(|_, _| Fate::Hangs).await;
+    let (answer, took) = timed(troubled.front().offer_or_wait("a", 5 * SECOND)).await;
+    assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
+    about(took, 5 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() {
+    let losing = |at: Duration, call: &Call| match call {
+        Call::Offer(..) if at < SECOND => Fate::Lost,
+        _ => Fate::Made,
+    };
+    let (queue, troubled) = bounded(losing).await;
+    let (answer, took) = timed(troubled.front().offer_or_wait("a", MINUTE)).await;
+    assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
+    about(took, Duration::ZERO);
+    assert_eq!(troubled.times(is_offer).len(), 1);
+    assert_eq!(queue.depth().await.unwrap().ready, 1);
+
+    let (queue, troubled) = bounded(losing).await;
+    let push = Push::new("a").with_dedup("order 1", MINUTE);
+    let answer = troubled.front().offer_or_wait(push, MINUTE).await;
+    assert!(matches!(answer.unwrap(), Offered::Duplicate(_)));
+    assert!(troubled.times(is_offer).len() > 1);
+    assert_eq!(queue.depth().await.unwrap().ready, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_visit_rides_out_an_outage_and_ends_in_time() {
+    let rotations = |call: &Call| matches!(call, Call::Rotate(_));
+    let (ring, troubled) = ring(move |at, call| match (rotations(call), at.as_secs()) {
+        (true, 0..20) => Fate::Refused(down()),
+        (true, 100..) => Fate::Hangs,
+        (false, _) => Fate::Refused(forbidden()),
+        _ => Fate::Made,
+    })
+    .await;
+    ring.insert_one("a").await.unwrap();
+    let front = troubled.front();
+    let (answer, took) = timed(front.visit(1, MINUTE)).await;
+    assert_eq!(answer.unwrap().len(), 1);
+    assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
+    // Nothing is due, and no hint comes.
+    let id = ring.list(Page::first(1)).await.unwrap().entries[0].id;
+    ring.remove(&[id]).await.unwrap();
+    let (answer, took) = timed(front.visit(1, 10 * SECOND)).await;
+    assert_eq!(answer.unwrap(), []);
+    about(took, 10 * SECOND);
+    assert!(troubled.times(rotations).len() < 60);
+    tokio::time::sleep(100 * SECOND).await;
+    let (answer, took) = timed(front.visit(1, 5 * SECOND)).await;
+    answer.unwrap_err();
+    about(took, 5 * SECOND);
+}
+
+/// Dropping it at any time leaves nothing to find.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_dropped_during_an_outage_loses_nothing() {
+    let jobs = reliable().await;
+    jobs.push_one("a").await.unwrap();
+    let failing = before(&jobs, leases_fail(3 * SECOND, down));
+    let queue = Arc::new(failing.front());
+    let receive = queue.receive(1, LEASE, MINUTE);
+    tokio::time::timeout(2 * SECOND, receive).await.unwrap_err();
+    tokio::time::sleep(5 * SECOND).await;
+    assert_eq!(jobs.depth().await.unwrap().ready, 1);
+}

@@ -1,0 +1,254 @@
+//! Dependencies between files point one way, as those between crates do.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A path of names, as in `use` declarations, from the crate's root.
+type Names = Vec<String>;
+
+/// One file.
+struct Module {
+    file: PathBuf,
+    /// What it names in this crate.
+    uses: BTreeSet<Names>,
+    /// What it offers under a name of its own that is defined elsewhere in this crate.
+    offers: BTreeMap<String, Names>,
+}
+
+/// The files of one crate, by module.
+struct Crate(BTreeMap<Names, Module>);
+
+#[test]
+fn no_two_files_import_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut seen = 0;
+    let mut circles = Vec::new();
+    for folder in fs::read_dir(root).expect("the workspace") {
+        let source = folder.expect("an entry").path().join("src");
+        if source.join("lib.rs").exists() {
+            let house = Crate::read(&source);
+            seen += house.0.len();
+            circles.extend(house.circles());
+        }
+    }
+    assert!(seen > 200, "only {seen} files were read");
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_also_through_what_a_parent_offers() {
+    let modules = [
+        (
+            "",
+            "mod a;\nmod b;\npub use self::{a::A, b::{B, other as C}};",
+        ),
+        ("a", "use crate::{C, std::Thing};\npub struct A;"),
+        (
+            "b",
+            "pub struct B;\npub fn other() { super::A; } // crate::a",
+        ),
+    ];
+    let modules = modules.map(|(name, text)| {
+        let module: Names = name.split_terminator("::").map(str::to_owned).collect();
+        (module.clone(), Module::read(name.into(), &module, text))
+    });
+    let house = Crate(modules.into_iter().collect());
+    assert_eq!(house.circles(), ["a and b import each other"]);
+}
+
+impl Crate {
+    fn read(source: &Path) -> Self {
+        let mut modules = BTreeMap::new();
+        let mut folders = vec![source.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() && !path.ends_with("bin") {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let inside = path.strip_prefix(source).expect("it is inside");
+                    let mut names: Names = inside.with_extension("").iter().map(text).collect();
+                    if matches!(names.last().map(String::as_str), Some("lib" | "mod")) {
+                        names.pop();
+                    }
+                    let code = fs::read_to_string(&path).expect("a text");
+                    modules.insert(names.clone(), Module::read(path, &names, &code));
+                }
+            }
+        }
+        Self(modules)
+    }
+
+    /// Pairs of files that import each other. A folder's own file lists what is in the folder, and
+    /// what is in it stands on what that file defines: this is no circle.
+    fn circles(&self) -> Vec<String> {
+        let mut circles = Vec::new();
+        for (name, module) in &self.0 {
+            for other in module.uses.iter().filter_map(|path| self.home(path, 0)) {
+                let back = || {
+                    let theirs = self.0[other].uses.iter();
+                    theirs
+                        .filter_map(|path| self.home(path, 0))
+                        .any(|home| home == name)
+                };
+                if name < other && !other.starts_with(name) && back() {
+                    let (one, two) = (module.file.display(), self.0[other].file.display());
+                    circles.push(format!("{one} and {two} import each other"));
+                }
+            }
+        }
+        circles.sort();
+        circles.dedup();
+        circles
+    }
+
+    /// The module that defines what a path names.
+    fn home(&self, path: &[String], depth: usize) -> Option<&Names> {
+        if let Some((module, _)) = self.0.get_key_value(path) {
+            return Some(module);
+        }
+        let length = (0..path.len())
+            .rev()
+            .find(|length| self.0.contains_key(&path[..*length]))?;
+        let (module, rest) = path.split_at(length);
+        let (module, found) = self.0.get_key_value(module)?;
+        match found.offers.get(&rest[0]) {
+            Some(elsewhere) if depth < 8 => {
+                let elsewhere = [&elsewhere[..], &rest[1..]].concat();
+                self.home(&elsewhere, depth + 1)
+            }
+            _ => Some(module),
+        }
+    }
+}
+
+impl Module {
+    fn read(file: PathBuf, module: &[String], text: &str) -> Self {
+        let mut read = Self {
+            file,
+            uses: BTreeSet::new(),
+            offers: BTreeMap::new(),
+        };
+        let code = code(text);
+        let mut rest = String::new();
+        for statement in code.split_inclusive(';') {
+            let line = statement.rfind("use ").filter(|at| {
+                let before = statement[..*at].trim_end();
+                before.is_empty()
+                    || before.ends_with(['}', ';', ']', ')'])
+                    || before.ends_with("pub")
+            });
+            let Some(at) = line else {
+                rest.push_str(statement);
+                continue;
+            };
+            rest.push_str(&statement[..at]);
+            let before = statement[..at].trim_end();
+            let offers =
+                before.ends_with("pub") || before.ends_with(')') && before.contains("pub(");
+            let tree = statement[at + 4..].trim_end_matches(';');
+            for (path, name) in leaves(tree, &[]) {
+                if let Some(path) = from_root(module, &path) {
+                    if offers {
+                        read.offers.insert(name, path.clone());
+                    }
+                    read.uses.insert(path);
+                }
+            }
+        }
+        let words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        for path in words.filter(|word| word.contains("::")) {
+            let path: Names = path.split("::").map(str::to_owned).collect();
+            if matches!(path[0].as_str(), "crate" | "super" | "self") {
+                read.uses.extend(from_root(module, &path));
+            }
+        }
+        read
+    }
+}
+
+/// The text without comments, texts in quotes, and unit tests, which are at the end.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let mut code = String::new();
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        let unquoted = line.split('"').step_by(2);
+        code.extend(unquoted.chain(["\n"]));
+    }
+    code
+}
+
+/// The leaves of a `use` tree: each path, and the name that it has here.
+fn leaves(tree: &str, before: &[String]) -> Vec<(Names, String)> {
+    let mut found = Vec::new();
+    for branch in branches(tree) {
+        let (path, branches) = branch.split_once('{').unwrap_or((branch, ""));
+        let (path, renamed) = path.split_once(" as ").unwrap_or((path, ""));
+        let names = path.split("::").map(str::trim);
+        let mut path = before.to_vec();
+        path.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
+        if branches.is_empty() {
+            if path
+                .last()
+                .is_some_and(|last| last == "self" || last == "*")
+                && path.len() > 1
+            {
+                path.pop();
+            }
+            let last = path.last().cloned().unwrap_or_default();
+            let name = if renamed.is_empty() {
+                last
+            } else {
+                renamed.trim().to_owned()
+            };
+            found.push((path, name));
+        } else {
+            found.extend(leaves(branches.trim_end().trim_end_matches('}'), &path));
+        }
+    }
+    found
+}
+
+/// The parts of a tree between its outermost commas.
+fn branches(tree: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (at, c) in tree.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&tree[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&tree[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// A path from the crate's root, if it is one of this crate.
+fn from_root(module: &[String], path: &[String]) -> Option<Names> {
+    let mut names = match path.first()?.as_str() {
+        "crate" => Vec::new(),
+        "self" | "super" => module.to_vec(),
+        _ => return None,
+    };
+    for name in path {
+        match name.as_str() {
+            "crate" | "self" => {}
+            "super" => drop(names.pop()),
+            name => names.push(name.to_owned()),
+        }
+    }
+    Some(names)
+}
+
+fn text(part: &std::ffi::OsStr) -> String {
+    part.to_string_lossy().into_owned()
+}

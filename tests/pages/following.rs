@@ -1,0 +1,144 @@
+//! Does what a page says, in a folder outside of the workspace.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::page::{Page, Step};
+
+/// An empty folder, with the checkout of queue-kit in it as the pages suppose. The pages share it, and
+/// with it what is built of queue-kit: to cargo, packages in another place are other packages.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let name = format!("queue-kit-pages-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).expect("a new folder");
+        symlink(workspace(), folder.join("queue-kit")).expect("a link");
+        Self(folder)
+    }
+
+    pub(crate) fn follow(&self, page: Page) {
+        Crate {
+            beside: &self.0,
+            folder: self.0.join(page.crate_name),
+        }
+        .follow(&page.steps());
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What failed is kept for a look.
+        if !std::thread::panicking() {
+            fs::remove_dir_all(&self.0).ok();
+        }
+    }
+}
+
+/// The crate that a page leads to. Its first command makes it.
+struct Crate<'a> {
+    beside: &'a Path,
+    folder: PathBuf,
+}
+
+impl Crate<'_> {
+    fn follow(&self, steps: &[Step]) {
+        let mut changed: Vec<(&String, String)> = Vec::new();
+        let mut commands = 0;
+        for step in steps {
+            match step {
+                Step::Write { path, text } => self.write(path, text),
+                Step::Patch { path, diff } => {
+                    let before = self.read(path);
+                    self.write(path, &patched(&before, diff));
+                    changed.push((path, before));
+                }
+                Step::Run(block) => {
+                    commands += self.run(block);
+                    while let Some((path, before)) = changed.pop() {
+                        self.write(path, &before);
+                    }
+                }
+            }
+        }
+        assert!(commands > 3, "{commands} commands");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.folder.join(path)).expect("a file of the page")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("writes");
+    }
+
+    /// Runs the commands of a block, and finds what the page says that they print.
+    fn run(&self, block: &str) -> usize {
+        let mut count = 0;
+        for command in block.split("$ ").filter(|command| !command.is_empty()) {
+            let (command, prints) = command.split_once('\n').expect("ends its line");
+            count += 1;
+            let folder = if self.folder.exists() {
+                &self.folder
+            } else {
+                self.beside
+            };
+            let (printed, passed) = shell(command, folder);
+            let shown = format!("$ {command}\n{printed}");
+            assert_eq!(passed, !prints.contains("FAILED"), "{shown}");
+            let mut rest = printed.as_str();
+            for part in prints.split(['\n', '…']).map(str::trim) {
+                let found = rest.find(part);
+                let found = found.unwrap_or_else(|| panic!("no {part:?} in {shown}"));
+                rest = &rest[found + part.len()..];
+            }
+        }
+        count
+    }
+}
+
+fn workspace() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    root.canonicalize().expect("the workspace")
+}
+
+/// Runs a command with the versions that the workspace has, so that nothing is downloaded, and builds
+/// beside the workspace and as it does, so that of other people's crates little is built again.
+fn shell(command: &str, folder: &Path) -> (String, bool) {
+    if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
+        fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
+    }
+    let output = Command::new("sh")
+        .args(["-c", &format!("{command} 2>&1")])
+        .current_dir(folder)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env(
+            "CARGO_TARGET_DIR",
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/.."),
+        )
+        .env("CARGO_TERM_COLOR", "never")
+        .env_remove("RUST_BACKTRACE")
+        .output()
+        .expect("there is a shell");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    (printed, output.status.success())
+}
+
+/// The text with the lines that the diff takes out replaced by those that it puts in.
+fn patched(text: &str, diff: &str) -> String {
+    let part = |sign: char| -> String {
+        let lines = diff.lines().filter_map(|line| line.strip_prefix(sign));
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    let (old, new) = (part('-'), part('+'));
+    assert_eq!(text.matches(&old).count(), 1, "{old:?} is there once");
+    text.replace(&old, &new)
+}

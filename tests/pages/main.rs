@@ -1,0 +1,35 @@
+//! The pages of `docs/` are true: their files are those that are tested here, and who follows them
+//! sees what they say.
+
+#[cfg(unix)]
+mod following;
+mod page;
+
+const BACKEND: page::Page = page::Page {
+    file: "write-your-own-backend.md",
+    crate_name: "shelf",
+};
+
+#[test]
+fn the_page_shows_the_backend_that_is_tested() {
+    BACKEND.shows_what_is_tested_in("queue-conformance/tests/own_backend");
+}
+
+/// It builds crates and what they depend on, so it is for `scripts/test`, and not for every test.
+#[cfg(unix)]
+#[test]
+#[ignore = "it builds crates from nothing: cargo test --test pages -- --ignored"]
+fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
+    let logic = page::Page {
+        file: "simulate-your-logic.md",
+        crate_name: "shop",
+    };
+    let folder = following::Folder::new();
+    // One is built while the other plays.
+    std::thread::scope(|scope| {
+        for page in [logic, BACKEND] {
+            let folder = &folder;
+            scope.spawn(move || folder.follow(page));
+        }
+    });
+}
