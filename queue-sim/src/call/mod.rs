@@ -21,7 +21,7 @@ use queue_core::{
 };
 
 pub use self::{
-    backend::{Behind, Layer},
+    backend::{Behind, Layer, Opening},
     direct::Direct,
     front::Front,
     model::{Config, Model},
@@ -53,6 +53,7 @@ pub enum Call {
     Recent(usize),
     Capacity,
     Resize(NonZeroUsize),
+    OpenOrResize(NonZeroUsize),
     Insert(Vec<Insert>),
     Rotate(NonZeroUsize),
     WaitForTurn(Duration),

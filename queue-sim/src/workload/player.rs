@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{QueueName, Task};
+use queue_core::{Backend, QueueName, Task};
 use tokio::time;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, client, delay, goals,
     interrupt::{Cut, UpTo, When},
-    leasing, priority, reliable, rotating,
+    leasing, priority, reliable, rotating, scenes,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -37,6 +37,8 @@ pub(crate) struct Player {
     /// The clients of lanes that are done, where no hint may get lost: they stay until the run is
     /// over, since a process that goes away may take a hint along.
     pub(crate) done: Arc<Mutex<Vec<Direct>>>,
+    /// Whether the lane does nothing but wait.
+    pub(crate) is_audience: bool,
 }
 
 /// The awaits at which a step is interrupted.
@@ -45,20 +47,23 @@ const AWAITS: u32 = 6;
 impl Player {
     /// Puts the lane on the stage.
     pub(crate) fn enter(self) {
-        let leaning = Leaning::draw(self.lane, &self.workload, &self.stage.decisions);
+        let leaning = match self.is_audience {
+            true => Leaning::of_audience(&self.workload),
+            false => Leaning::draw(self.lane, &self.workload, &self.stage.decisions),
+        };
         let executor = self.stage.executor.clone();
         executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
     }
 
     /// A client of the lane's own, whose calls are recorded.
-    pub(super) async fn connect(&self) -> Direct {
+    pub(super) async fn connect(&self) -> (Direct, Arc<dyn Backend>) {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
                 let recorder = Recorder::new(self.lane, self.stage.journal.clone());
                 let backend = Behind::new(recorder, backend);
                 let opened = client::open(&backend, &self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
-                    return queue;
+                    return (queue, Arc::new(backend));
                 }
             }
             time::sleep(self.workload.ttl).await;
@@ -73,13 +78,16 @@ impl Player {
             ..
         } = &self.stage;
         decisions.enter(self.lane, from - 1);
-        let queue = self.connect().await;
+        let (queue, backend) = self.connect().await;
         let mut actor = Actor::new(
             self.lane,
             self.stage.clone(),
             Arc::clone(&self.workload),
             self.pool.clone(),
+            backend,
+            self.name.clone(),
         );
+        actor.is_audience = self.is_audience;
         for step in from..=self.steps {
             decisions.enter(self.lane, step);
             if self.play(&mut actor, &queue, &leaning).await {
@@ -186,17 +194,36 @@ async fn step(actor: &mut Actor, queue: &Direct, leaning: &Leaning) {
     }
     match (queue, verb) {
         (Direct::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
-        (Direct::Reliable(queue), Verb::Put) => reliable::put(actor, &**queue).await,
-        (Direct::Priority(queue), Verb::Put) => priority::put(actor, &**queue).await,
-        (Direct::Delay(queue), Verb::Put) => delay::put(actor, &**queue).await,
+        (queue, Verb::Put) => {
+            put(actor, queue).await;
+            scenes::after_putting(actor).await;
+        }
         (Direct::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
-        (Direct::Bounded(queue), Verb::Put) => bounded::put(actor, &**queue).await,
         (Direct::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
         (Direct::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
+        (Direct::Bounded(queue), Verb::Abandon) if actor.flip(50) => {
+            bounded::abandon_room(actor, &**queue).await;
+        }
         (queue, verb) => {
+            if verb == Verb::PutOff {
+                // Whoever is told of these comes later than this lane itself, mostly.
+                put(actor, queue).await;
+                put(actor, queue).await;
+            }
             if let Some(queue) = client::leasing(queue) {
                 leasing::act(actor, &*queue, verb).await;
             }
         }
+    }
+}
+
+/// Puts messages in.
+async fn put(actor: &Actor, queue: &Direct) {
+    match queue {
+        Direct::Reliable(queue) => reliable::put(actor, &**queue).await,
+        Direct::Priority(queue) => priority::put(actor, &**queue).await,
+        Direct::Delay(queue) => delay::put(actor, &**queue).await,
+        Direct::Bounded(queue) => bounded::put(actor, &**queue).await,
+        Direct::Rotating(_) => {}
     }
 }

@@ -1,4 +1,4 @@
-use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, num::NonZeroUsize, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Error, ErrorKind, Outcome, QueueName, Result};
@@ -9,7 +9,7 @@ use tokio::{
 
 use super::{Fault, network::Network};
 use crate::{
-    call::{Answer, Call, Layer, Service},
+    call::{Answer, Call, Layer, Opening, Service},
     engine::yield_now,
     history::{CallId, current_call},
     plan::{Lane, What},
@@ -55,6 +55,25 @@ impl Layer for Faulty {
         Arc::new(Line {
             faulty: self.clone(),
             queue,
+        })
+    }
+
+    /// Nothing strikes it: what opens a queue is repeated until it is open.
+    fn before_resizing<'a>(
+        &'a self,
+        _name: &'a QueueName,
+        _capacity: NonZeroUsize,
+        opening: Opening<'a>,
+    ) -> Opening<'a> {
+        Box::pin(async move {
+            yield_now().await;
+            let opened = opening.await;
+            if let (Some(id), Ok(_)) = (current_call(), &opened) {
+                let journal = &self.network.stage().journal;
+                journal.executed(id, journal.now());
+            }
+            yield_now().await;
+            opened
         })
     }
 }

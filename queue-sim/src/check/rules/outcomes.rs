@@ -4,6 +4,7 @@ use queue_core::{ErrorKind, Timestamp};
 
 use super::Found;
 use crate::{
+    call::Call,
     call::Model,
     check::{Case, Violation},
     history::{Event, Outcome, Record},
@@ -30,6 +31,8 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
                     found.push(broken("limits", ended.at.order, record, message));
                 }
             }
+            // A queue that has the capacity already is opened, and nothing is done to it.
+            Outcome::Ok(_) if matches!(record.call, Call::OpenOrResize(_)) => {}
             Outcome::Ok(_) if case.history.has_truth && !record.call.is_wait() => {
                 if record.executed.is_empty() {
                     let message = format!("{:?} is answered, and was never executed", record.call);
