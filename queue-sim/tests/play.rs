@@ -48,6 +48,7 @@ const fn name(call: &Call) -> &'static str {
         Call::Recent(..) => "Recent",
         Call::Capacity => "Capacity",
         Call::Resize(..) => "Resize",
+        Call::OpenOrResize(..) => "OpenOrResize",
         Call::Insert(..) => "Insert",
         Call::Rotate(..) => "Rotate",
         Call::WaitForTurn(..) => "WaitForTurn",
@@ -77,7 +78,14 @@ fn calls(kind: QueueKind) -> Vec<&'static str> {
         QueueKind::Delay => (vec!["Schedule", "Cancel", "Reschedule", "NextDue"], true),
         QueueKind::Priority => (vec!["Enqueue"], true),
         QueueKind::Bounded => {
-            let own = ["Offer", "WaitForRoom", "Recent", "Capacity", "Resize"];
+            let own = [
+                "Offer",
+                "WaitForRoom",
+                "Recent",
+                "Capacity",
+                "Resize",
+                "OpenOrResize",
+            ];
             (own.to_vec(), true)
         }
         QueueKind::Rotating => {

@@ -1,6 +1,6 @@
 //! What stands in front of queues.
 
-use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
+use std::{fmt::Debug, future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 
@@ -9,6 +9,9 @@ use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
     QueueName, Result,
 };
+
+/// The opening of a bounded queue, under way.
+pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn BoundedQueue>>> + Send + 'a>>;
 
 /// What is put in front of a queue when it is opened.
 pub trait Layer: Debug + Send + Sync + 'static {
@@ -20,6 +23,17 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// unless a layer says otherwise.
     fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
         store
+    }
+
+    /// What is put in front of an opening that gives a queue this capacity, which is the one that
+    /// changes what is in it: nothing, unless a layer says otherwise.
+    fn before_resizing<'a>(
+        &'a self,
+        _name: &'a QueueName,
+        _capacity: NonZeroUsize,
+        opening: Opening<'a>,
+    ) -> Opening<'a> {
+        opening
     }
 }
 
@@ -61,7 +75,11 @@ impl<L: Layer> Backend for Layered<L> {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let queue = self.backend.open_or_resize(name, config).await?;
+        let mut opening: Opening<'_> = self.backend.open_or_resize(name, config);
+        if let Some(capacity) = NonZeroUsize::new(config.capacity) {
+            opening = self.layer.before_resizing(name, capacity, opening);
+        }
+        let queue = opening.await?;
         Ok(self.front(name, AnyQueue::Bounded(queue)))
     }
 

@@ -52,7 +52,7 @@ use crate::{
 
 pub use self::{
     front::Front,
-    layer::{Layer, Layered},
+    layer::{Layer, Layered, Opening},
 };
 
 /// Answers calls: a queue, or something in front of one.
@@ -81,6 +81,10 @@ pub enum Call {
     Recent(usize),
     Capacity,
     Resize(NonZeroUsize),
+    /// Not of a queue but of its backend,
+    /// [`open_or_resize`](crate::Backend::open_or_resize): a layer sees it in
+    /// [`before_resizing`](Layer::before_resizing), and a queue that is asked answers `Invalid`.
+    OpenOrResize(NonZeroUsize),
     Insert(Vec<Insert>),
     Rotate(NonZeroUsize),
     WaitForTurn(Duration),

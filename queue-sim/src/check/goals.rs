@@ -63,6 +63,7 @@ const BOUNDED: &[&str] = &[
     "full",
     "recent",
     "replaced",
+    "opened with another capacity",
     "resize dropped",
     "revive refused",
     "room waited for",
@@ -165,6 +166,7 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
             Some("turned")
         }
         (_, Some(Answer::Counters(_))) => Some("counters read"),
+        (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),
         (Call::Purge(_), Some(Answer::Count(1..))) => Some("purged"),
         (Call::Discard(_), Some(Answer::Count(1..))) => Some("discarded"),
         (Call::Remove(_), Some(Answer::Count(1..))) => Some("removed"),

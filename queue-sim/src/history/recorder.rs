@@ -1,6 +1,7 @@
 use std::{
     cell::Cell,
     future::Future,
+    num::NonZeroUsize,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -9,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{
     QueueName, Result,
-    call::{Answer, Call, Layer, Service},
+    call::{Answer, Call, Layer, Opening, Service},
 };
 
 use super::{CallId, Journal, Outcome};
@@ -45,6 +46,32 @@ impl Layer for Recorder {
             name: name.clone(),
             recorder: self.clone(),
             queue,
+        })
+    }
+
+    fn before_resizing<'a>(
+        &'a self,
+        name: &'a QueueName,
+        capacity: NonZeroUsize,
+        opening: Opening<'a>,
+    ) -> Opening<'a> {
+        Box::pin(async move {
+            let Self { lane, journal } = self;
+            let id = journal.began(*lane, name, Call::OpenOrResize(capacity));
+            let open = Open { journal, id };
+            let future = opening;
+            let opened = Marked { id, future }.await;
+            journal.ended(
+                id,
+                Outcome::of(
+                    &opened
+                        .as_ref()
+                        .map(|_| Answer::Nothing)
+                        .map_err(Clone::clone),
+                ),
+            );
+            drop(open);
+            opened
         })
     }
 }

@@ -68,6 +68,17 @@ impl Model {
         }
     }
 
+    /// When the first of what is delayed is due, after `now`.
+    pub fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Reliable(model) => model.first_due(now),
+            Self::Delay(model) => model.first_due(now),
+            Self::Priority(model) => model.first_due(now),
+            Self::Bounded(model) => model.first_due(now),
+            Self::Rotating(model) => model.next_boundary(now),
+        }
+    }
+
     /// Whether there is room for a message, as the last call left the queue. A message whose last
     /// lease has expired keeps its place until a call reclaims it.
     pub fn has_room(&self) -> bool {
@@ -119,6 +130,13 @@ fn bounded(model: &mut BoundedModel, now: Timestamp, call: &Call) -> model::Answ
             Answer::Capacity(capacity.ok_or(ErrorKind::Internal)?)
         }
         Call::Resize(capacity) => Answer::Ids(model.resize(now, *capacity)?),
+        Call::OpenOrResize(capacity) => {
+            // What is dropped is told to nobody.
+            if model.capacity() != capacity.get() {
+                model.resize(now, *capacity)?;
+            }
+            Answer::Nothing
+        }
         call => leasing(model, now, call)?,
     })
 }

@@ -166,6 +166,13 @@ impl LeasingModel {
         later.min().map(Timestamp::from_millis)
     }
 
+    /// When the first of what is delayed is due, after `now`.
+    pub(crate) fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let dues = self.entries.iter().filter_map(Entry::due);
+        let later = dues.filter(|due| *due > now.as_millis());
+        later.min().map(Timestamp::from_millis)
+    }
+
     /// Whether a lease would hand out a message.
     pub(crate) fn would_lease(&self, now: Timestamp) -> bool {
         let mut after = self.clone();

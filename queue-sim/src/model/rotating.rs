@@ -15,6 +15,8 @@ pub struct RotatingModel {
     /// From the head to the tail.
     ring: Vec<Item>,
     inserted: u64,
+    /// How often an item joined the tail.
+    joins: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,6 +26,8 @@ struct Item {
     /// Zero if it is due whatever the clock shows, also one that steps back: it was never visited, or
     /// there is no pace.
     due: u64,
+    /// When it joined the tail, as a growing number.
+    joined: u64,
 }
 
 impl Item {
@@ -47,6 +51,7 @@ impl RotatingModel {
             config: config.clone(),
             ring: Vec::new(),
             inserted: 0,
+            joins: 0,
         }
     }
 
@@ -71,10 +76,12 @@ impl RotatingModel {
             }
             self.inserted += 1;
             let id = MessageId::new(self.inserted);
+            self.joins += 1;
             self.ring.push(Item {
                 id,
                 insert: insert.clone(),
                 due: 0,
+                joined: self.joins,
             });
             answers.push(Inserted::Added(id));
         }
@@ -100,7 +107,9 @@ impl RotatingModel {
         let pace = self.config.pace.map(limits::millis);
         for item in visited {
             self.ring.retain(|other| other.id != item.id);
+            self.joins += 1;
             self.ring.push(Item {
+                joined: self.joins,
                 due: pace.map_or(0, |pace| now + pace),
                 ..item.clone()
             });
@@ -113,21 +122,26 @@ impl RotatingModel {
         })
     }
 
-    /// The items from the head on. The cursor is the model's own, and good until the ring changes.
+    /// The items from the head on. A page goes on behind the place at which the last one ended, so
+    /// that what was visited meanwhile comes again. The cursor is the model's own.
     ///
     /// # Errors
     ///
     /// `Invalid`.
     pub fn list(&self, page: Page) -> Answer<Paged<Message>> {
         limits::page(page.limit)?;
-        let start = page.after.map_or(0, |cursor| cursor.get() as usize);
-        let rest = &self.ring[start.min(self.ring.len())..];
+        let after = page.after.map_or(0, Cursor::get);
+        let start = self.ring.partition_point(|item| item.joined <= after);
+        let rest = &self.ring[start..];
         let sizes: Vec<usize> = rest.iter().map(Item::size).collect();
         let count = limits::carried(&sizes, page.limit);
         let more = count < rest.len();
         Ok(Paged {
             entries: rest[..count].iter().map(Item::message).collect(),
-            next: more.then(|| Cursor::new((start + count) as u64)),
+            next: rest[..count]
+                .last()
+                .filter(|_| more)
+                .map(|last| Cursor::new(last.joined)),
         })
     }
 

@@ -34,15 +34,29 @@ struct Place {
 }
 
 enum Source {
-    Seed(Box<ChaCha8Rng>),
-    Plan { plan: Plan, met: BTreeSet<Site> },
+    /// By chance, but for what is given.
+    Seed {
+        rng: Box<ChaCha8Rng>,
+        given: Plan,
+    },
+    Plan {
+        plan: Plan,
+        met: BTreeSet<Site>,
+    },
 }
 
 impl Decisions {
     /// Decides by chance. The same seed decides the same, on every machine, as long as the
     /// decisions are asked for in the same order.
     pub fn seeded(seed: u64) -> Self {
-        Self::of(Source::Seed(Box::new(ChaCha8Rng::seed_from_u64(seed))))
+        Self::seeded_but_for(seed, Plan::default())
+    }
+
+    /// Decides by chance, but where this plan decides otherwise than the simplest: for runs of a sort
+    /// that is rare. What is taken holds both, so that it plays again without either.
+    pub fn seeded_but_for(seed: u64, given: Plan) -> Self {
+        let rng = Box::new(ChaCha8Rng::seed_from_u64(seed));
+        Self::of(Source::Seed { rng, given })
     }
 
     /// Decides as this plan does.
@@ -122,7 +136,10 @@ impl Decisions {
         }
         let mut state = self.lock();
         let value = match &mut state.source {
-            Source::Seed(rng) => roll(rng),
+            Source::Seed { rng, given } => match given.get(site) {
+                0 => roll(rng),
+                value => value.min(options - 1),
+            },
             Source::Plan { plan, met } => {
                 let value = plan.get(site);
                 if value > 0 {
@@ -146,7 +163,7 @@ impl Decisions {
     /// another version of it.
     pub fn unmet(&self) -> Vec<Site> {
         match &self.lock().source {
-            Source::Seed(_) => Vec::new(),
+            Source::Seed { .. } => Vec::new(),
             Source::Plan { plan, met } => {
                 let sites = plan.iter().map(|(site, _)| site);
                 sites.filter(|site| !met.contains(site)).collect()
@@ -209,6 +226,19 @@ mod tests {
         assert_eq!(drawn, again);
         assert_eq!(planned.taken(), seeded.taken());
         assert!(planned.unmet().is_empty());
+    }
+
+    #[test]
+    fn what_is_given_is_not_left_to_chance() {
+        let mut given = Plan::default();
+        given.set(site(3), 2);
+        let decisions = Decisions::seeded_but_for(7, given);
+        let drawn: Vec<u32> = (0..50)
+            .map(|step| decisions.draw(site(step), 6, 40))
+            .collect();
+        assert_eq!(drawn[3], 2);
+        assert!(drawn.iter().any(|value| *value > 2), "{drawn:?}");
+        assert_eq!(decisions.taken().get(site(3)), 2);
     }
 
     #[test]

@@ -128,6 +128,7 @@ impl Words {
             Call::Recent(n) => format!("recent {n}"),
             Call::Capacity => "capacity".to_owned(),
             Call::Resize(capacity) => format!("resize to {capacity}"),
+            Call::OpenOrResize(capacity) => format!("open, or resize to {capacity}"),
             Call::Insert(items) => format!("insert {}", list(items, insert)),
             Call::Rotate(max) => format!("rotate {max}"),
             Call::WaitForTurn(timeout) => format!("wait for a turn, {}", ms(*timeout)),

@@ -74,9 +74,15 @@ impl<'a> Runs<'a> {
     /// Plays and checks the run of a seed. One that breaks a rule which none before it broke is
     /// shrunk at once.
     pub fn seed(&mut self, seed: u64) {
-        let played = play(&self.scenario, self.ground, Decisions::seeded(seed));
+        self.seed_but_for(seed, &Plan::default());
+    }
+
+    /// The same, but where this plan decides: for runs of a sort that is rare.
+    pub fn seed_but_for(&mut self, seed: u64, given: &Plan) {
+        let seeded = || Decisions::seeded_but_for(seed, given.clone());
+        let played = play(&self.scenario, self.ground, seeded());
         let again = self.twice.then(|| match seed % 2 {
-            0 => Decisions::seeded(seed),
+            0 => seeded(),
             _ => Decisions::planned(played.plan.clone()),
         });
         let verdict = self.verdict(&played, again);

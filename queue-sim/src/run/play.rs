@@ -63,6 +63,9 @@ pub struct Played {
 /// No run is longer. Below the hour after which a Redis client without another timer looks again.
 const HORIZON: Duration = Duration::from_secs(3_000);
 
+/// Whoever only waits does so a few times: once is mostly until the others are done.
+const AUDIENCE_STEPS: u32 = 3;
+
 /// Some hundred polls are the most that any run makes in one instant.
 const SPINNING: u32 = 20_000;
 
@@ -115,6 +118,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         workload: Arc::clone(&workload),
         pool: Pool::default(),
         done: Arc::default(),
+        is_audience: false,
     };
     let first = player(1);
     for lane in 1..=scenario.lanes {
@@ -122,9 +126,17 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         player.lane = Lane(lane);
         player.enter();
     }
+    let lanes = scenario.lanes + workload.audience;
+    for lane in scenario.lanes + 1..=lanes {
+        let mut player = first.clone();
+        player.lane = Lane(lane);
+        player.steps = player.steps.min(AUDIENCE_STEPS);
+        player.is_audience = true;
+        player.enter();
+    }
     let mut end = executor.run(HORIZON).await;
     if end == End::Finished {
-        let last = Lane(scenario.lanes + 1);
+        let last = Lane(lanes + 1);
         executor.spawn(last, Box::pin(drain(player(last.0))));
         end = executor.run(HORIZON).await;
         for left in world.leftovers().await {
@@ -137,7 +149,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clear();
-    for lane in 0..=scenario.lanes + 1 {
+    for lane in 0..=lanes + 1 {
         executor.crash(Lane(lane));
     }
     let plan = decisions.taken();

@@ -1,9 +1,15 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
-use queue_core::{Delivery, Error, MessageId, Outcome, Receipt, Timestamp};
+use queue_core::{
+    Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, QueueName, Receipt, Timestamp,
+    limits::MAX_BATCH,
+};
 use tokio::time;
 
-use super::{Pool, Workload, goals};
+use super::{Pool, Size, Workload, goals, size};
 use crate::{
     plan::{Chance, Lane, What},
     workload::Mode,
@@ -19,16 +25,37 @@ pub(super) struct Actor {
     pub(super) pool: Pool,
     /// What it was handed out and has not settled, the oldest first.
     pub(super) held: Vec<Receipt>,
+    /// Whether it does nothing but wait.
+    pub(super) is_audience: bool,
+    /// What opens the queue again, and what that is called.
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) name: QueueName,
+    /// Whether the bodies of the batch in the making are large.
+    pub(super) heavy: AtomicBool,
+    /// Where the last page of dead letters, or of the ring, ended.
+    pub(super) page_end: Option<Cursor>,
 }
 
 impl Actor {
-    pub(super) fn new(lane: Lane, stage: Stage, workload: Arc<Workload>, pool: Pool) -> Self {
+    pub(super) fn new(
+        lane: Lane,
+        stage: Stage,
+        workload: Arc<Workload>,
+        pool: Pool,
+        backend: Arc<dyn Backend>,
+        name: QueueName,
+    ) -> Self {
         Self {
             lane,
             stage,
             workload,
             pool,
             held: Vec::new(),
+            is_audience: false,
+            backend,
+            name,
+            heavy: AtomicBool::new(false),
+            page_end: None,
         }
     }
 
@@ -104,6 +131,9 @@ impl Actor {
 
     /// For how long to wait.
     pub(super) fn timeout(&self) -> Duration {
+        if self.is_audience {
+            return Duration::from_secs(60);
+        }
         if self.workload.mode == Mode::Waiting {
             return match self.choose(3) {
                 0 => self.workload.ttl * 3,
@@ -140,9 +170,36 @@ impl Actor {
         time::sleep(pause).await;
     }
 
+    /// How many entries the next page has at most.
+    pub(super) fn page_limit(&self) -> usize {
+        match self.flip(50) {
+            true => 1,
+            false => size::page(|options| self.choose(options)),
+        }
+    }
+
+    /// The next page: the first, or the one behind the last that this lane read.
+    pub(super) fn page(&self, limit: usize) -> Page {
+        match self.page_end {
+            Some(cursor) if self.flip(50) => Page::after(cursor, limit),
+            _ => Page::first(limit),
+        }
+    }
+
+    /// As many as this, but in a crowd now and then as many as a call may take.
+    pub(super) fn or_a_handful(&self, few: usize) -> usize {
+        if self.workload.size == Size::Crowd && self.flip(60) {
+            return size::handful(|options| self.choose(options));
+        }
+        few
+    }
+
     /// Remembers what it was handed out.
     pub(super) fn take(&mut self, deliveries: &[Delivery]) {
         let now = self.now();
+        if deliveries.len() == MAX_BATCH {
+            self.reached(goals::FULL_HANDFUL);
+        }
         for delivery in deliveries {
             self.held.push(delivery.receipt);
             self.pool.add_delivery(delivery, now);
@@ -151,6 +208,12 @@ impl Actor {
 
     /// Ids of messages, mostly of late ones; perhaps the same twice, perhaps one that never was.
     pub(super) fn ids(&self) -> Vec<MessageId> {
+        if self.workload.size == Size::Crowd && self.flip(40) {
+            let many = self.pool.latest(MAX_BATCH);
+            if !many.is_empty() {
+                return many;
+            }
+        }
         let count = 1 + self.draw(3, 30);
         let one = |_| {
             let id = self.pool.id(self.choose(self.pool.ids()));

@@ -1,8 +1,8 @@
 use std::num::NonZeroUsize;
 
-use queue_core::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow};
+use queue_core::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, QueueConfig};
 
-use super::{actor::Actor, goals};
+use super::{Size, abandon::abandon, actor::Actor, goals};
 
 fn offer(actor: &Actor) -> Offer {
     let offer = Offer::new(actor.message());
@@ -36,8 +36,9 @@ pub(super) async fn put(actor: &Actor, queue: &dyn BoundedQueue) {
         _ => Overflow::DropOldest,
     };
     for _ in 0..3 {
-        match queue.offer(&batch, overflow).await {
+        match queue.offer_all(&batch, overflow).await {
             Ok(offered) => {
+                actor.put_in(batch.iter().map(|each| &each.push));
                 offered.iter().for_each(|offered| note(actor, *offered));
                 return;
             }
@@ -58,13 +59,45 @@ pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
+/// Looks, and gives up a wait for room; mostly makes its offer again, as one does whose patience is
+/// over. Who waits without a look is not told of room that was there all the time.
+pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
+    put(actor, queue).await;
+    abandon(actor, queue.wait_for_room(actor.timeout())).await;
+    if actor.flip(60) {
+        put(actor, queue).await;
+    }
+}
+
+/// Opens the queue as one does whose configuration service says another length now. No two lanes have
+/// the same in mind, nor has anybody who resizes: what is opened with the length that it has is left
+/// as it is, and who comes later than its look would resize it to that.
+async fn open_or_resize(actor: &Actor) {
+    let QueueConfig::Bounded(config) = &actor.workload.config else {
+        return;
+    };
+    let lengths = match actor.workload.size {
+        Size::Crowd => [140, 290],
+        Size::Usual | Size::Heavy => [4, 14],
+    };
+    let mut config = config.clone();
+    config.capacity = lengths[actor.choose(2) as usize] + usize::from(actor.lane.0);
+    let opened = actor.backend.open_or_resize(&actor.name, &config).await;
+    if opened.is_ok() {
+        actor.reached(goals::OPENED_OR_RESIZED);
+    }
+}
+
 pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
-    match actor.weigh(&[40, 15, 45]) {
+    match actor.weigh(&[40, 15, 45, 15]) {
         1 => {
             let _ = queue.capacity().await;
         }
         2 => {
-            let more = actor.choose(4) as usize;
+            let more = match actor.workload.size {
+                Size::Crowd => 100 * actor.choose(3) as usize + 28,
+                Size::Usual | Size::Heavy => actor.choose(4) as usize,
+            };
             let capacity = NonZeroUsize::MIN.saturating_add(more);
             if queue
                 .resize(capacity)
@@ -74,6 +107,7 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
                 actor.reached(goals::RESIZE_THAT_DROPS);
             }
         }
+        3 => open_or_resize(actor).await,
         _ => {
             let _ = queue.recent(1 + actor.choose(4) as usize).await;
         }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use queue_core::{Cancelled, DelayQueue, Due, Rescheduled, Scheduled, Timestamp};
+use queue_core::{Cancelled, DelayQueue, DelayQueueExt, Due, Rescheduled, Scheduled, Timestamp};
 use tokio::time;
 
 use super::{actor::Actor, goals, reliable::accepted};
@@ -17,8 +17,11 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     let one = |_| Scheduled::new(actor.message(), due(actor));
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     for _ in 0..3 {
-        match queue.schedule(&batch).await {
-            Ok(pushed) => return accepted(actor, &pushed),
+        match queue.schedule_all(&batch).await {
+            Ok(pushed) => {
+                actor.put_in(batch.iter().map(|each| &each.push));
+                return accepted(actor, &pushed);
+            }
             Err(error) if !actor.repeats(&error) => return,
             Err(_) => {}
         }

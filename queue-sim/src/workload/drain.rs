@@ -21,7 +21,7 @@ pub(crate) async fn drain(player: Player) {
     journal.note(Event::Healed);
     let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
     player.stage.decisions.enter(player.lane, 1);
-    let queue = player.connect().await;
+    let (queue, _) = player.connect().await;
     let broken = match (&queue, client::leasing(&queue)) {
         (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
         (_, Some(leasing)) => empty(&player, &*leasing, limit).await,

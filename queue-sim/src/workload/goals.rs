@@ -26,6 +26,13 @@ goals! {
     PRESENT = "an item that was there",
     REMOVAL = "a removal",
     SECOND_PAGE_OF_RING = "a second page of the ring",
+    OPENED_OR_RESIZED = "an open that changes the capacity",
+    BEYOND_ONE_BATCH = "more put in at once than a batch has",
+    FULL_HANDFUL = "as many taken at once as a call may",
+    BEYOND_ONE_CALLS_BYTES = "more bytes put in at once than a call carries",
+    ABANDONED_WAIT = "a wait that was given up",
+    LATE_WORKER = "a look after a lease was over",
+    PUT_OFF = "messages put off one behind the other",
 }
 
 /// What lanes must reach now and then on this kind of queue, in runs with faults: every verb, and
@@ -34,7 +41,7 @@ pub fn goals(kind: QueueKind) -> Vec<&'static str> {
     let verbs = Verb::ALL.iter().copied();
     let verbs = verbs.filter(|verb| *verb != Verb::Idle && verb.is_of(kind));
     let mut goals: Vec<&str> = verbs.map(Verb::as_str).collect();
-    goals.extend([MADE_AGAIN]);
+    goals.extend([MADE_AGAIN, ABANDONED_WAIT]);
     if kind == QueueKind::Rotating {
         goals.extend([PRESENT, REMOVAL, SECOND_PAGE_OF_RING]);
         return goals;
@@ -45,6 +52,8 @@ pub fn goals(kind: QueueKind) -> Vec<&'static str> {
         LEASE_LOST,
         SECOND_PAGE,
         DUPLICATE,
+        LATE_WORKER,
+        PUT_OFF,
     ]);
     match kind {
         QueueKind::Delay => goals.extend([CANCELLATION, LATE_CANCELLATION, RESCHEDULING]),
@@ -54,6 +63,7 @@ pub fn goals(kind: QueueKind) -> Vec<&'static str> {
             FULL,
             WORTHWHILE_WAIT_FOR_ROOM,
             RESIZE_THAT_DROPS,
+            OPENED_OR_RESIZED,
         ]),
         _ => {}
     }

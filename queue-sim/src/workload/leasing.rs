@@ -7,7 +7,7 @@ use queue_core::{
 };
 use tokio::time;
 
-use super::{actor::Actor, goals, verbs::Verb};
+use super::{Size, abandon::abandon, actor::Actor, goals, scenes, verbs::Verb};
 use crate::plan::Chance;
 
 /// A purge as large as one can be.
@@ -17,6 +17,9 @@ static MOST: LazyLock<NonZeroUsize> =
 /// How often an extension ends a lease almost at once.
 const SHORTENS: Chance = 40;
 const SHORT: Duration = Duration::from_millis(1);
+
+/// So many pages are read one behind the other, at the most.
+pub(super) const PAGES_AT_ONCE: usize = 4;
 
 /// Does this to the queue; answers whether it is something that every leasing queue can do.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
@@ -40,13 +43,22 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
             let _ = queue.purge(max).await;
         }
         Verb::Pause => pause(actor, queue).await,
+        Verb::PutOff => scenes::put_off(actor, queue).await,
+        Verb::Abandon => {
+            // Who waits without a look is not told of what was there all the time.
+            take(actor, queue).await;
+            abandon(actor, queue.wait_for_arrival(actor.timeout())).await;
+            if actor.flip(50) {
+                take(actor, queue).await;
+            }
+        }
         _ => {}
     }
 }
 
 fn max(actor: &Actor) -> NonZeroUsize {
-    let more = actor.weigh(&[60, 20, 10, 10]) as usize;
-    NonZeroUsize::MIN.saturating_add(more)
+    let few = 1 + actor.weigh(&[60, 20, 10, 10]) as usize;
+    NonZeroUsize::new(actor.or_a_handful(few)).unwrap_or(NonZeroUsize::MIN)
 }
 
 async fn take(actor: &mut Actor, queue: &dyn Leasing) {
@@ -64,6 +76,9 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
             actor.reached(goals::WORTHWHILE_WAIT);
         }
         actor.take(&deliveries);
+        if !deliveries.is_empty() {
+            scenes::work(actor, queue).await;
+        }
     }
 }
 
@@ -99,7 +114,16 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
         return Vec::new();
     }
     let first = actor.choose(actor.held.len() as u32) as usize;
-    let count = 1 + actor.draw(3, 40) as usize;
+    let few = 1 + actor.draw(3, 40) as usize;
+    let count = actor.or_a_handful(few);
+    if count > few {
+        // All of them meet the same end: as many are due again, or dead, as a call takes back.
+        let all = disposition(actor);
+        let held = actor.held.iter().take(count);
+        return held
+            .map(|receipt| Settlement::new(*receipt, all.clone()))
+            .collect();
+    }
     let mut batch = Vec::with_capacity(count + 1);
     for receipt in actor.held.iter().skip(first).take(count) {
         batch.push(Settlement::new(*receipt, disposition(actor)));
@@ -181,7 +205,8 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
         stale(actor).into_iter().collect()
     } else {
         let first = actor.choose(actor.held.len() as u32) as usize;
-        let count = 1 + actor.draw(2, 30) as usize;
+        let few = 1 + actor.draw(2, 30) as usize;
+        let count = actor.or_a_handful(few);
         actor.held.iter().skip(first).take(count).copied().collect()
     };
     if receipts.is_empty() {
@@ -213,17 +238,32 @@ async fn read(actor: &Actor, queue: &dyn Leasing) {
     }
 }
 
-async fn dead_letters(actor: &Actor, queue: &dyn Leasing) {
-    let limit = if actor.flip(50) { 1 } else { 100 };
-    let Ok(first) = queue.dead_letters(Page::first(limit)).await else {
-        return;
-    };
-    for letter in &first.entries {
-        actor.pool.add_id(letter.id);
-    }
-    if let Some(cursor) = first.next {
-        actor.reached(goals::SECOND_PAGE);
-        let _ = queue.dead_letters(Page::after(cursor, limit)).await;
+/// Reads dead letters page by page, perhaps from where an earlier step left off, while others bury,
+/// revive and discard, as this lane does.
+async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
+    let limit = actor.page_limit();
+    let mut page = actor.page(limit);
+    for _ in 0..PAGES_AT_ONCE {
+        let Ok(read) = queue.dead_letters(page).await else {
+            return;
+        };
+        for letter in &read.entries {
+            actor.pool.add_id(letter.id);
+        }
+        if page.after.is_some() {
+            actor.reached(goals::SECOND_PAGE);
+        }
+        actor.page_end = read.next;
+        let Some(cursor) = read.next else {
+            return;
+        };
+        match actor.draw(4, 40) {
+            1 => return,
+            2 => revive(actor, queue).await,
+            3 => discard(actor, queue).await,
+            _ => {}
+        }
+        page = Page::after(cursor, limit);
     }
 }
 
@@ -231,11 +271,15 @@ async fn revive(actor: &Actor, queue: &dyn Leasing) {
     let mut ids = actor.ids();
     if actor.flip(60) {
         // A person looks first.
-        let page = queue.dead_letters(Page::first(10)).await;
+        let most = actor.or_a_handful(10);
+        let page = queue.dead_letters(Page::first(most)).await;
         let letters = page.map(|page| page.entries).unwrap_or_default();
         if !letters.is_empty() {
             let letter = actor.choose(letters.len() as u32) as usize;
             ids = vec![letters[letter].id];
+            if actor.workload.size == Size::Crowd {
+                ids = letters.iter().map(|letter| letter.id).collect();
+            }
         }
     }
     let _ = queue.revive(&ids).await;

@@ -1,11 +1,14 @@
 //! What is put in.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use bytes::Bytes;
-use queue_core::{Insert, Push};
+use queue_core::{
+    Insert, Push,
+    limits::{MAX_BATCH, MAX_BATCH_BYTES},
+};
 
-use super::actor::Actor;
+use super::{Size, actor::Actor, goals, size};
 use crate::world::Fault;
 
 const KEYS: [&str; 3] = ["k0", "k1", "k2"];
@@ -14,11 +17,38 @@ const BODIES: [&str; 3] = ["a", "b", ""];
 impl Actor {
     /// How many messages the next batch has.
     pub(super) fn batch(&self) -> u32 {
-        1 + self.choose(self.workload.batch)
+        let few = 1 + self.choose(self.workload.batch);
+        self.heavy.store(false, Ordering::Relaxed);
+        match self.workload.size {
+            Size::Crowd if self.flip(50) => size::crowd(|options| self.choose(options)),
+            Size::Heavy if self.flip(40) => {
+                self.heavy.store(true, Ordering::Relaxed);
+                9 + self.choose(3)
+            }
+            _ => few,
+        }
+    }
+
+    /// This was put in at once, split where it is more than one call may hold.
+    pub(super) fn put_in<'a>(&self, batch: impl Iterator<Item = &'a Push>) {
+        let (mut count, mut bytes) = (0, 0);
+        for push in batch {
+            count += 1;
+            bytes += push.size();
+        }
+        if count > MAX_BATCH {
+            self.reached(goals::BEYOND_ONE_BATCH);
+        }
+        if bytes > MAX_BATCH_BYTES {
+            self.reached(goals::BEYOND_ONE_CALLS_BYTES);
+        }
     }
 
     /// A body. Equal ones are frequent, since they are different messages.
     fn body(&self) -> Bytes {
+        if self.heavy.load(Ordering::Relaxed) {
+            return size::large(self.flip(20));
+        }
         match self.choose(4) {
             0 => Bytes::from(self.pool.next_body().to_be_bytes().to_vec()),
             equal => Bytes::from_static(BODIES[equal as usize - 1].as_bytes()),

@@ -8,6 +8,7 @@
 //! Every decision is drawn at a site of the lane's own step, and times are drawn at boundaries (a
 //! lease's end, a millisecond before it, one after), since that is where bugs are.
 
+mod abandon;
 mod actor;
 mod bounded;
 mod client;
@@ -23,6 +24,8 @@ mod pool;
 mod priority;
 mod reliable;
 mod rotating;
+mod scenes;
+mod size;
 mod verbs;
 
 use std::time::Duration;
@@ -33,8 +36,7 @@ use queue_core::{
 };
 
 pub(crate) use self::{drain::drain, player::Player, pool::Pool};
-
-pub use self::{goals::goals, mode::Mode, verbs::Verb};
+pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, Decisions, Lane, Site, What},
     world::Fault,
@@ -61,16 +63,25 @@ pub struct Workload {
     pub operators: bool,
     /// How likely another task than the last goes on.
     pub preemption: Chance,
+    /// How many lanes there are beside the others that do nothing but wait.
+    pub audience: u8,
+    /// How much is in play.
+    pub size: Size,
 }
 
 /// The configuration's attempts, by the number that is drawn.
 const ATTEMPTS: [u32; 4] = [3, 1, 2, 4];
 const DEAD_LETTER_CAPS: [u64; 4] = [1_000, 1, 2, 3];
 const CAPACITIES: [usize; 4] = [2, 1, 3, 4];
+const CROWDED_CAPS: [u64; 4] = [1_000, 128, 150, 200];
+const CROWDED_CAPACITIES: [usize; 4] = [300, 129, 200, 260];
 const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
+/// How often there are how many who only wait: a change tells as many as there is work for, and it
+/// takes one more who is to be told later.
+const AUDIENCES: [u32; 4] = [64, 12, 12, 12];
 
 impl Workload {
     /// Whether the queue's answers are known under this fault. Of a ring with a pace, which item is
@@ -86,10 +97,19 @@ impl Workload {
             let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
             decisions.choose(site, options as u32) as usize
         };
+        let audience = || {
+            let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(11);
+            decisions.weigh(site, &AUDIENCES) as u8
+        };
         let millis = Duration::from_millis;
         let lease = LEASES[choose(1, LEASES.len())];
         let attempts = ATTEMPTS[choose(2, ATTEMPTS.len())];
-        let cap = DEAD_LETTER_CAPS[choose(3, DEAD_LETTER_CAPS.len())];
+        let size = Size::draw(decisions);
+        let (caps, capacities) = match size {
+            Size::Crowd => (CROWDED_CAPS, CROWDED_CAPACITIES),
+            Size::Usual | Size::Heavy => (DEAD_LETTER_CAPS, CAPACITIES),
+        };
+        let cap = caps[choose(3, caps.len())];
         let rhythm = choose(4, 5);
         let config = match kind {
             QueueKind::Reliable => QueueConfig::Reliable(
@@ -112,7 +132,7 @@ impl Workload {
                 })
             }
             QueueKind::Bounded => QueueConfig::Bounded(
-                BoundedConfig::new(CAPACITIES[choose(5, CAPACITIES.len())])
+                BoundedConfig::new(capacities[choose(5, capacities.len())])
                     .with_max_attempts(attempts)
                     .with_dead_letter_cap(cap),
             ),
@@ -134,12 +154,20 @@ impl Workload {
             distinct: CHANCES[choose(8, CHANCES.len())],
             operators: choose(9, 2) == 1,
             preemption: PREEMPTIONS[choose(10, PREEMPTIONS.len())],
+            audience: match mode {
+                Mode::Faults => 0,
+                Mode::Waiting => audience(),
+            },
+            size,
         }
     }
 
     /// The longest lease that a lane asks for.
     pub fn longest_lease(&self) -> Duration {
-        self.ttl * 2
+        match self.mode {
+            Mode::Faults => self.ttl * 2,
+            Mode::Waiting => LONG,
+        }
     }
 
     /// The longest delay that a lane asks for.

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{AnyQueue, QueueName, Task, call::Layered};
+use queue_core::{AnyQueue, Backend, QueueName, Task, call::Layered};
 use tokio::time;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, client, delay, goals,
     interrupt::{Cut, UpTo, When},
-    leasing, priority, reliable, rotating,
+    leasing, priority, reliable, rotating, scenes,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -36,6 +36,8 @@ pub(crate) struct Player {
     /// The clients of lanes that are done, where no hint may get lost: they stay until the run is
     /// over, since a process that goes away may take a hint along.
     pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
+    /// Whether the lane does nothing but wait.
+    pub(crate) is_audience: bool,
 }
 
 /// The awaits at which a step is interrupted.
@@ -44,20 +46,23 @@ const AWAITS: u32 = 6;
 impl Player {
     /// Puts the lane on the stage.
     pub(crate) fn enter(self) {
-        let leaning = Leaning::draw(self.lane, &self.workload, &self.stage.decisions);
+        let leaning = match self.is_audience {
+            true => Leaning::of_audience(&self.workload),
+            false => Leaning::draw(self.lane, &self.workload, &self.stage.decisions),
+        };
         let executor = self.stage.executor.clone();
         executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
     }
 
     /// A client of the lane's own, whose calls are recorded.
-    pub(super) async fn connect(&self) -> AnyQueue {
+    pub(super) async fn connect(&self) -> (AnyQueue, Arc<dyn Backend>) {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
                 let recorder = Recorder::new(self.lane, self.stage.journal.clone());
                 let backend = Layered::new(recorder, backend);
                 let opened = client::open(&backend, &self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
-                    return queue;
+                    return (queue, Arc::new(backend));
                 }
             }
             time::sleep(self.workload.ttl).await;
@@ -72,13 +77,16 @@ impl Player {
             ..
         } = &self.stage;
         decisions.enter(self.lane, from - 1);
-        let queue = self.connect().await;
+        let (queue, backend) = self.connect().await;
         let mut actor = Actor::new(
             self.lane,
             self.stage.clone(),
             Arc::clone(&self.workload),
             self.pool.clone(),
+            backend,
+            self.name.clone(),
         );
+        actor.is_audience = self.is_audience;
         for step in from..=self.steps {
             decisions.enter(self.lane, step);
             if self.play(&mut actor, &queue, &leaning).await {
@@ -185,17 +193,36 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
     }
     match (queue, verb) {
         (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
-        (AnyQueue::Reliable(queue), Verb::Put) => reliable::put(actor, &**queue).await,
-        (AnyQueue::Priority(queue), Verb::Put) => priority::put(actor, &**queue).await,
-        (AnyQueue::Delay(queue), Verb::Put) => delay::put(actor, &**queue).await,
+        (queue, Verb::Put) => {
+            put(actor, queue).await;
+            scenes::after_putting(actor).await;
+        }
         (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
-        (AnyQueue::Bounded(queue), Verb::Put) => bounded::put(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
+        (AnyQueue::Bounded(queue), Verb::Abandon) if actor.flip(50) => {
+            bounded::abandon_room(actor, &**queue).await;
+        }
         (queue, verb) => {
+            if verb == Verb::PutOff {
+                // Whoever is told of these comes later than this lane itself, mostly.
+                put(actor, queue).await;
+                put(actor, queue).await;
+            }
             if let Some(queue) = client::leasing(queue) {
                 leasing::act(actor, &*queue, verb).await;
             }
         }
+    }
+}
+
+/// Puts messages in.
+async fn put(actor: &Actor, queue: &AnyQueue) {
+    match queue {
+        AnyQueue::Reliable(queue) => reliable::put(actor, &**queue).await,
+        AnyQueue::Priority(queue) => priority::put(actor, &**queue).await,
+        AnyQueue::Delay(queue) => delay::put(actor, &**queue).await,
+        AnyQueue::Bounded(queue) => bounded::put(actor, &**queue).await,
+        AnyQueue::Rotating(_) => {}
     }
 }

@@ -60,6 +60,11 @@ impl Pool {
         self.lock().ids.iter().rev().nth(back as usize).copied()
     }
 
+    /// The latest ids, as many at most.
+    pub(super) fn latest(&self, most: usize) -> Vec<MessageId> {
+        self.lock().ids.iter().rev().take(most).copied().collect()
+    }
+
     /// The next boundaries after now, soonest first, a few at most.
     pub(super) fn boundaries(&self, now: Timestamp) -> Vec<Timestamp> {
         let mut seen = self.lock();

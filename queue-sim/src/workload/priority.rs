@@ -1,4 +1,4 @@
-use queue_core::{Prioritized, PriorityQueue};
+use queue_core::{Prioritized, PriorityQueue, PriorityQueueExt};
 
 use super::{actor::Actor, reliable::accepted};
 
@@ -6,8 +6,11 @@ pub(super) async fn put(actor: &Actor, queue: &dyn PriorityQueue) {
     let one = |_| Prioritized::new(actor.message(), priority(actor));
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     for _ in 0..3 {
-        match queue.enqueue(&batch).await {
-            Ok(pushed) => return accepted(actor, &pushed),
+        match queue.enqueue_all(&batch).await {
+            Ok(pushed) => {
+                actor.put_in(batch.iter().map(|each| &each.push));
+                return accepted(actor, &pushed);
+            }
             Err(error) if !actor.repeats(&error) => return,
             Err(_) => {}
         }

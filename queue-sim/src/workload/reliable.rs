@@ -1,12 +1,15 @@
-use queue_core::{Pushed, ReliableQueue};
+use queue_core::{Pushed, ReliableQueue, ReliableQueueExt};
 
 use super::{actor::Actor, goals};
 
 pub(super) async fn put(actor: &Actor, queue: &dyn ReliableQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
     for _ in 0..3 {
-        match queue.push(&batch).await {
-            Ok(pushed) => return accepted(actor, &pushed),
+        match queue.push_all(&batch).await {
+            Ok(pushed) => {
+                actor.put_in(batch.iter());
+                return accepted(actor, &pushed);
+            }
             Err(error) if !actor.repeats(&error) => return,
             Err(_) => {}
         }

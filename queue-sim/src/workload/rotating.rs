@@ -1,21 +1,30 @@
 use std::num::NonZeroUsize;
 
-use queue_core::{Inserted, Message, Page, QueueConfig, RotatingQueue, RotatingQueueExt};
+use queue_core::{
+    Insert, Inserted, Message, Page, QueueConfig, RotatingQueue, RotatingQueueExt,
+    limits::{MAX_BATCH, MAX_BATCH_BYTES},
+};
 
-use super::{actor::Actor, goals, verbs::Verb};
+use super::{abandon::abandon, actor::Actor, goals, leasing::PAGES_AT_ONCE, scenes, verbs::Verb};
 
-pub(super) async fn act(actor: &Actor, queue: &dyn RotatingQueue, verb: Verb) {
+pub(super) async fn act(actor: &mut Actor, queue: &dyn RotatingQueue, verb: Verb) {
     match verb {
         Verb::Put => insert(actor, queue).await,
-        Verb::Take => {
-            if let Ok(rotated) = queue.rotate(max(actor)).await {
-                visited(actor, &rotated.items);
-            }
-        }
+        Verb::Take => take(actor, queue).await,
         Verb::Receive => {
             let (max, timeout) = (max(actor).get(), actor.timeout());
             if let Ok(items) = queue.visit(max, timeout).await {
                 visited(actor, &items);
+                if !items.is_empty() && scenes::works(actor) {
+                    scenes::keep_still(actor).await;
+                }
+            }
+        }
+        Verb::Abandon => {
+            take(actor, queue).await;
+            abandon(actor, queue.wait_for_turn(actor.timeout())).await;
+            if actor.flip(50) {
+                take(actor, queue).await;
             }
         }
         Verb::Particular => remove(actor, queue).await,
@@ -25,10 +34,20 @@ pub(super) async fn act(actor: &Actor, queue: &dyn RotatingQueue, verb: Verb) {
 }
 
 fn max(actor: &Actor) -> NonZeroUsize {
-    NonZeroUsize::MIN.saturating_add(actor.weigh(&[55, 20, 10, 10, 5]) as usize)
+    let few = 1 + actor.weigh(&[55, 20, 10, 10, 5]) as usize;
+    NonZeroUsize::new(actor.or_a_handful(few)).unwrap_or(NonZeroUsize::MIN)
+}
+
+async fn take(actor: &Actor, queue: &dyn RotatingQueue) {
+    if let Ok(rotated) = queue.rotate(max(actor)).await {
+        visited(actor, &rotated.items);
+    }
 }
 
 fn visited(actor: &Actor, items: &[Message]) {
+    if items.len() == MAX_BATCH {
+        actor.reached(goals::FULL_HANDFUL);
+    }
     let QueueConfig::Rotating(config) = &actor.workload.config else {
         return;
     };
@@ -39,7 +58,10 @@ fn visited(actor: &Actor, items: &[Message]) {
 }
 
 async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
-    let batch: Vec<_> = (0..actor.batch()).map(|_| actor.item()).collect();
+    // What is more than a call may hold is left for another time: here nobody splits it.
+    let most = actor.batch().min(MAX_BATCH as u32);
+    let mut batch: Vec<_> = (0..most).map(|_| actor.item()).collect();
+    limits_of_a_call(&mut batch);
     for _ in 0..3 {
         match queue.insert(&batch).await {
             Ok(inserted) => {
@@ -57,6 +79,15 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
     }
 }
 
+/// Keeps of a batch what one call carries.
+fn limits_of_a_call(batch: &mut Vec<Insert>) {
+    let mut bytes = 0;
+    batch.retain(|item| {
+        bytes += item.body.len() + 1;
+        bytes <= MAX_BATCH_BYTES
+    });
+}
+
 async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     let removed = queue.remove(&actor.ids()).await;
     if removed.is_ok_and(|count| count > 0) {
@@ -64,17 +95,32 @@ async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     }
 }
 
-async fn read(actor: &Actor, queue: &dyn RotatingQueue) {
+/// Reads how long the ring is, or shows it page by page, perhaps from where an earlier step left off,
+/// while it turns.
+async fn read(actor: &mut Actor, queue: &dyn RotatingQueue) {
     if actor.flip(30) {
         let _ = queue.len().await;
         return;
     }
-    let limit = if actor.flip(40) { 1 } else { 100 };
-    let Ok(first) = queue.list(Page::first(limit)).await else {
-        return;
-    };
-    if let Some(cursor) = first.next {
-        actor.reached(goals::SECOND_PAGE_OF_RING);
-        let _ = queue.list(Page::after(cursor, limit)).await;
+    let limit = actor.page_limit();
+    let mut page = actor.page(limit);
+    for _ in 0..PAGES_AT_ONCE {
+        let Ok(read) = queue.list(page).await else {
+            return;
+        };
+        if page.after.is_some() {
+            actor.reached(goals::SECOND_PAGE_OF_RING);
+        }
+        actor.page_end = read.next;
+        let Some(cursor) = read.next else {
+            return;
+        };
+        match actor.draw(4, 40) {
+            1 => return,
+            2 => take(actor, queue).await,
+            3 => remove(actor, queue).await,
+            _ => {}
+        }
+        page = Page::after(cursor, limit);
     }
 }

@@ -71,6 +71,10 @@ verbs! {
     Purge = "purge": [1, 0, 0, 3],
     /// Pause, and resume after a while.
     Pause = "pause": [1, 1, 0, 3],
+    /// Give up a wait.
+    Abandon = "give up a wait": [3, 2, 5, 1],
+    /// Put messages off while others wait.
+    PutOff = "put off": [2, 4, 2, 1],
 }
 
 /// How likely a lane does what: drawn once for each lane.
@@ -91,8 +95,21 @@ impl Leaning {
             match verb {
                 // Where a lost hint shows, there is to be much waiting.
                 Verb::Receive | Verb::Wait if workload.mode == Mode::Waiting => weight * 4,
+                // Nowhere else does anybody sleep for so long.
+                Verb::PutOff if workload.mode == Mode::Faults => 0,
+                Verb::PutOff => weight * 2,
                 _ => weight,
             }
+        };
+        Self(Verb::ALL.iter().map(weight).collect())
+    }
+
+    /// The leaning of those who only wait.
+    pub(super) fn of_audience(workload: &Workload) -> Self {
+        let weight = |verb: &Verb| match verb {
+            Verb::Receive => 90,
+            Verb::Wait if verb.is_of(workload.kind) => 10,
+            _ => 0,
         };
         Self(Verb::ALL.iter().map(weight).collect())
     }
@@ -108,7 +125,13 @@ impl Verb {
     /// Whether this kind of queue can be asked that.
     pub const fn is_of(self, kind: QueueKind) -> bool {
         match self {
-            Self::Idle | Self::Sleep | Self::Put | Self::Take | Self::Receive | Self::Read => true,
+            Self::Idle
+            | Self::Sleep
+            | Self::Put
+            | Self::Take
+            | Self::Receive
+            | Self::Read
+            | Self::Abandon => true,
             Self::Particular => !matches!(kind, QueueKind::Reliable | QueueKind::Priority),
             Self::Wait => matches!(kind, QueueKind::Bounded),
             _ => !matches!(kind, QueueKind::Rotating),

@@ -1,9 +1,9 @@
-use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, num::NonZeroUsize, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
     Error, ErrorKind, Outcome, QueueName, Result,
-    call::{Answer, Call, Layer, Service},
+    call::{Answer, Call, Layer, Opening, Service},
 };
 use tokio::{
     sync::oneshot,
@@ -57,6 +57,25 @@ impl Layer for Faulty {
         Arc::new(Line {
             faulty: self.clone(),
             queue,
+        })
+    }
+
+    /// Nothing strikes it: what opens a queue is repeated until it is open.
+    fn before_resizing<'a>(
+        &'a self,
+        _name: &'a QueueName,
+        _capacity: NonZeroUsize,
+        opening: Opening<'a>,
+    ) -> Opening<'a> {
+        Box::pin(async move {
+            yield_now().await;
+            let opened = opening.await;
+            if let (Some(id), Ok(_)) = (current_call(), &opened) {
+                let journal = &self.network.stage().journal;
+                journal.executed(id, journal.now());
+            }
+            yield_now().await;
+            opened
         })
     }
 }

@@ -170,3 +170,17 @@ fn b7_another_key_is_replaced() {
     story.says(keyed("b", "l"), Answer::Offered(vec![replaced]));
     story.breaks("B7");
 }
+
+#[test]
+fn what_opens_a_queue_with_another_capacity_resizes_it() {
+    let mut story = full_of(&["a", "b", "c"]);
+    story.call(Call::OpenOrResize(NonZeroUsize::MIN));
+    story.call(Call::Capacity);
+    story.call(Call::Counters);
+    story.holds();
+    let mut story = full_of(&["a", "b", "c"]);
+    story.call(Call::OpenOrResize(NonZeroUsize::MIN));
+    let before = NonZeroUsize::new(3).unwrap();
+    story.says(Call::Capacity, Answer::Capacity(before));
+    story.breaks("B5");
+}

@@ -108,3 +108,25 @@ fn t4_a_pace_is_not_kept() {
     story.says(one(), visits(&[&first]));
     story.breaks("T4");
 }
+
+#[test]
+fn a_page_goes_on_where_the_last_one_ended_while_the_ring_turns() {
+    let mut story = ring(RotatingConfig::default());
+    let Answer::Items(first) = story.call(Call::List(Page::first(1))) else {
+        panic!("a page");
+    };
+    let after = Page::after(first.next.expect("there is more"), 10);
+    rotate(&mut story);
+    let Answer::Items(rest) = story.call(Call::List(after)) else {
+        panic!("a page");
+    };
+    let bodies: Vec<_> = rest.entries.iter().map(|item| &item.body[..]).collect();
+    assert_eq!(bodies, [b"b", b"c", b"a"]);
+    story.holds();
+    let short = Paged {
+        entries: rest.entries[..2].to_vec(),
+        next: None,
+    };
+    story.says(Call::List(after), Answer::Items(short));
+    story.breaks_first("linearisable");
+}

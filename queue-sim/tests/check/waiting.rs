@@ -1,5 +1,8 @@
+use std::num::NonZeroUsize;
+
 use queue_core::{
-    BoundedConfig, MessageId, Offer, Overflow, QueueConfig, Scheduled,
+    BoundedConfig, Disposition, Insert, MessageId, Offer, Overflow, QueueConfig, RotatingConfig,
+    Scheduled, Settlement,
     call::{Answer, Call},
 };
 use queue_sim::{
@@ -131,4 +134,49 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
     told.call(Call::Depth);
     told.after(30).call(Call::Depth);
     told.breaks_first("B4");
+}
+
+#[test]
+fn who_takes_something_and_leaves_what_is_due_later_tells_of_that() {
+    let mut story = Story::reliable();
+    story.call(push("a"));
+    story.call(push("b"));
+    let later = story.take();
+    let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
+    let delay = ms(60);
+    story.settle(Settlement::new(later.receipt, Disposition::Defer { delay }));
+    // On a third lane: one is told, takes what is ready, and does not learn of the other.
+    story.after(10).call(lease(1));
+    story.after(85);
+    is_told(&mut story, wait);
+    story.call(lease(1));
+    story.breaks_first("waiting");
+}
+
+#[test]
+fn who_leaves_due_items_on_a_ring_with_a_pace_tells_of_them() {
+    let mut story = Story::of(QueueConfig::Rotating(
+        RotatingConfig::default().with_pace(ms(50)),
+    ));
+    let wait = waits(&mut story, Call::WaitForTurn(ms(5000)));
+    story.call(Call::Insert(vec![Insert::new("a"), Insert::new("b")]));
+    story.call(Call::Rotate(NonZeroUsize::MIN));
+    story.after(25);
+    is_told(&mut story, wait);
+    story.call(Call::Rotate(NonZeroUsize::MIN));
+    story.breaks_first("waiting");
+}
+
+#[test]
+fn that_items_become_due_again_is_told_to_nobody() {
+    let mut story = Story::of(QueueConfig::Rotating(
+        RotatingConfig::default().with_pace(ms(50)),
+    ));
+    story.call(Call::Insert(vec![Insert::new("a"), Insert::new("b")]));
+    let wait = waits(&mut story, Call::WaitForTurn(ms(5000)));
+    story.call(Call::Rotate(NonZeroUsize::new(2).unwrap()));
+    story.after(200);
+    is_told(&mut story, wait);
+    story.call(Call::Rotate(NonZeroUsize::MIN));
+    story.holds();
 }

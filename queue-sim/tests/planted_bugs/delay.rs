@@ -30,6 +30,7 @@ mod redis {
         cancel_leaves_the_body: lua::CANCEL_LEAVES_THE_BODY, by "leftovers";
         unchecked_zrem: lua::UNCHECKED_REMOVAL, by "D4" | "L5" | "L3";
         push_does_not_wake_a_sleeper: lua::SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
+        not_yet_due_is_nothing_ahead: lua::NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
         earlier_due_time_wakes_nobody: lua::EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
     } }
     bugs! { before_redis(Delay) {

@@ -20,7 +20,7 @@ macro_rules! leasing_bugs_in_memory {
             paused_and_leased: Bug::LeasesWhilePaused, by "operators" | "linearisable";
             trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
-            revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6" | "linearisable";
+            revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {
@@ -56,11 +56,12 @@ macro_rules! leasing_bugs_on_redis {
             paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators" | "linearisable";
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
-            revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6" | "linearisable";
+            revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
             discard_leaves_the_body: lua::DISCARD_LEAVES_THE_BODY, by "leftovers";
             purge_leaves_the_body: lua::PURGE_LEAVES_THE_BODY, by "leftovers";
             trim_leaves_the_body: lua::TRIM_LEAVES_THE_BODY, by "leftovers";
             ack_among_others_leaves_the_body: lua::ACK_AMONG_OTHERS_LEAVES_THE_BODY, by "leftovers";
+            expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         } }
         bugs! { between($kind) {
             non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";

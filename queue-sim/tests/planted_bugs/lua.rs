@@ -325,6 +325,30 @@ edits! {
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
     }
+    /// On a list either would do: who promotes tells one more than it takes.
+    DELAYED_IS_NOTHING_AHEAD {
+        "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
+            "call('EXISTS', READY, LINE) > 0";
+        "shared/list_moves": "  placed(ids, number)
+  call('ZADD', LINE, unpack(places))
+  arm(ARRIVALS, #ids)" =>
+            "  placed(ids, number)
+             call('ZADD', LINE, unpack(places))";
+    }
+    NOT_YET_DUE_IS_NOTHING_AHEAD {
+        "delay/line": "call('EXISTS', LINE) > 0" =>
+            "call('ZCOUNT', LINE, '-inf', now_text) > 0";
+    }
+    EXPIRY_WAKES_NOBODY {
+        "shared/tidy": "arm(ARRIVALS, #back / 2)" => "";
+    }
+    DUE_ITEMS_WAKE_NOBODY {
+        "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>
+            "local fresh_left = pace and call('ZREM', FRESH, unpack(visited)) and false
+             if not pace or fresh_left";
+        "rotating/rotate": "    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then" =>
+            "    then";
+    }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
     }

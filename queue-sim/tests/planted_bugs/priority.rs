@@ -11,8 +11,8 @@ mod memory {
         last_in_first_out: Bug::LastInFirstOut, by "P2";
         packing_overflows: Bug::PackingOverflows, by "P1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
-        retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4" | "linearisable";
-        revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
+        retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4";
+        revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13";
     } }
 }
 
@@ -25,8 +25,8 @@ mod redis {
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: lua::PACKING_OVERFLOWS, by "P1";
-        retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4" | "linearisable";
-        revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
+        retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
+        revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13";
         push_does_not_wake_a_sleeper: lua::ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
     } }
 }

@@ -25,6 +25,7 @@ mod redis {
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
+        delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";
         push_does_not_wake_a_sleeper: lua::PUSH_WAKES_NOBODY, by "waiting" | "progress";
     } }

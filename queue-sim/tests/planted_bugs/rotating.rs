@@ -28,6 +28,7 @@ mod redis {
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
         insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
+        due_items_wake_nobody: lua::DUE_ITEMS_WAKE_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Rotating) {
         rotate_in_two_steps: RotatesInTwoSteps, by "T1" | "T2";

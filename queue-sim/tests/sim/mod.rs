@@ -7,6 +7,7 @@ use queue_sim::{
     plan::Regressions,
     report::{replay_line, story, timeline},
     run::{Failure, Relapse, Runs, Scenario},
+    workload::Size,
     world::Ground,
 };
 
@@ -15,6 +16,9 @@ const ENOUGH: u64 = 300;
 
 /// So many seeds of each kind are played, unless `QUEUE_SIM_SEEDS` says otherwise.
 const SEEDS: u64 = 500;
+
+/// So many seeds of each size that is rarely drawn are played besides: many messages, large ones.
+const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 
 /// A test of each kind on this ground.
 macro_rules! each_kind {
@@ -57,6 +61,21 @@ pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
             told(&scenario, backend, runs.failures()),
             keep(&regressions, runs.failures()),
         );
+    }
+    for (size, seeds) in OF_A_SIZE {
+        for seed in 0..seeds {
+            runs.seed_but_for(seed, &size.plan());
+            assert!(
+                runs.failures().is_empty(),
+                "\n{}\n{}",
+                told(&scenario, backend, runs.failures()),
+                keep(&regressions, runs.failures()),
+            );
+        }
+        let reached = &runs.tally().goals;
+        let mut missed = size.goals(kind);
+        missed.retain(|goal| !reached.contains(goal));
+        assert!(missed.is_empty(), "no run of {size:?} reached {missed:?}");
     }
     let tally = runs.tally();
     let mixes = &tally.inconclusive_mixes;

@@ -1,5 +1,6 @@
 //! Whether there is an order of the calls in which the reference model answers as the backend did.
 
+mod cursors;
 mod explain;
 mod order;
 mod replay;

@@ -11,7 +11,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use super::order::Steps;
+use super::{cursors::Cursors, order::Steps};
 use crate::{
     check::{branch::Branch, compare::agree},
     model::Model,
@@ -57,6 +57,7 @@ struct Item<'a> {
 struct Node {
     done: Vec<bool>,
     model: Model,
+    cursors: Cursors,
     time: Timestamp,
     /// The latest beginning of what is done.
     latest_from: u64,
@@ -103,6 +104,7 @@ impl<'a> Search<'a> {
         let mut path = vec![Node {
             done: vec![false; self.items.len()],
             model: Model::new(self.config),
+            cursors: Cursors::default(),
             time: Timestamp::default(),
             latest_from: 0,
             next: 0,
@@ -161,17 +163,23 @@ impl<'a> Search<'a> {
         }
         let item = &self.items[candidate];
         let mut model = node.model.clone();
-        let expected = model.apply(time, item.call);
-        if let Some(answer) = item.answer
-            && !agree(item.call, answer, &expected, &model)
-        {
-            return None;
+        let mut cursors = node.cursors.clone();
+        let known = cursors.known(item.call);
+        let expected = model.apply(time, known.as_deref().unwrap_or(item.call));
+        if let (Some(answer), Some(_)) = (item.answer, known) {
+            if !agree(answer, &expected, &model) {
+                return None;
+            }
+            if let Ok(expected) = &expected {
+                cursors.note(answer, expected);
+            }
         }
         let mut done = node.done.clone();
         done[candidate] = true;
         Some(Node {
             done,
             model,
+            cursors,
             time,
             latest_from: node.latest_from.max(item.from),
             next: 0,
@@ -183,7 +191,8 @@ impl<'a> Search<'a> {
 /// which compares them fails.
 fn digest(node: &Node) -> (u64, u64) {
     let mut hasher = DefaultHasher::new();
-    (&node.done, &node.model, node.time, node.latest_from).hash(&mut hasher);
+    (&node.done, &node.model, &node.cursors).hash(&mut hasher);
+    (node.time, node.latest_from).hash(&mut hasher);
     let first = hasher.finish();
     first.hash(&mut hasher);
     (first, hasher.finish())

@@ -46,7 +46,7 @@ impl Sizes {
         let resizes = facts
             .calls()
             .filter_map(|(done, span)| match done.record.call {
-                Call::Resize(capacity) => {
+                Call::Resize(capacity) | Call::OpenOrResize(capacity) => {
                     Some((span, capacity.get() as u64, most_leased(facts, &span)))
                 }
                 _ => None,

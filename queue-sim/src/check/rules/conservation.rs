@@ -222,6 +222,10 @@ fn tally(facts: &Facts<'_>) -> Vec<Tally> {
         }
     }
     for (done, span) in facts.calls() {
+        // It tells nobody what it drops.
+        if matches!(done.record.call, Call::OpenOrResize(_)) {
+            add(span, Count::Evicted, 0, u64::from(u32::MAX));
+        }
         let mut unseen = done.executed.len().max(1) as u64;
         if let Some(Answer::Count(count)) = done.answer {
             match done.record.call {

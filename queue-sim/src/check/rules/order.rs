@@ -18,6 +18,8 @@ struct Ready {
     rank: Rank,
     /// Back from a release; otherwise it was never leased before.
     returned: bool,
+    /// Whether it is known since when it is ready. What was delivered was, whenever that began.
+    may_be_first: bool,
 }
 
 /// Where it stands, at the least and at the most; the smaller goes first.
@@ -31,11 +33,13 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let mut ready = Vec::new();
     for life in facts.lives() {
         ready.extend(fresh(facts, life));
-        if facts.kind() != QueueKind::Delay && ageing(facts).is_none() {
-            returned(facts, life, &mut ready);
+        match ageing(facts) {
+            Some(step) => retried(facts, life, step, &mut ready),
+            None if facts.kind() != QueueKind::Delay => returned(facts, life, &mut ready),
+            None => {}
         }
     }
-    for first in &ready {
+    for first in ready.iter().filter(|ready| ready.may_be_first) {
         for second in &ready {
             // Ready when the second was delivered, and delivered after it.
             if first.since.before(&second.until)
@@ -98,6 +102,7 @@ fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
         until: first.span,
         rank,
         returned: false,
+        may_be_first: true,
     })
 }
 
@@ -129,6 +134,43 @@ fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
                     most: -priority,
                 },
                 returned: true,
+                may_be_first: true,
+            });
+        }
+    }
+}
+
+/// Its deliveries after a retry, where urgency grows with age: it arrived anew when it was due again.
+fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Ready>) {
+    let Some(push) = life.push() else {
+        return;
+    };
+    let head_start = i64::from(facts.pushes[push].priority) * step;
+    for happened in life.iter() {
+        let What::Settled(_, Disposition::Retry { delay }, Some(Settled::Done)) = happened.what
+        else {
+            continue;
+        };
+        let mut later = life
+            .leases()
+            .filter(|lease| !lease.span.before(&happened.span));
+        let Some(next) = later.next() else {
+            continue;
+        };
+        let ghosts = facts.ghosts.iter();
+        let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
+        if happened.span.before(&next.span) && ghosts.next().is_none() {
+            let arrived = |at: u64| at.saturating_add(millis(*delay)).min(i64::MAX as u64 / 2);
+            ready.push(Ready {
+                id: life.id().get(),
+                since: happened.span,
+                until: next.span,
+                rank: Rank {
+                    least: arrived(happened.span.earliest) as i64 - head_start,
+                    most: arrived(happened.span.latest) as i64 - head_start,
+                },
+                returned: false,
+                may_be_first: false,
             });
         }
     }

@@ -1,6 +1,6 @@
 //! L8: what callers are told of calls that fail is true.
 
-use queue_core::{ErrorKind, Timestamp};
+use queue_core::{ErrorKind, Timestamp, call::Call};
 
 use super::Found;
 use crate::{
@@ -30,6 +30,8 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
                     found.push(broken("limits", ended.at.order, record, message));
                 }
             }
+            // A queue that has the capacity already is opened, and nothing is done to it.
+            Outcome::Ok(_) if matches!(record.call, Call::OpenOrResize(_)) => {}
             Outcome::Ok(_) if case.history.has_truth && !record.call.is_wait() => {
                 if record.executed.is_empty() {
                     let message = format!("{:?} is answered, and was never executed", record.call);

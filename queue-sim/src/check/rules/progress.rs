@@ -39,7 +39,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// A message that never left, and is not there.
 fn lost(facts: &Facts<'_>, end: &Span, counters: &Counters, found: &mut Vec<Found>) {
     let blind = facts.calls().any(|(done, _)| match done.record.call {
-        Call::Purge(_) => true,
+        Call::Purge(_) | Call::OpenOrResize(_) => true,
         Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
         _ => false,
     });

@@ -3,7 +3,10 @@
 //! Looked at only in runs in which nothing else wakes a waiter, and nothing goes wrong. What there
 //! is to be told is what the reference model has after each execution.
 
-use queue_core::{QueueConfig, QueueKind, Timestamp, call::Call};
+use queue_core::{
+    Inserted, QueueConfig, QueueKind, Timestamp,
+    call::{Answer, Call},
+};
 
 use super::Found;
 use crate::{
@@ -19,11 +22,6 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let Some(slack) = facts.case.slack.filter(|_| history.has_truth) else {
         return;
     };
-    if matches!(facts.case.config, QueueConfig::Rotating(config) if config.pace.is_some()) {
-        // That an item becomes due again is no arrival: only who has asked since its last visit
-        // knows when.
-        return;
-    }
     let slack = millis(slack) + lateness(facts);
     let end = end(facts);
     let waits: Vec<Wait<'_>> = history
@@ -118,6 +116,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     }
     executions.sort_unstable();
     let mut model = Model::new(facts.case.config);
+    let paced = matches!(facts.case.config, QueueConfig::Rotating(config) if config.pace.is_some());
     let mut stills = Vec::new();
     for (nth, (order, at, call)) in executions.iter().enumerate() {
         let record = facts.branch.calls[*call].record;
@@ -127,16 +126,20 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         let still = until > at.as_millis().saturating_add(slack);
         let tells = still && hints(&record.call);
         let before = tells.then(|| ready_from(&model, *at, until)).flatten();
-        // What it answers is not looked at here.
-        let _ = model.apply(*at, &record.call);
+        let answer = model.apply(*at, &record.call);
         if !still {
             continue;
         }
         // A call that puts in what will be due later tells a waiter of it, but only if nothing else
         // is due sooner.
         let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
-        let ready = ready_from(&model, *at, until);
-        let ready = ready.filter(|(time, by_time)| !by_time || sooner(*time));
+        let ready = match answer {
+            // That an item becomes due again is no arrival: only who has asked since its last visit
+            // knows when. What is left that is due is.
+            Ok(answer) if paced => left_due(&model, *at, &answer),
+            Ok(answer) if takes(&answer) && !model.is_ready(*at) => due_ahead(&model, *at, until),
+            _ => ready_from(&model, *at, until).filter(|(time, by_time)| !by_time || sooner(*time)),
+        };
         stills.push(Still {
             cause: record.id,
             order: *order,
@@ -162,6 +165,31 @@ const fn hints(call: &Call) -> bool {
             | Call::Settle(_)
             | Call::Revive(_)
     )
+}
+
+/// Whether somebody was handed something: they may have been the only one who knew what comes next.
+fn takes(answer: &Answer) -> bool {
+    match answer {
+        Answer::Leased(leased) | Answer::Turned(_, leased) => !leased.is_empty(),
+        _ => false,
+    }
+}
+
+/// When what is delayed is due next: who takes something and leaves that says so. That the lease
+/// ends is told to nobody.
+fn due_ahead(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
+    let due = model.first_due(at)?;
+    (due.as_millis() < until && model.is_ready(due)).then_some((due.as_millis(), true))
+}
+
+/// Whether there are due items on a ring with a pace right after some were put in or visited.
+fn left_due(model: &Model, at: Timestamp, answer: &Answer) -> Option<(u64, bool)> {
+    let tells = match answer {
+        Answer::Rotated(rotated) => !rotated.items.is_empty(),
+        Answer::Inserted(each) => each.iter().any(|one| matches!(one, Inserted::Added(_))),
+        _ => false,
+    };
+    (tells && model.is_ready(at)).then_some((at.as_millis(), false))
 }
 
 /// From when on there is something to lease, and whether only time brings it.
@@ -196,7 +224,12 @@ impl Still {
             if by_time && wait.record.began.order > self.order {
                 continue;
             }
-            let Some(since) = self.untold(facts, wait, waits, ready.max(wait.from), by_time) else {
+            let since = Since {
+                time: ready.max(wait.from),
+                by_time,
+                slack,
+            };
+            let Some(since) = self.untold(facts, wait, waits, since) else {
                 continue;
             };
             if since.saturating_add(slack) >= self.until.min(wait.until) {
@@ -224,26 +257,38 @@ impl Still {
         facts: &Facts<'_>,
         wait: &Wait<'_>,
         waits: &[Wait<'_>],
-        since: u64,
-        by_time: bool,
+        from: Since,
     ) -> Option<u64> {
-        let mut since = since;
-        for other in waits {
+        let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
-            let Some(told) = other.record.ended.as_ref().filter(|_| !same) else {
-                continue;
-            };
+            let told = other.record.ended.as_ref().filter(|_| !same)?;
             // Who is told when somebody has acted is told too late to be on the way.
-            if told.at.at.as_millis() > self.until {
-                continue;
+            (told.at.at.as_millis() <= self.until).then_some((told.at, other))
+        });
+        let mut others: Vec<_> = others.collect();
+        others.sort_by_key(|(told, _)| told.order);
+        let mut since = from.time;
+        for (told, other) in others {
+            // Who comes so late was told by a timer of their own, or too late: nobody was on the way.
+            if told.at.as_millis() > since.saturating_add(from.slack) {
+                break;
             }
-            if by_time && told.at.order > self.order {
+            if from.by_time && told.order > self.order {
                 return None;
             }
-            since = since.max(acted(facts, other, told.at.order)?);
+            since = since.max(acted(facts, other, told.order)?);
         }
         Some(since)
     }
+}
+
+/// Since when there is something to do, whether only time brings it, and how soon who waits must be
+/// told.
+#[derive(Debug, Clone, Copy)]
+struct Since {
+    time: u64,
+    by_time: bool,
+    slack: u64,
 }
 
 /// When one who waited acted on what it was told: its next call that takes was executed, or given

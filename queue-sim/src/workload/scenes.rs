@@ -1,0 +1,103 @@
+//! Moments at which a hint that gets lost shows: somebody does what others must be told of, and then
+//! nobody does anything for so long that whoever was not told is seen to sleep.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{Disposition, Leasing, Settlement};
+use tokio::time;
+
+use super::{actor::Actor, goals};
+use crate::{plan::Chance, workload::Mode};
+
+/// How often a lane works on what it waited for, instead of going on at once.
+const WORKS: Chance = 30;
+/// How often one does who came only to wait.
+const AUDIENCE_WORKS: Chance = 75;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Works on what it was handed out, perhaps beyond its lease, then perhaps looks or settles without
+/// taking anything: that takes back what has expired, also its own, and others must be told.
+pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
+    if !works(actor) {
+        return;
+    }
+    let ttl = actor.workload.ttl;
+    match actor.choose(4) {
+        // So long that what others do meanwhile shows.
+        0 => return keep_still(actor).await,
+        1 => time::sleep(ttl).await,
+        2 => time::sleep(ttl + MILLISECOND).await,
+        _ => time::sleep(ttl * 2).await,
+    }
+    actor.reached(goals::LATE_WORKER);
+    match actor.choose(4) {
+        0 => {
+            let _ = queue.depth().await;
+        }
+        1 => {
+            let _ = queue.counters().await;
+        }
+        2 => {
+            let _ = queue.extend(&actor.held, ttl).await;
+        }
+        _ => {
+            let late = actor.held.iter().copied().map(Settlement::ack);
+            let _ = queue.settle(&late.collect::<Vec<_>>()).await;
+        }
+    }
+    keep_still(actor).await;
+}
+
+/// Whether the lane works now, where a lost hint shows.
+pub(super) fn works(actor: &Actor) -> bool {
+    let chance = match actor.is_audience {
+        true => AUDIENCE_WORKS,
+        false => WORKS,
+    };
+    actor.workload.mode == Mode::Waiting && actor.flip(chance)
+}
+
+/// Does nothing while others sleep.
+pub(super) async fn keep_still(actor: &Actor) {
+    time::sleep(actor.workload.longest_delay() / 2).await;
+}
+
+/// Where somebody does nothing but wait, now and then lets what was put in have its course.
+pub(super) async fn after_putting(actor: &Actor) {
+    if actor.workload.audience > 0 && actor.flip(60) {
+        keep_still(actor).await;
+    }
+}
+
+/// Leases messages for long, and when others have come to wait, puts them off to moments close to
+/// each other. Whoever is told learns of the first, takes it, and leaves the next for others.
+pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
+    let most = NonZeroUsize::MIN.saturating_add(1 + actor.choose(2) as usize);
+    let long = actor.workload.longest_lease();
+    let Ok(leased) = queue.lease(most, long).await else {
+        return;
+    };
+    actor.take(&leased.deliveries);
+    if leased.deliveries.len() < 2 {
+        return;
+    }
+    actor.reached(goals::PUT_OFF);
+    time::sleep(long / 4).await;
+    let ttl = actor.workload.ttl;
+    let mut delay = ttl * (1 + actor.choose(2));
+    let mut batch = Vec::new();
+    for delivery in &leased.deliveries {
+        let disposition = match actor.choose(2) {
+            0 => Disposition::Defer { delay },
+            _ => Disposition::Retry { delay },
+        };
+        batch.push(Settlement::new(delivery.receipt, disposition));
+        delay += [MILLISECOND, ttl][actor.choose(2) as usize];
+    }
+    if queue.settle(&batch).await.is_ok() {
+        let put_off = |held: &_| batch.iter().all(|one| one.receipt != *held);
+        actor.held.retain(put_off);
+    }
+    keep_still(actor).await;
+}
