@@ -137,6 +137,50 @@ mod tests {
         let nonsense = told(nonsense.expect_err("another protocol"));
         assert!(nonsense.contains("not an answer of Redis"), "{nonsense}");
     }
+
+    #[test]
+    fn only_what_every_call_would_be_answered_costs_the_connection() {
+        let costs = |answer: &str| {
+            let answer = redis::parse_redis_value(format!("-{answer}\r\n").as_bytes());
+            let Ok(redis::Value::ServerError(refusal)) = answer else {
+                panic!("{answer:?} is no refusal");
+            };
+            Failure::Refused(refusal).calls_for_another_server()
+        };
+        for lasting in [
+            "READONLY You can't write against a read only replica.",
+            "MASTERDOWN Link with MASTER is down",
+            "UNBLOCKED force unblock from blocking operation",
+            "NOAUTH Authentication required.",
+        ] {
+            assert!(costs(lasting), "{lasting}");
+        }
+        for passing in [
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+            "NOPERM this user has no permissions to run the 'evalsha' command",
+            "BUSY Redis is busy running a script.",
+        ] {
+            assert!(!costs(passing), "{passing}");
+        }
+        assert!(!Failure::Silent(Duration::ZERO).calls_for_another_server());
+    }
+
+    #[test]
+    fn what_a_person_has_to_mend_before_there_is_a_connection_is_told_with_the_way_out() {
+        for (kind, named) in [
+            (redis::ErrorKind::RESP3NotSupported, "6.2"),
+            (redis::ErrorKind::AuthenticationFailed, "password"),
+            (redis::ErrorKind::InvalidClientConfig, "here"),
+        ] {
+            let error = cannot_connect((kind, "refused").into(), "here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(named), "{error}");
+        }
+        let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+
     #[tokio::test]
     async fn an_answer_that_is_cut_off_is_told_in_one_line() {
         let (near, mut far) = tokio::io::duplex(256);
