@@ -138,15 +138,26 @@ mod tests {
         assert!(nonsense.contains("not an answer of Redis"), "{nonsense}");
     }
 
+    fn refused(answer: &str) -> Failure {
+        let answer = redis::parse_redis_value(format!("-{answer}\r\n").as_bytes());
+        match answer {
+            Ok(redis::Value::ServerError(refusal)) => Failure::Refused(refusal),
+            other => panic!("{other:?} is no refusal"),
+        }
+    }
+
+    #[test]
+    fn only_a_right_that_is_missing_means_that_a_command_is_not_permitted() {
+        let denied = "NOPERM this user has no permissions to run the 'info' command";
+        assert!(refused(denied).is_not_permitted());
+        for other in ["LOADING Redis is loading the dataset in memory", "ERR no"] {
+            assert!(!refused(other).is_not_permitted(), "{other}");
+        }
+    }
+
     #[test]
     fn only_what_every_call_would_be_answered_costs_the_connection() {
-        let costs = |answer: &str| {
-            let answer = redis::parse_redis_value(format!("-{answer}\r\n").as_bytes());
-            let Ok(redis::Value::ServerError(refusal)) = answer else {
-                panic!("{answer:?} is no refusal");
-            };
-            Failure::Refused(refusal).calls_for_another_server()
-        };
+        let costs = |answer| refused(answer).calls_for_another_server();
         for lasting in [
             "READONLY You can't write against a read only replica.",
             "MASTERDOWN Link with MASTER is down",
