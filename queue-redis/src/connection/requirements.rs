@@ -220,7 +220,7 @@ mod tests {
     /// As a server greets a user who may not ask for more.
     #[test]
     fn what_a_greeting_tells_is_checked_as_what_is_asked_for() {
-        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec().into());
+        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let greeted = |version: &str, mode: &str, role: &str| {
             let fields = [("version", version), ("mode", mode), ("role", role)];
             let fields = fields.map(|(name, value)| (text(name), text(value)));
