@@ -246,6 +246,21 @@ async fn when_the_one_who_watches_the_clock_leaves_another_takes_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_with_no_end_lasts_until_something_comes() {
+    let queue = reliable().await;
+    let waiter = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.wait_for_arrival(Duration::MAX).await }
+    });
+    tokio::time::sleep(LONG).await;
+    assert!(!waiter.is_finished());
+    queue.push_one("a").await.unwrap();
+    let start = Instant::now();
+    waiter.await.unwrap().unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_left_behind() {
     let queue = delay().await;
     queue.schedule_one("a", LONG).await.unwrap();

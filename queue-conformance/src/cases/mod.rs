@@ -123,6 +123,7 @@ macro_rules! __cases {
                 waiting_resume_wakes_who_waits,
                 waiting_a_paused_queue_wakes_nobody_to_no_end,
                 waiting_ends_at_its_timeout,
+                waiting_without_end_ends_with_a_push,
                 waiting_moves_nothing,
             }
             lines {

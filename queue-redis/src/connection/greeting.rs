@@ -114,9 +114,16 @@ fn is_closed(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use std::time::Duration;
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, BufWriter},
+        time::timeout,
+    };
 
     use super::*;
+
+    const STEP: Duration = Duration::from_secs(1);
 
     fn broken() -> RedisError {
         io::Error::from(io::ErrorKind::BrokenPipe).into()
@@ -149,5 +156,21 @@ mod tests {
         assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
         *greeting.heard() = b"+half an ans".to_vec();
         assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_keeps_what_is_written_is_flushed_and_closed() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut near = Greeted::new(BufWriter::new(near), Arc::default());
+        near.write_all(b"hello").await.unwrap();
+        near.flush().await.unwrap();
+        let mut heard = [0; 5];
+        let flushed = timeout(STEP, far.read_exact(&mut heard)).await;
+        assert_eq!(flushed.expect("it is flushed").unwrap(), 5);
+        near.write_all(b"bye").await.unwrap();
+        near.shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        let closed = timeout(STEP, far.read_to_end(&mut rest)).await;
+        assert_eq!(closed.expect("it is closed").unwrap(), 3);
     }
 }

@@ -128,7 +128,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 #[cfg(test)]
 mod tests {
     use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt, duplex},
+        io::{AsyncReadExt, AsyncWriteExt, BufWriter, duplex},
         time::{advance, timeout},
     };
 
@@ -167,5 +167,21 @@ mod tests {
         far.read_exact(&mut [0; 16]).await.unwrap();
         near.write_all(&[0; 16]).await.unwrap();
         assert_eq!(progress.last(), Instant::now());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_keeps_what_is_written_is_flushed_and_closed() {
+        let (near, mut far) = duplex(64);
+        let mut near = Watched::new(BufWriter::new(near), Arc::new(Progress::new()));
+        near.write_all(b"hello").await.unwrap();
+        near.flush().await.unwrap();
+        let mut heard = [0; 5];
+        let flushed = timeout(STEP, far.read_exact(&mut heard)).await;
+        assert_eq!(flushed.expect("it is flushed").unwrap(), 5);
+        near.write_all(b"bye").await.unwrap();
+        near.shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        let closed = timeout(STEP, far.read_to_end(&mut rest)).await;
+        assert_eq!(closed.expect("it is closed").unwrap(), 3);
     }
 }

@@ -216,4 +216,25 @@ mod tests {
         );
         assert_eq!(warnings("aof_enabled", "0"), [Warning::NotPersistent]);
     }
+
+    /// As a server greets a user who may not ask for more.
+    #[test]
+    fn what_a_greeting_tells_is_checked_as_what_is_asked_for() {
+        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+        let greeted = |version: &str, mode: &str, role: &str| {
+            let fields = [("version", version), ("mode", mode), ("role", role)];
+            let fields = fields.map(|(name, value)| (text(name), text(value)));
+            check(&as_info(&Value::Map(fields.to_vec())), false)
+        };
+        assert_eq!(greeted("7.0.15", "standalone", "master").unwrap(), []);
+        for (version, mode, role, named) in [
+            ("6.0.20", "standalone", "master", "6.0.20"),
+            ("7.0.15", "cluster", "master", "Cluster"),
+            ("7.0.15", "standalone", "replica", "replica"),
+        ] {
+            let error = greeted(version, mode, role).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains(named), "{error}");
+        }
+    }
 }

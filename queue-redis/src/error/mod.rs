@@ -137,6 +137,61 @@ mod tests {
         let nonsense = told(nonsense.expect_err("another protocol"));
         assert!(nonsense.contains("not an answer of Redis"), "{nonsense}");
     }
+
+    fn refused(answer: &str) -> Failure {
+        let answer = redis::parse_redis_value(format!("-{answer}\r\n").as_bytes());
+        match answer {
+            Ok(redis::Value::ServerError(refusal)) => Failure::Refused(refusal),
+            other => panic!("{other:?} is no refusal"),
+        }
+    }
+
+    #[test]
+    fn only_a_right_that_is_missing_means_that_a_command_is_not_permitted() {
+        let denied = "NOPERM this user has no permissions to run the 'info' command";
+        assert!(refused(denied).is_not_permitted());
+        for other in ["LOADING Redis is loading the dataset in memory", "ERR no"] {
+            assert!(!refused(other).is_not_permitted(), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_what_every_call_would_be_answered_costs_the_connection() {
+        let costs = |answer| refused(answer).calls_for_another_server();
+        for lasting in [
+            "READONLY You can't write against a read only replica.",
+            "MASTERDOWN Link with MASTER is down",
+            "UNBLOCKED force unblock from blocking operation",
+            "NOAUTH Authentication required.",
+        ] {
+            assert!(costs(lasting), "{lasting}");
+        }
+        for passing in [
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+            "NOPERM this user has no permissions to run the 'evalsha' command",
+            "BUSY Redis is busy running a script.",
+        ] {
+            assert!(!costs(passing), "{passing}");
+        }
+        assert!(!Failure::Silent(Duration::ZERO).calls_for_another_server());
+    }
+
+    #[test]
+    fn what_a_person_has_to_mend_before_there_is_a_connection_is_told_with_the_way_out() {
+        for (kind, named) in [
+            (redis::ErrorKind::RESP3NotSupported, "6.2"),
+            (redis::ErrorKind::AuthenticationFailed, "password"),
+            (redis::ErrorKind::InvalidClientConfig, "here"),
+        ] {
+            let error = cannot_connect((kind, "refused").into(), "here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(named), "{error}");
+        }
+        let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+
     #[tokio::test]
     async fn an_answer_that_is_cut_off_is_told_in_one_line() {
         let (near, mut far) = tokio::io::duplex(256);

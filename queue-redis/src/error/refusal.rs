@@ -153,6 +153,13 @@ mod tests {
             ),
             (
                 "ERR",
+                format!(
+                    "Unknown Redis command called from script script: {}, on @user_script:{line}.",
+                    script.hash()
+                ),
+            ),
+            (
+                "ERR",
                 "ACL failure in script: User worker has no permissions to run the 'LTRIM' command \
                  script: on @user_script:222."
                     .to_owned(),

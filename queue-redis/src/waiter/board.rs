@@ -499,6 +499,25 @@ mod tests {
         assert_eq!(orders(&board).len(), 1);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn who_was_refused_is_not_asked_for_again_at_once() {
+        let board = board();
+        let _first = board.join(&marker("a"));
+        assert_eq!(orders(&board), [join("a", 1)]);
+        let reason = Error::new(queue_core::ErrorKind::Configuration, "another type");
+        board.refused(&marker("a"), reason);
+        let _second = board.join(&marker("a"));
+        assert_eq!(orders(&board), []);
+        tokio::time::advance(TRUSTED / 4).await;
+        let _third = board.join(&marker("a"));
+        assert_eq!(orders(&board), [join("a", 3)]);
+        // It lasts until that marker is served, whatever another's answer is.
+        board.joined(&marker("b"), 1, 0);
+        assert!(board.trouble().is_some());
+        board.joined(&marker("a"), 3, 0);
+        assert!(board.trouble().is_none());
+    }
+
     #[test]
     fn a_connection_that_was_lost_has_everybody_look() {
         let board = board();

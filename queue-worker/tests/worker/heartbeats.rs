@@ -156,3 +156,17 @@ async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
     assert_eq!((counts.acked, counts.lost, counts.panicked), (1, 0, 0));
     assert_eq!(ground.counters().await.expired, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn more_leases_than_go_in_one_call_are_all_kept_alive() {
+    let ground = Ground::holding(300).await;
+    let report = ground
+        .worker()
+        .concurrency(300)
+        .lease(6 * SECOND)
+        .run_until(ground.empty(), |_: u64, _| sleep(30 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.started, report.counts.acked), (300, 300));
+    assert_eq!(ground.counters().await.expired, 0);
+}

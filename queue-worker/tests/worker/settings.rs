@@ -42,7 +42,29 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     }
     let none = Workers::by_weight().run().await;
     assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
+    let route = || Route::new(ground.spy.consumer::<u64>());
+    for starved in [route().weight(0), route().at_most(0)] {
+        let workers = Workers::by_weight().add(starved, |_: u64, _| async {});
+        assert_eq!(workers.run().await.unwrap_err().kind(), ErrorKind::Invalid);
+    }
     assert_eq!(ground.spy.watched().calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_can_just_be_meant_is_served() {
+    let ground = Ground::holding(1).await;
+    let edge: [Set; 3] = [
+        |w| w.lease(Duration::from_millis(10)),
+        |w| w.lease(24 * HOUR),
+        |w| w.timeout(45 * SECOND).max_hold(45 * SECOND),
+    ];
+    for set in edge {
+        let worker = set(ground.worker()).run_until(async {}, |_: u64, _| async {});
+        worker.await.unwrap();
+    }
+    let handler = |_: Vec<(u64, Context)>| async {};
+    let batches = ground.worker().run_batches_until(128, async {}, handler);
+    batches.await.unwrap();
 }
 
 /// Runs tasks on tokio, and counts them.

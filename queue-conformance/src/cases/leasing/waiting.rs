@@ -1,5 +1,7 @@
 //! Waiting: promptly woken by whatever has a cause, and never for ever.
 
+use std::time::Duration;
+
 use queue_core::*;
 use tokio::task::JoinHandle;
 
@@ -189,6 +191,16 @@ pub(crate) async fn waiting_ends_at_its_timeout(stage: &Stage<'_>) {
         .expect("waits");
     let at_once = queue.receive_one(LONG, ms(0)).await.expect("receives");
     assert_eq!(at_once, None, "no timeout, no wait");
+}
+
+pub(crate) async fn waiting_without_end_ends_with_a_push(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let waiter = queue.clone();
+    let receive = async move { waiter.receive_one(LONG, Duration::MAX).await };
+    let waiting = stage.start(receive).await;
+    queue.put_numbered(1).await;
+    let received = stage.prompt("a receive after a push", waiting).await;
+    assert!(received.expect("receives").is_some());
 }
 
 pub(crate) async fn waiting_moves_nothing(stage: &Stage<'_>) {

@@ -1,6 +1,9 @@
 //! How long callers wait to be sent, and how many may.
 
+use tokio::sync::oneshot;
+
 use super::*;
+use crate::coalescer::line::{Line, Waiting};
 
 /// A small batch that is as large as one can be.
 const LARGE: u32 = SMALL_BYTES as u32;
@@ -52,6 +55,39 @@ async fn who_finds_no_room_in_the_line_waits_for_some() {
         assert_eq!(answer.unwrap().unwrap(), [LARGE]);
     }
     assert_eq!(sent.lock().unwrap().concat().len(), callers);
+}
+
+/// Joins a line with these entries, if there is room.
+fn join(line: &mut Line<Echo>, entries: &[u32]) -> Option<u64> {
+    let (answer, _) = oneshot::channel();
+    let entries = entries.to_vec();
+    line.join(Waiting { entries, answer }).ok()
+}
+
+#[test]
+fn what_has_no_bytes_of_its_own_takes_room_too() {
+    let two = 2 * SMALL * size_of::<u32>();
+    let mut line = Line::new(two);
+    let first = join(&mut line, &[0; SMALL]).expect("nobody else is there");
+    assert!(join(&mut line, &[0; SMALL]).is_some());
+    assert!(join(&mut line, &[0; SMALL]).is_none());
+    assert!(line.leave(first).is_some());
+    assert!(join(&mut line, &[0; SMALL]).is_some());
+    assert!(join(&mut line, &[0; SMALL]).is_none());
+}
+
+#[test]
+fn one_call_takes_no_more_bytes_than_a_batch_may_have() {
+    let half = limits::MAX_BATCH_BYTES as u32 / 2;
+    let mut line = Line::new(usize::MAX);
+    for bytes in [half, half, 1, half] {
+        join(&mut line, &[bytes]).expect("there is room");
+    }
+    let mut calls = Vec::new();
+    while !line.is_empty() {
+        calls.push(line.next_batch().len());
+    }
+    assert_eq!(calls, [2, 2]);
 }
 
 #[tokio::test(start_paused = true)]
