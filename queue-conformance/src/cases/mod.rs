@@ -173,6 +173,7 @@ macro_rules! __cases {
                 d5_a_dropped_waiter_leaves_its_watch_to_another,
                 d5_who_takes_another_leaves_its_watch,
                 d5_who_gives_up_leaves_its_watch_to_another [ExactClock VirtualTime],
+                d5_who_looks_and_goes_leaves_its_watch_to_another [ExactClock],
                 d5_next_due_is_the_first_undelivered [ExactClock],
                 limits_a_due_time_has_an_end,
             }

@@ -35,8 +35,16 @@ pub(crate) struct Handle {
     capacity: Option<usize>,
     /// Whether this handle has pushed dedup keys: then each push clears away old marks.
     marks: AtomicBool,
+    known: Mutex<Known>,
+}
+
+/// What is known of the queue by looks, and by waiting.
+#[derive(Debug, Default)]
+struct Known {
     /// When something changes by itself, as far as the last look knew.
-    next_change: Mutex<Option<Instant>>,
+    change: Option<Instant>,
+    /// Whether a wait has ended since the last look: perhaps nobody else was told what it was told.
+    has_waited: bool,
 }
 
 impl Handle {
@@ -63,7 +71,7 @@ impl Handle {
             config,
             capacity,
             marks: AtomicBool::new(false),
-            next_change: Mutex::new(None),
+            known: Mutex::default(),
         }
     }
 
@@ -159,20 +167,26 @@ impl Handle {
     /// Keeps in mind what a look found: the time until something changes by itself.
     pub(crate) fn looked(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
-        *self.lock_next_change() = change;
+        let mut known = self.lock_known();
+        known.change = change;
+        let has_waited = std::mem::take(&mut known.has_waited);
+        drop(known);
+        if let (Some(change), true) = (change, has_waited) {
+            self.waiter.found(&self.arrivals, change);
+        }
     }
 
-    fn lock_next_change(&self) -> MutexGuard<'_, Option<Instant>> {
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
         // It is never held while anything can panic.
-        let locked = self.next_change.lock();
-        locked.unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for something that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        let change = *self.lock_next_change();
-        let wait = self.waiter.wait(&self.arrivals, timeout, change);
-        wait.await.map_err(|error| self.name(error))
+        let change = self.lock_known().change;
+        let waited = self.waiter.wait(&self.arrivals, timeout, change).await;
+        self.lock_known().has_waited = true;
+        waited.map_err(|error| self.name(error))
     }
 
     /// Waits for room in a bounded queue.

@@ -12,6 +12,7 @@
 mod board;
 #[cfg(test)]
 mod interleavings;
+mod owed;
 mod watch;
 
 use std::{
@@ -26,6 +27,7 @@ use tokio::time::{self, Instant};
 
 use self::{
     board::Board,
+    owed::Owed,
     watch::{Dialer, Watch},
 };
 use crate::{
@@ -56,6 +58,7 @@ pub(crate) struct Settings {
 }
 
 struct Inner {
+    owed: Arc<Owed>,
     board: Arc<Board>,
     started: OnceLock<Started>,
     settings: Settings,
@@ -71,6 +74,7 @@ impl Waiter {
     pub(crate) fn new(settings: Settings) -> Self {
         Self(Arc::new(Inner {
             board: Arc::new(Board::new(settings.fall_back * TRUSTED)),
+            owed: Arc::default(),
             started: OnceLock::new(),
             settings,
         }))
@@ -97,7 +101,10 @@ impl Waiter {
     ) -> Result<()> {
         self.0.start();
         let fall_back = self.0.settings.fall_back;
-        let watched = change.filter(|at| *at < Instant::now() + fall_back);
+        let watched = self.soon(change);
+        if let Some(change) = watched {
+            self.0.owed.take_over(marker, change);
+        }
         let mut watch = Unused {
             inner: &self.0,
             marker: watched.map(|_| marker),
@@ -130,6 +137,20 @@ impl Waiter {
             unused.marker = None;
         }
         answer
+    }
+
+    /// Somebody who has waited at this marker looked, and found nothing but the time of the next
+    /// change. If they do not wait for it, another is told when it has come.
+    pub(crate) fn found(&self, marker: &Bytes, change: Instant) {
+        if let Some(change) = self.soon(Some(change)) {
+            self.0.owed.add(marker, change);
+        }
+    }
+
+    /// The change, unless everybody has looked before it comes.
+    fn soon(&self, change: Option<Instant>) -> Option<Instant> {
+        let fall_back = self.0.settings.fall_back;
+        change.filter(|at| *at < Instant::now() + fall_back)
     }
 
     /// The server has lost what was registered at this marker.
@@ -178,6 +199,7 @@ impl Inner {
             let connection = Supervised::new(dialer, None, backoff, alarm, spawn);
             let watch = Watch {
                 board: Arc::clone(&self.board),
+                owed: Arc::clone(&self.owed),
                 connection: connection.clone(),
                 address: settings.connector.address(),
                 channel: Arc::clone(&settings.channel),

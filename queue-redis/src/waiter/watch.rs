@@ -7,7 +7,10 @@ use bytes::Bytes;
 use queue_core::Result;
 use redis::{Cmd, PushInfo, PushKind, Value};
 
-use super::board::{Board, Order};
+use super::{
+    board::{Board, Order},
+    owed::Owed,
+};
 use crate::{
     call::Call,
     client::Clock,
@@ -42,6 +45,7 @@ impl Dial for Dialer {
 /// Registers and listens, for as long as the task runs.
 pub(super) struct Watch {
     pub(super) board: Arc<Board>,
+    pub(super) owed: Arc<Owed>,
     pub(super) connection: Supervised,
     pub(super) address: String,
     pub(super) channel: Arc<str>,
@@ -89,6 +93,9 @@ impl Watch {
                     },
                     () = &mut replaced => return,
                     () = self.board.changed() => {}
+                    due = self.owed.due() => for marker in due {
+                        self.board.give_up(&marker);
+                    },
                 }
                 continue;
             }

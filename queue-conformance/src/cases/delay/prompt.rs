@@ -155,6 +155,34 @@ pub(crate) async fn d5_who_gives_up_leaves_its_watch_to_another(stage: &Stage<'_
     }
 }
 
+pub(crate) async fn d5_who_looks_and_goes_leaves_its_watch_to_another(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for goes_first in [true, false] {
+        let goes = {
+            let queue = queue.clone();
+            // Told of what is to come, it looks, and then does something else. If it is told only
+            // when that is due, it leaves it to the other.
+            async move {
+                queue.wait_for_arrival(LONG).await.expect("waits");
+                for taken in take(&*queue, 1).await {
+                    settle(&*queue, Settlement::release(taken.receipt)).await;
+                }
+            }
+        };
+        let (gone, kept) = if goes_first {
+            let gone = stage.start(goes).await;
+            (gone, receiver(stage, &queue).await)
+        } else {
+            let kept = receiver(stage, &queue).await;
+            (stage.start(goes).await, kept)
+        };
+        let scheduled = schedule(&queue, 60).await;
+        let got = stage.within("the receive that goes on", ms(60), kept).await;
+        assert_eq!(got, scheduled);
+        gone.abort();
+    }
+}
+
 pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let next = async || queue.next_due().await.expect("answers");

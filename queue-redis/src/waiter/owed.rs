@@ -1,0 +1,113 @@
+//! Changes that only this process knows of, and that nobody in it may be waiting for.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+/// The next change at each marker that somebody here has found by a look which they were told to
+/// take. Others were told nothing, and may sleep beyond it. Who looked is mostly back in line at once,
+/// and there in time; otherwise somebody is told when the change has come.
+#[derive(Debug, Default)]
+pub(super) struct Owed {
+    changes: Mutex<BTreeMap<Bytes, Instant>>,
+    changed: Notify,
+}
+
+impl Owed {
+    /// Somebody who was told has found no more than this change to come.
+    pub(super) fn add(&self, marker: &Bytes, change: Instant) {
+        let mut changes = self.lock();
+        let known = changes.entry(marker.clone()).or_insert(change);
+        *known = change.min(*known);
+        drop(changes);
+        self.changed.notify_one();
+    }
+
+    /// Somebody waits who knows of this change.
+    pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
+        let mut changes = self.lock();
+        if changes.get(marker).is_some_and(|owed| change <= *owed) {
+            changes.remove(marker);
+        }
+    }
+
+    /// Waits until changes have come, and answers their markers. Dropped before, it takes nothing.
+    pub(super) async fn due(&self) -> Vec<Bytes> {
+        loop {
+            let first = self.lock().values().min().copied();
+            let Some(first) = first else {
+                self.changed.notified().await;
+                continue;
+            };
+            tokio::select! {
+                biased;
+                () = self.changed.notified() => {}
+                () = sleep_until(first) => return self.take(first),
+            }
+        }
+    }
+
+    fn take(&self, until: Instant) -> Vec<Bytes> {
+        let mut changes = self.lock();
+        let (due, later) = std::mem::take(&mut *changes)
+            .into_iter()
+            .partition(|(_, change)| *change <= until);
+        *changes = later;
+        let due: BTreeMap<Bytes, Instant> = due;
+        due.into_keys().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, Instant>> {
+        // Nothing panics between two changes of the map, so it is whole.
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const MARKER: Bytes = Bytes::from_static(b"marker");
+
+    fn after(millis: u64) -> Instant {
+        Instant::now() + Duration::from_millis(millis)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_change_is_told_when_it_has_come_and_once() {
+        let owed = Owed::default();
+        let start = Instant::now();
+        owed.add(&MARKER, after(20));
+        owed.add(&MARKER, after(10));
+        owed.add(&Bytes::from_static(b"other"), after(30));
+        assert_eq!(owed.due().await, [MARKER]);
+        assert_eq!(start.elapsed(), Duration::from_millis(10));
+        assert_eq!(owed.due().await, [Bytes::from_static(b"other")]);
+        assert_eq!(start.elapsed(), Duration::from_millis(30));
+        let never = timeout(Duration::from_secs(3600), owed.due());
+        assert!(never.await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_and_knows_of_it_takes_it_over() {
+        let owed = Owed::default();
+        let change = after(10);
+        owed.add(&MARKER, change);
+        // This one knows of a later change only.
+        owed.take_over(&MARKER, after(20));
+        assert_eq!(owed.lock().len(), 1);
+        owed.take_over(&MARKER, change);
+        assert_eq!(owed.lock().len(), 0);
+    }
+}
