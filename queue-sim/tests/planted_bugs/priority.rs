@@ -12,7 +12,7 @@ mod memory {
         packing_overflows: Bug::PackingOverflows, by "P1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4";
-        revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13";
+        revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
     } }
 }
 
@@ -26,7 +26,7 @@ mod redis {
         last_in_first_out: lua::LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: lua::PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
-        revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13";
+        revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
         push_does_not_wake_a_sleeper: lua::ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
     } }
 }

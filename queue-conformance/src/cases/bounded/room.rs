@@ -119,23 +119,22 @@ pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>
         .await
         .expect("offers");
     let held = take_one(&*queue).await;
-    let producer = queue.clone();
-    let first = stage
-        .start(async move {
+    // Which of them is told first is open where several threads run.
+    let mut producers = Vec::new();
+    for _ in 0..2 {
+        let producer = queue.clone();
+        let offer = async move {
             producer.wait_for_room(LONG).await?;
             producer.offer_one(marked(), Overflow::Reject).await
-        })
-        .await;
-    let producer = queue.clone();
-    let second = stage
-        .start(async move { producer.wait_for_room(LONG).await })
-        .await;
+        };
+        producers.push(stage.start(offer).await);
+    }
     ack(&*queue, &held).await;
-    let offered = stage.prompt("the first of two producers", first).await;
-    let offered = offered.expect("offers");
-    assert!(matches!(offered, Offered::Duplicate(_)), "{offered:?}");
-    let told = stage.prompt("the second, for whom there is room", second);
-    told.await.expect("waits");
+    for producer in producers {
+        let offered = stage.prompt("each of two producers", producer).await;
+        let offered = offered.expect("offers");
+        assert!(matches!(offered, Offered::Duplicate(_)), "{offered:?}");
+    }
 }
 
 pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_>) {
