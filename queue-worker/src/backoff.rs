@@ -15,7 +15,7 @@ type Rule = Arc<dyn Fn(u32, &Failure) -> Duration + Send + Sync>;
 ///
 /// ```
 /// use std::time::Duration;
-/// use queue_core::worker::{Backoff, Failure};
+/// use queue_worker::{Backoff, Failure};
 ///
 /// let second = Duration::from_secs(1);
 /// let failure = Failure::new("no answer");

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 ///
 /// ```
 /// use std::time::Duration;
-/// use queue_core::worker::Rate;
+/// use queue_worker::Rate;
 ///
 /// let calm = Rate::new(100, Duration::from_secs(1)).with_burst(1); // one each 10 ms
 /// # let _ = calm;

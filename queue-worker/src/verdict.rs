@@ -19,7 +19,7 @@ pub enum Verdict {
 ///
 /// ```
 /// use std::time::Duration;
-/// use queue_core::worker::{Failure, Remedy};
+/// use queue_worker::{Failure, Remedy};
 ///
 /// fn parse(text: &str) -> Result<u64, Failure> {
 ///     if text.is_empty() {
