@@ -3,8 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use queue_core::{
-    Backend, Counters, DeathReason, Leasing, MessageId, Page, QueueConfig, QueueName, Result,
-    limits,
+    Backend, Counters, DeathReason, Leasing, MessageId, Page, QueueName, Result, limits,
 };
 
 use super::builder::Sim;
@@ -28,17 +27,8 @@ impl Audit {
         let mut leasing: Vec<(QueueName, Arc<dyn Leasing>)> = Vec::new();
         for (name, config) in &sim.queues {
             let name = QueueName::new(name)?;
-            let queue: Arc<dyn Leasing> = match config {
-                QueueConfig::Reliable(config) => backend.open_reliable(&name, config).await?,
-                QueueConfig::Delay(config) => backend.open_delay(&name, config).await?,
-                QueueConfig::Priority(config) => backend.open_priority(&name, config).await?,
-                QueueConfig::Bounded(config) => backend.open_bounded(&name, config).await?,
-                QueueConfig::Rotating(config) => {
-                    backend.open_rotating(&name, config).await?;
-                    continue;
-                }
-            };
-            leasing.push((name, queue));
+            let queue = backend.open(&name, config).await?;
+            leasing.extend(queue.leasing().map(|queue| (name, queue)));
         }
         Ok(Self { leasing })
     }

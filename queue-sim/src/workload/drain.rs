@@ -7,7 +7,7 @@ use queue_core::{
 };
 use tokio::time::Instant;
 
-use super::{Player, client};
+use super::Player;
 use crate::history::Event;
 
 /// How often a drain looks, at the most: enough for every message many times over.
@@ -22,7 +22,7 @@ pub(crate) async fn drain(player: Player) {
     let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
     player.stage.decisions.enter(player.lane, 1);
     let (queue, _) = player.connect().await;
-    let broken = match (&queue, client::leasing(&queue)) {
+    let broken = match (&queue, queue.leasing()) {
         (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
         (_, Some(leasing)) => empty(&player, &*leasing, limit).await,
         _ => None,

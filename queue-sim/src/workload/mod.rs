@@ -11,7 +11,6 @@
 mod abandon;
 mod actor;
 mod bounded;
-mod client;
 mod delay;
 mod drain;
 mod goals;

@@ -10,7 +10,7 @@ use tokio::time;
 use super::{
     Pool, Workload,
     actor::Actor,
-    bounded, client, delay, goals,
+    bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
     leasing, priority, reliable, rotating, scenes,
     verbs::{Leaning, Verb},
@@ -60,7 +60,7 @@ impl Player {
             if let Ok(backend) = self.world.connect(self.lane).await {
                 let recorder = Recorder::new(self.lane, self.stage.journal.clone());
                 let backend = Layered::new(recorder, backend);
-                let opened = client::open(&backend, &self.name, &self.workload.config);
+                let opened = backend.open(&self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
                     return (queue, Arc::new(backend));
                 }
@@ -209,7 +209,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
                 put(actor, queue).await;
                 put(actor, queue).await;
             }
-            if let Some(queue) = client::leasing(queue) {
+            if let Some(queue) = queue.leasing() {
                 leasing::act(actor, &*queue, verb).await;
             }
         }

@@ -28,7 +28,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Clients, nap::Sleeper, open};
+use super::{Clients, nap::Sleeper};
 
 /// Of a bounded queue: fewer than there are producers, so that they wait for room.
 const CAPACITY: usize = 1;
@@ -130,7 +130,7 @@ pub(crate) fn nobody(
     let mut consuming = JoinSet::new();
     let mut producing = JoinSet::new();
     for at in 0..pairs {
-        let opened = open(&*backends[at % 2], &name, &config);
+        let opened = backends[at % 2].open(&name, &config);
         let queue = runtime.block_on(opened).expect("a fresh queue");
         let consumer = consume(Arc::clone(&ground), at, queue.clone());
         consuming.spawn_on(consumer, runtime);

@@ -10,8 +10,8 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind,
-    QueueName, ReliableConfig, Result, RotatingConfig, Timestamp, call::Layered,
+    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind, QueueName,
+    ReliableConfig, RotatingConfig, Timestamp, call::Layered,
 };
 use queue_memory::MemoryBackend;
 use queue_sim::{
@@ -132,7 +132,7 @@ async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> H
     for lane in 1..=LANES {
         let backend = clients.connect().await;
         let backend = Layered::new(Recorder::new(Lane(lane), journal.clone()), backend);
-        let queue = open(&backend, &name, config).await.expect("a fresh queue");
+        let queue = backend.open(&name, config).await.expect("a fresh queue");
         let seed = round << 8 | u64::from(lane);
         let client = Client::new(queue, lane, seed, Arc::clone(&receipts));
         let start = Arc::clone(&start);
@@ -148,7 +148,7 @@ async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> H
     let backend = clients.connect().await;
     let recorder = Recorder::new(Lane(LANES + 1), journal.clone());
     let backend = Layered::new(recorder, backend);
-    let queue = open(&backend, &name, config).await.expect("the queue");
+    let queue = backend.open(&name, config).await.expect("the queue");
     Client::new(queue, LANES + 1, 0, receipts).drain().await;
     journal.take()
 }
@@ -178,22 +178,4 @@ fn config(kind: QueueKind) -> QueueConfig {
         QueueKind::Bounded => QueueConfig::Bounded(BoundedConfig::new(6)),
         QueueKind::Rotating => QueueConfig::Rotating(RotatingConfig::default()),
     }
-}
-
-async fn open(backend: &dyn Backend, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
-    Ok(match config {
-        QueueConfig::Reliable(config) => {
-            AnyQueue::Reliable(backend.open_reliable(name, config).await?)
-        }
-        QueueConfig::Delay(config) => AnyQueue::Delay(backend.open_delay(name, config).await?),
-        QueueConfig::Priority(config) => {
-            AnyQueue::Priority(backend.open_priority(name, config).await?)
-        }
-        QueueConfig::Bounded(config) => {
-            AnyQueue::Bounded(backend.open_bounded(name, config).await?)
-        }
-        QueueConfig::Rotating(config) => {
-            AnyQueue::Rotating(backend.open_rotating(name, config).await?)
-        }
-    })
 }
