@@ -11,8 +11,8 @@
 //! on a real Redis, `wire`), what is written down of it ([`history`]), and how that is judged
 //! ([`check`]). The program `sim` does all of it from the command line.
 //!
-//! [`model`] has a naive reference model of each kind, and compares any backend with it, operation
-//! by operation.
+//! [`model`] has a naive reference model of each kind. [`sequence`] plays random calls of one client,
+//! which meet the bounds of batches, pages and bodies.
 
 pub mod check;
 pub mod engine;
@@ -21,6 +21,7 @@ pub mod model;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod sequence;
 pub mod sim;
 #[cfg(all(unix, feature = "redis"))]
 pub mod wire;

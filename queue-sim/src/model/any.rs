@@ -59,23 +59,17 @@ impl Model {
 
     /// Whether a lease or a rotation would hand something out.
     pub fn is_ready(&self, now: Timestamp) -> bool {
-        match self {
-            Self::Reliable(model) => model.would_lease(now),
-            Self::Delay(model) => model.would_lease(now),
-            Self::Priority(model) => model.would_lease(now),
-            Self::Bounded(model) => model.would_lease(now),
-            Self::Rotating(model) => model.due(now) > 0,
+        match self.kind() {
+            Ok(model) => model.would_lease(now),
+            Err(ring) => ring.due(now) > 0,
         }
     }
 
     /// When the first of what is delayed is due, after `now`.
     pub fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
-        match self {
-            Self::Reliable(model) => model.first_due(now),
-            Self::Delay(model) => model.first_due(now),
-            Self::Priority(model) => model.first_due(now),
-            Self::Bounded(model) => model.first_due(now),
-            Self::Rotating(model) => model.next_boundary(now),
+        match self.kind() {
+            Ok(model) => model.first_due(now),
+            Err(ring) => ring.next_boundary(now),
         }
     }
 
@@ -90,23 +84,25 @@ impl Model {
 
     /// How many different dedup keys have ever left a mark.
     pub fn marks_ever(&self) -> u64 {
-        match self {
-            Self::Reliable(model) => model.marks_ever(),
-            Self::Delay(model) => model.marks_ever(),
-            Self::Priority(model) => model.marks_ever(),
-            Self::Bounded(model) => model.marks_ever(),
-            Self::Rotating(_) => 0,
-        }
+        self.kind().map_or(0, LeasingModel::marks_ever)
     }
 
     /// The next time after `now` at which something changes by itself.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.kind() {
+            Ok(model) => model.next_boundary(now),
+            Err(ring) => ring.next_boundary(now),
+        }
+    }
+
+    /// What it is: a queue that leases, or a ring.
+    fn kind(&self) -> Result<&LeasingModel, &RotatingModel> {
         match self {
-            Self::Reliable(model) => model.next_boundary(now),
-            Self::Delay(model) => model.next_boundary(now),
-            Self::Priority(model) => model.next_boundary(now),
-            Self::Bounded(model) => model.next_boundary(now),
-            Self::Rotating(model) => model.next_boundary(now),
+            Self::Reliable(model) => Ok(model),
+            Self::Delay(model) => Ok(model),
+            Self::Priority(model) => Ok(model),
+            Self::Bounded(model) => Ok(model),
+            Self::Rotating(ring) => Err(ring),
         }
     }
 }

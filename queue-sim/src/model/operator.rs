@@ -185,14 +185,6 @@ impl LeasingModel {
         !self.ready(now.as_millis()).is_empty()
     }
 
-    /// How many leases have expired and were not reclaimed.
-    pub(super) fn overdue(&self, now: Timestamp) -> usize {
-        let deadlines = self.entries.iter().filter_map(Entry::deadline);
-        deadlines
-            .filter(|deadline| *deadline <= now.as_millis())
-            .count()
-    }
-
     /// The dead letters, in the order of dying.
     pub(super) fn dead(&self) -> Vec<usize> {
         let mut dead: Vec<(u64, usize)> = (0..self.entries.len())

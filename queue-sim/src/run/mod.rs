@@ -7,6 +7,7 @@ mod relapse;
 mod replayed;
 mod tally;
 
+pub(crate) use self::play::name;
 pub use self::{
     failure::Failure,
     many::Runs,

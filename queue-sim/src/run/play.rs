@@ -164,6 +164,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
     }
 }
 
-fn name() -> QueueName {
+/// What the queue of a run is called.
+pub(crate) fn name() -> QueueName {
     QueueName::new("queue").expect("a name of letters")
 }

@@ -1,11 +1,14 @@
-//! Durations, time steps and counts: few values, at the edges.
+//! Durations, times and counts: few values, at the edges.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{prelude::*, sample::select};
-use queue_core::limits::{MAX_DEDUP_WINDOW, MAX_DELAY, MAX_LEASE};
+use queue_core::{
+    Due, Timestamp,
+    limits::{MAX_DEDUP_WINDOW, MAX_DELAY, MAX_LEASE},
+};
 
-use crate::model::Jump;
+use crate::sequence::{Wait, symbol::from_now};
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -33,20 +36,36 @@ pub(super) fn window() -> impl Strategy<Value = Duration> + Clone {
     ]
 }
 
-pub(super) fn jump() -> impl Strategy<Value = Jump> {
+pub(super) fn due() -> impl Strategy<Value = Due> + Clone {
+    let absolute = select(vec![0, 1, (1 << 53) - 1, 1 << 53]);
     prop_oneof![
-        4 => (-1..=1_i8).prop_map(Jump::Next),
-        4 => select(vec![1, 9, 10, 11, 0, 20, 30, 100]).prop_map(Jump::By),
+        8 => delay().prop_map(Due::After),
+        4 => (-20..=40_i64).prop_map(from_now),
+        1 => absolute.prop_map(|millis| Due::At(Timestamp::from_millis(millis))),
+    ]
+}
+
+pub(super) fn wait() -> impl Strategy<Value = Wait> {
+    prop_oneof![
+        4 => (-1..=1_i8).prop_map(Wait::Next),
+        4 => select(vec![1, 9, 10, 11, 0, 20, 30, 100]).prop_map(Wait::For),
     ]
 }
 
 /// How many messages to ask for.
-pub(super) fn count() -> impl Strategy<Value = usize> {
-    prop_oneof![
+pub(super) fn count() -> impl Strategy<Value = NonZeroUsize> {
+    let count = prop_oneof![
         20 => 1..=5_usize,
         4 => Just(128),
         1 => Just(129),
-    ]
+    ];
+    count.prop_map(at_least_one)
+}
+
+/// How many messages to purge.
+pub(super) fn most() -> impl Strategy<Value = NonZeroUsize> {
+    let most = prop_oneof![10 => 1..=3_usize, 2 => Just(1_000), 1 => Just(1_001)];
+    most.prop_map(at_least_one)
 }
 
 /// The length of a page.
@@ -56,6 +75,10 @@ pub(super) fn page() -> impl Strategy<Value = usize> {
         4 => Just(1_000),
         1 => select(vec![0, 1_001]),
     ]
+}
+
+fn at_least_one(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn few(millis: &[u64]) -> impl Strategy<Value = Duration> + Clone + use<> {

@@ -1,0 +1,199 @@
+use std::{collections::BTreeSet, time::Duration};
+
+use queue_core::{
+    AnyQueue, Backend, ErrorKind, QueueKind, Result,
+    call::{Answer, Call, Layered, Service},
+    limits::MAX_BATCH,
+};
+use tokio::time;
+
+use super::{Sequence, Step, symbol::Known};
+use crate::{
+    engine::{Executor, in_virtual_time},
+    history::{Event, Journal, Recorder},
+    model::Model,
+    plan::{Decisions, Lane, Plan},
+    run::{Played, name},
+    workload::Mode,
+    world::{EPOCH, Faults, Ground, Stage},
+};
+
+const LANE: Lane = Lane(1);
+
+/// Longer than any sequence takes.
+const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// What cases of this kind must reach, all together: a comparison in which no lease ever expires says
+/// nothing about expiry. [`Played::goals`] has some of them, the others show in the history
+/// ([`check::reached`](crate::check::reached)).
+pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
+    const EVERY: [&str; 1] = ["an invalid call was refused"];
+    const LEASING: [&str; 17] = [
+        "8 MiB cut a lease short",
+        "128 leases expired at once",
+        "a dead letter was trimmed",
+        "buried",
+        "deferred",
+        "discarded",
+        "duplicate refused",
+        "extend refused",
+        "extended",
+        "lease expired",
+        "paused lease",
+        "purged",
+        "released",
+        "retried",
+        "retry on the last attempt",
+        "revived",
+        "stale receipt refused",
+    ];
+    let own: &[&str] = match kind {
+        QueueKind::Reliable => &[],
+        QueueKind::Delay => &["cancelled", "late cancel", "moved", "not due"],
+        QueueKind::Priority => &["overtaken"],
+        QueueKind::Bounded => &["evicted", "full", "recent", "replaced", "revive refused"],
+        QueueKind::Rotating => &[
+            "8 MiB cut a rotation short",
+            "listed",
+            "pace waited for",
+            "present",
+            "removed",
+            "turned round",
+        ],
+    };
+    let leasing = LEASING.iter().filter(|_| kind != QueueKind::Rotating);
+    EVERY.iter().chain(leasing).chain(own).copied().collect()
+}
+
+/// Plays a sequence on a fresh queue of this backend, in virtual time, on this thread. After each call
+/// it reads what the queue holds and has done.
+///
+/// # Panics
+///
+/// Inside an async runtime.
+pub fn play(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
+    in_virtual_time(run(sequence, ground))
+}
+
+async fn run(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
+    let decisions = Decisions::planned(Plan::default());
+    let executor = Executor::new(decisions.clone(), 0);
+    let journal = Journal::new(EPOCH, ground.has_truth());
+    let stage = Stage {
+        executor: executor.clone(),
+        decisions,
+        journal: journal.clone(),
+        faults: Faults::none(),
+        ttl: Duration::from_millis(20),
+    };
+    let world = ground.world(&stage);
+    let client = Client {
+        known: Known::default(),
+        model: Model::new(&sequence.config),
+        journal: journal.clone(),
+        expired: 0,
+    };
+    let (connecting, steps) = (world.clone(), sequence.clone());
+    executor.spawn(
+        LANE,
+        Box::pin(async move {
+            let recorder = Recorder::new(LANE, client.journal.clone());
+            let backend = connecting.connect(LANE).await.expect("nothing goes wrong");
+            let backend = Layered::new(recorder, backend);
+            let queue = backend.open(&name(), &steps.config).await;
+            client.play(&queue.expect("a fresh queue"), &steps).await;
+        }),
+    );
+    let end = executor.run(HORIZON).await;
+    for left in world.leftovers().await {
+        journal.note(Event::Broken("leftovers", left));
+    }
+    // What is left holds the executor, which holds what is left.
+    executor.crash(LANE);
+    executor.crash(Lane::WORLD);
+    Played {
+        config: sequence.config.clone(),
+        mode: Mode::Faults,
+        goals: journal.goals(),
+        history: journal.take().up_to_where_it_spins(&end),
+        end,
+        plan: Plan::default(),
+    }
+}
+
+/// Who makes the calls of a sequence.
+struct Client {
+    known: Known,
+    /// Knows when something changes by itself.
+    model: Model,
+    journal: Journal,
+    /// How many leases had expired when that was last read.
+    expired: u64,
+}
+
+impl Client {
+    async fn play(mut self, queue: &AnyQueue, sequence: &Sequence) {
+        for step in &sequence.steps {
+            let now = self.journal.now();
+            match step {
+                Step::Wait(wait) => {
+                    let millis = wait.millis(now, self.model.next_boundary(now));
+                    time::sleep(Duration::from_millis(millis)).await;
+                }
+                Step::Call(call) => {
+                    let call = self.known.resolve(call.clone(), now);
+                    self.call(queue, call).await;
+                    match queue.kind() {
+                        QueueKind::Rotating => self.call(queue, Call::Len).await,
+                        _ => {
+                            self.call(queue, Call::Depth).await;
+                            self.call(queue, Call::Counters).await;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn call(&mut self, queue: &AnyQueue, call: Call) {
+        let now = self.journal.now();
+        let answer = queue.call(call.clone()).await;
+        // Whether the answers agree is for the checks to say, with the whole history before them.
+        let _ = self.model.apply(now, &call);
+        if let Ok(answer) = &answer {
+            self.known.learn(answer);
+        }
+        self.reach(&call, &answer);
+    }
+
+    fn reach(&mut self, call: &Call, answer: &Result<Answer>) {
+        let now = self.journal.now();
+        let goal = match (call, answer) {
+            (_, Err(error)) if error.kind() == ErrorKind::Invalid => "an invalid call was refused",
+            (Call::Lease(max, _), Ok(Answer::Leased(leased)))
+                if (1..max.get()).contains(&leased.deliveries.len())
+                    && self.model.is_ready(now) =>
+            {
+                "8 MiB cut a lease short"
+            }
+            (Call::Rotate(max), Ok(Answer::Rotated(rotated)))
+                if (1..max.get()).contains(&rotated.items.len()) && self.model.is_ready(now) =>
+            {
+                "8 MiB cut a rotation short"
+            }
+            (_, Ok(Answer::Counters(counters))) => {
+                let expired =
+                    counters.expired - std::mem::replace(&mut self.expired, counters.expired);
+                if expired >= MAX_BATCH as u64 {
+                    self.journal.reached("128 leases expired at once");
+                }
+                if counters.trimmed == 0 {
+                    return;
+                }
+                "a dead letter was trimmed"
+            }
+            _ => return,
+        };
+        self.journal.reached(goal);
+    }
+}

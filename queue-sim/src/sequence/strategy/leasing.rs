@@ -1,0 +1,173 @@
+//! Calls that every leasing queue has.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use queue_core::{
+    Disposition, Due, MessageId, Offer, Overflow, Page, Prioritized, Push, QueueKind, Receipt,
+    Scheduled, Settlement, Token, call::Call, limits::MAX_BATCH,
+};
+
+use super::{
+    amounts::{count, delay, most, page, ttl},
+    messages::numbered,
+};
+use crate::sequence::{Step, symbol};
+
+pub(super) fn leasing() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        16 => (count(), ttl()).prop_map(|(max, ttl)| Call::Lease(max, ttl)),
+        16 => settlements().prop_map(Call::Settle),
+        6 => (settlements(), count(), ttl())
+            .prop_map(|(batch, max, ttl)| Call::Turn(batch, max, ttl)),
+        4 => (receipts(), ttl()).prop_map(|(batch, ttl)| Call::Extend(batch, ttl)),
+        4 => pages().prop_map(Call::DeadLetters),
+        4 => ids().prop_map(Call::Revive),
+        2 => ids().prop_map(Call::Discard),
+        1 => Just(Call::Pause),
+        2 => Just(Call::Resume),
+        2 => most().prop_map(Call::Purge),
+        1 => too_many(),
+    ]
+}
+
+pub(super) fn id() -> impl Strategy<Value = MessageId> {
+    prop_oneof![
+        20 => (0..=9_usize).prop_map(symbol::id),
+        2 => (0..=999_usize).prop_map(symbol::id),
+        1 => select(vec![0, 999_999, u64::MAX]).prop_map(MessageId::new),
+    ]
+}
+
+pub(super) fn ids() -> impl Strategy<Value = Vec<MessageId>> {
+    prop_oneof![30 => vec(id(), 1..=4), 1 => Just(Vec::new())]
+}
+
+/// The first page, or the one after the last that was read.
+pub(super) fn pages() -> impl Strategy<Value = Page> {
+    prop_oneof![
+        page().prop_map(Page::first),
+        page().prop_map(symbol::next_page),
+    ]
+}
+
+fn receipt() -> impl Strategy<Value = Receipt> {
+    let made_up = |(id, token)| Receipt::new(MessageId::new(id), Token::new(token));
+    prop_oneof![
+        30 => (0..=4_usize).prop_map(symbol::receipt),
+        6 => (0..=999_usize).prop_map(symbol::receipt),
+        2 => (0..=4_usize, 0..=4_usize).prop_map(|(id, token)| symbol::crossed(id, token)),
+        1 => (0..=4_usize).prop_map(symbol::too_old),
+        1 => (0..=4_usize).prop_map(symbol::too_new),
+        1 => (0..=9_u64, select(vec![0, 1, u64::MAX])).prop_map(made_up),
+    ]
+}
+
+fn receipts() -> impl Strategy<Value = Vec<Receipt>> {
+    prop_oneof![30 => vec(receipt(), 1..=4), 1 => Just(Vec::new())]
+}
+
+fn settlements() -> impl Strategy<Value = Vec<Settlement>> {
+    let settlement = (receipt(), disposition());
+    let settlement = settlement.prop_map(|(receipt, end)| Settlement::new(receipt, end));
+    prop_oneof![30 => vec(settlement, 1..=4), 1 => Just(Vec::new())]
+}
+
+fn disposition() -> impl Strategy<Value = Disposition> {
+    // One byte and 512 characters of two are cut to 1,023 bytes: an odd byte first, so that the cut
+    // would fall inside a character.
+    let reason = |letters| format!("x{}", "é".repeat(letters));
+    let bury = select(vec![0, 1, 511, 512]);
+    prop_oneof![
+        4 => Just(Disposition::Ack),
+        6 => delay().prop_map(|delay| Disposition::Retry { delay }),
+        3 => delay().prop_map(|delay| Disposition::Defer { delay }),
+        4 => Just(Disposition::Release),
+        2 => bury.prop_map(move |letters| Disposition::Bury { reason: reason(letters) }),
+    ]
+}
+
+/// More than a call may carry, which must change nothing.
+fn too_many() -> impl Strategy<Value = Call> {
+    const TOO_MANY: usize = MAX_BATCH + 1;
+    let second = Duration::from_secs(1);
+    let receipts: Vec<Receipt> = (0..TOO_MANY).map(symbol::receipt).collect();
+    let ids: Vec<MessageId> = (0..TOO_MANY).map(symbol::id).collect();
+    let acks: Vec<Settlement> = receipts.iter().copied().map(Settlement::ack).collect();
+    select(vec![
+        Call::Settle(acks.clone()),
+        Call::Turn(acks, NonZeroUsize::MIN, second),
+        Call::Extend(receipts, second),
+        Call::Revive(ids.clone()),
+        Call::Discard(ids),
+    ])
+}
+
+/// One round of a [`burst`]: 128 messages are put in, leased, and settled.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Round {
+    /// The dedup keys of the messages, from this number on, with a window of 20 ms; `None` for
+    /// messages without.
+    pub keys: Option<u8>,
+    /// For how long the messages are leased; not at all for `None`.
+    pub ttl: Option<Duration>,
+    /// How each of these leases ends; not at all for `None`.
+    pub disposition: Option<Disposition>,
+}
+
+/// Rounds whose messages come back together, or one round after another.
+pub(super) fn round() -> impl Strategy<Value = Round> {
+    let few = || select(vec![10, 20]).prop_map(Duration::from_millis);
+    let disposition = prop_oneof![
+        few().prop_map(|delay| Disposition::Retry { delay }),
+        few().prop_map(|delay| Disposition::Defer { delay }),
+    ];
+    let keys = option::weighted(0.3, select(vec![0, 100]));
+    let ttl = option::weighted(0.9, few());
+    (keys, ttl, option::weighted(0.4, disposition)).prop_map(|(keys, ttl, disposition)| Round {
+        keys,
+        ttl,
+        disposition,
+    })
+}
+
+/// Rounds of 128 messages: enough of them, and the bounds of 128 show (L7, L11).
+pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
+    let mut calls = Vec::new();
+    for round in rounds {
+        calls.push(put(kind, round.keys));
+        let Some(ttl) = round.ttl else {
+            continue;
+        };
+        let all = NonZeroUsize::new(MAX_BATCH).unwrap_or(NonZeroUsize::MIN);
+        calls.push(Call::Lease(all, ttl));
+        if let Some(disposition) = &round.disposition {
+            let end = |back| Settlement::new(symbol::receipt(back), disposition.clone());
+            calls.push(Call::Settle((0..MAX_BATCH).map(end).collect()));
+        }
+    }
+    calls.into_iter().map(Step::Call).collect()
+}
+
+/// Puts in 128 messages.
+fn put(kind: QueueKind, keys: Option<u8>) -> Call {
+    let message = |n: usize| match keys {
+        Some(first) => {
+            let key = numbered(((usize::from(first) + n) % 250) as u8);
+            Push::new("p").with_dedup(key, Duration::from_millis(20))
+        }
+        None => Push::new("p"),
+    };
+    let messages = (0..MAX_BATCH).map(message);
+    match kind {
+        QueueKind::Priority => {
+            Call::Enqueue(messages.map(|push| Prioritized::new(push, 0)).collect())
+        }
+        QueueKind::Delay => {
+            let at_once = |push| Scheduled::new(push, Due::After(Duration::ZERO));
+            Call::Schedule(messages.map(at_once).collect())
+        }
+        QueueKind::Bounded => Call::Offer(messages.map(Offer::new).collect(), Overflow::Reject),
+        QueueKind::Reliable | QueueKind::Rotating => Call::Push(messages.collect()),
+    }
+}

@@ -1,0 +1,70 @@
+//! What is put in: bodies that are often equal (D3), keys that often meet.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use proptest::{option, prelude::*, sample::select};
+use queue_core::{Headers, Insert, Push};
+
+use super::amounts::window;
+
+/// Two of these fit neither into a batch nor into an answer. All share it, so that a batch of them
+/// costs nothing.
+static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; 5 * 1024 * 1024]));
+
+pub(super) fn push() -> impl Strategy<Value = Push> + Clone {
+    let dedup = option::weighted(0.3, (key(), window()));
+    (body(), headers(), dedup).prop_map(|(body, headers, dedup)| {
+        let push = Push::new(body).with_headers(headers);
+        match dedup {
+            Some((key, window)) => push.with_dedup(key, window),
+            None => push,
+        }
+    })
+}
+
+pub(super) fn insert() -> impl Strategy<Value = Insert> + Clone {
+    (body(), headers(), distinct()).prop_map(|(body, headers, key)| {
+        let item = Insert::new(body).with_headers(headers);
+        match key {
+            Some(key) => item.with_key(key),
+            None => item,
+        }
+    })
+}
+
+/// A distinct key, or a ring item's key.
+pub(super) fn distinct() -> impl Strategy<Value = Option<Bytes>> + Clone {
+    option::weighted(0.5, key())
+}
+
+/// The key with this number.
+pub(super) fn numbered(number: u8) -> Bytes {
+    Bytes::from(vec![b'k', number])
+}
+
+/// Few keys, now and then an empty one or one that is too long.
+fn key() -> impl Strategy<Value = Bytes> + Clone {
+    prop_oneof![
+        60 => (0..=2_u8).prop_map(numbered),
+        6 => (200..=202_u8).prop_map(numbered),
+        1 => select(vec![0, 257]).prop_map(|len| Bytes::from(vec![b'k'; len])),
+    ]
+}
+
+fn body() -> impl Strategy<Value = Bytes> + Clone {
+    let few = |len| (select(vec![b'a', b'b']), len);
+    let few = |len| few(len).prop_map(|(byte, len)| Bytes::from(vec![byte; len]));
+    prop_oneof![
+        60 => few(select(vec![0, 1, 2])),
+        2 => few(select(vec![14, 15, 16, 17])),
+        6 => Just(()).prop_map(|()| LARGE.clone()),
+    ]
+}
+
+fn headers() -> impl Strategy<Value = Headers> + Clone {
+    prop_oneof![
+        5 => Just(Headers::new()),
+        1 => Just(Headers::new().with("h", "1")),
+    ]
+}

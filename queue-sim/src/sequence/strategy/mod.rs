@@ -1,0 +1,193 @@
+//! Random [`Sequence`]s as proptest strategies.
+//!
+//! Everything is small, so that things meet: few keys, few bodies, few durations, small capacities.
+//! Time moves to just before, to and just after what is to happen. Now and then there is a burst, so that
+//! the bounds of 128 show, and an argument that is `Invalid`.
+
+mod amounts;
+mod leasing;
+mod messages;
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use queue_core::{
+    BoundedConfig, DelayConfig, Offer, Overflow, Prioritized, PriorityConfig, QueueConfig,
+    QueueKind, ReliableConfig, RotatingConfig, Scheduled,
+    call::Call,
+    limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
+};
+
+use self::{
+    amounts::{count, due, page, wait},
+    leasing::{id, ids, leasing},
+    messages::{distinct, insert, push},
+};
+use super::{Sequence, Step};
+
+pub use self::leasing::{Round, burst};
+
+/// How many things are done to a queue, at most. A burst is one, of several calls.
+const ACTIONS: usize = 50;
+
+/// Sequences for queues of this kind.
+pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
+    let action = match kind {
+        QueueKind::Rotating => on_a_ring().boxed(),
+        _ => {
+            let one = prop_oneof![
+                own(kind).1 => own(kind).0,
+                20 => leasing(),
+            ];
+            prop_oneof![
+                76 => one.prop_map(|call| vec![Step::Call(call)]),
+                20 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
+                4 => vec(leasing::round(), 1..=3).prop_map(move |rounds| burst(kind, &rounds)),
+            ]
+            .boxed()
+        }
+    };
+    (config(kind), vec(action, 1..=ACTIONS)).prop_map(|(config, actions)| Sequence {
+        config,
+        steps: actions.into_iter().flatten().collect(),
+    })
+}
+
+/// What only this kind of leasing queue can do, and how often it does it.
+fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
+    let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
+    let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
+    match kind {
+        QueueKind::Reliable => (batch(push()).prop_map(Call::Push).boxed(), 6),
+        QueueKind::Priority => {
+            let message = (push(), priority);
+            let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
+            (batch(message).prop_map(Call::Enqueue).boxed(), 6)
+        }
+        QueueKind::Delay => {
+            let message = (push(), due()).prop_map(|(push, due)| Scheduled::new(push, due));
+            let own = prop_oneof![
+                6 => batch(message).prop_map(Call::Schedule),
+                2 => ids().prop_map(Call::Cancel),
+                2 => (id(), due()).prop_map(|(id, due)| Call::Reschedule(id, due)),
+                1 => Just(Call::NextDue),
+            ];
+            (own.boxed(), 11)
+        }
+        QueueKind::Bounded => {
+            let message = (push(), distinct()).prop_map(|(push, key)| {
+                let offer = Offer::new(push);
+                match key {
+                    Some(key) => offer.with_distinct(key),
+                    None => offer,
+                }
+            });
+            let own = prop_oneof![
+                6 => (batch(message), overflow).prop_map(|(batch, overflow)| Call::Offer(batch, overflow)),
+                1 => page().prop_map(Call::Recent),
+                1 => Just(Call::Capacity),
+                1 => capacity().prop_map(Call::Resize),
+            ];
+            (own.boxed(), 9)
+        }
+        QueueKind::Rotating => unreachable!("a ring leases nothing"),
+    }
+}
+
+fn on_a_ring() -> impl Strategy<Value = Vec<Step>> {
+    let call = prop_oneof![
+        4 => batch(insert()).prop_map(Call::Insert),
+        6 => count().prop_map(Call::Rotate),
+        4 => leasing::pages().prop_map(Call::List),
+        2 => ids().prop_map(Call::Remove),
+    ];
+    prop_oneof![
+        16 => call.prop_map(|call| vec![Step::Call(call)]),
+        4 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
+    ]
+}
+
+fn capacity() -> impl Strategy<Value = NonZeroUsize> {
+    let beyond = u32::MAX as usize;
+    let capacity = prop_oneof![
+        4 => 1..=6_usize,
+        6 => select(vec![100, 300, 500]),
+        1 => select(vec![beyond, beyond + 1]),
+    ];
+    capacity.prop_map(|capacity| NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))
+}
+
+fn config(kind: QueueKind) -> BoxedStrategy<QueueConfig> {
+    // Each kind's configuration is a type of its own, with the same three limits.
+    macro_rules! limited {
+        ($kind:ident, $config:expr) => {
+            limits()
+                .prop_map(move |(attempts, dead, body)| {
+                    let config = $config.with_max_attempts(attempts);
+                    QueueConfig::$kind(config.with_dead_letter_cap(dead).with_max_body(body))
+                })
+                .boxed()
+        };
+    }
+    match kind {
+        QueueKind::Reliable => limited!(Reliable, ReliableConfig::default()),
+        QueueKind::Delay => limited!(Delay, DelayConfig::default()),
+        QueueKind::Priority => {
+            let day = 24 * 60 * 60 * 1_000;
+            let ageing = option::of(select(vec![1, 10, day]));
+            ageing
+                .prop_flat_map(|ageing| {
+                    let config = PriorityConfig::default();
+                    let config = match ageing {
+                        Some(millis) => config.with_ageing(Duration::from_millis(millis)),
+                        None => config,
+                    };
+                    limited!(Priority, config.clone())
+                })
+                .boxed()
+        }
+        QueueKind::Bounded => {
+            let capacity = select(vec![1, 2, 3, 4, 300, 500, 1_000]);
+            capacity
+                .prop_flat_map(|capacity| limited!(Bounded, BoundedConfig::new(capacity)))
+                .boxed()
+        }
+        QueueKind::Rotating => (option::of(select(vec![1, 10, 20])), max_body())
+            .prop_map(|(pace, max_body)| {
+                let config = RotatingConfig::default().with_max_body(max_body);
+                QueueConfig::Rotating(match pace {
+                    Some(millis) => config.with_pace(Duration::from_millis(millis)),
+                    None => config,
+                })
+            })
+            .boxed(),
+    }
+}
+
+/// max_attempts, dead_letter_cap and max_body.
+fn limits() -> impl Strategy<Value = (u32, u64, usize)> {
+    let attempts = prop_oneof![3 => 1..=3_u32, 1 => Just(5)];
+    let dead = select(vec![10_000, 10_000, 0, 1, 2, 3]);
+    (attempts, dead, max_body())
+}
+
+fn max_body() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        1 => Just(DEFAULT_MAX_BODY),
+        1 => Just(16),
+        3 => Just(MAX_BATCH_BYTES),
+    ]
+}
+
+/// A batch: seldom empty, seldom long.
+fn batch<S>(entry: S) -> impl Strategy<Value = Vec<S::Value>>
+where
+    S: Strategy + Clone,
+    S::Value: Clone,
+{
+    prop_oneof![
+        60 => vec(entry.clone(), 1..=4),
+        1 => Just(Vec::new()),
+        1 => (entry, select(vec![127, 128, 129])).prop_map(|(entry, times)| vec![entry; times]),
+    ]
+}

@@ -1,0 +1,170 @@
+//! What stands in a generated call for a value that only the queue's answers tell.
+//!
+//! Symbols are ids, tokens and times that no queue gives: far above all that it does. Everything else
+//! in a call stands for itself, so a made-up receipt is simply one. A page that goes on after a
+//! cursor, whichever, goes on where the last page of its call ended.
+
+use queue_core::{
+    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
+    call::{Answer, Call},
+};
+
+const ID: u64 = 1 << 60;
+const TOKEN: u64 = 1 << 60;
+const NEXT_TOKEN: u64 = 1 << 61;
+const LAST_TOKEN: u64 = 1 << 62;
+const TIME: u64 = 1 << 60;
+/// Symbols of times start so long before now.
+const PAST: u64 = 1_000;
+
+/// The message accepted so many before the latest, around and around.
+pub const fn id(back: usize) -> MessageId {
+    MessageId::new(ID + back as u64)
+}
+
+/// The receipt handed out so many before the latest, around and around.
+pub const fn receipt(back: usize) -> Receipt {
+    crossed(back, back)
+}
+
+/// The id of one receipt with the token of another.
+pub const fn crossed(id: usize, token: usize) -> Receipt {
+    let (id, token) = (ID + id as u64, TOKEN + token as u64);
+    Receipt::new(MessageId::new(id), Token::new(token))
+}
+
+/// A receipt with the token after its own, which it may get later.
+pub const fn too_new(back: usize) -> Receipt {
+    let token = Token::new(NEXT_TOKEN + back as u64);
+    Receipt::new(MessageId::new(ID + back as u64), token)
+}
+
+/// A receipt with the token before its own.
+pub const fn too_old(back: usize) -> Receipt {
+    let token = Token::new(LAST_TOKEN + back as u64);
+    Receipt::new(MessageId::new(ID + back as u64), token)
+}
+
+/// So many milliseconds from now, as a time; at most a second in the past.
+pub const fn from_now(millis: i64) -> Due {
+    Due::At(Timestamp::from_millis(
+        TIME + PAST.saturating_add_signed(millis),
+    ))
+}
+
+/// A page of so many entries after the last one that was read.
+pub const fn next_page(limit: usize) -> Page {
+    Page::after(Cursor::new(0), limit)
+}
+
+/// What a queue has told so far, which the symbols stand for.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    ids: Vec<MessageId>,
+    receipts: Vec<Receipt>,
+    end_of_page: Option<Cursor>,
+}
+
+impl Known {
+    /// The call with the values that its symbols stand for. Where there is none yet, the symbol of a
+    /// receipt or an id is one that nobody ever got.
+    pub(super) fn resolve(&self, mut call: Call, now: Timestamp) -> Call {
+        match &mut call {
+            Call::Settle(batch) | Call::Turn(batch, ..) => {
+                for settlement in batch {
+                    settlement.receipt = self.receipt(settlement.receipt);
+                }
+            }
+            Call::Extend(receipts, _) => {
+                for receipt in receipts {
+                    *receipt = self.receipt(*receipt);
+                }
+            }
+            Call::Cancel(ids) | Call::Revive(ids) | Call::Discard(ids) | Call::Remove(ids) => {
+                for id in ids {
+                    *id = self.id(*id);
+                }
+            }
+            Call::Reschedule(id, due) => {
+                *id = self.id(*id);
+                *due = time(*due, now);
+            }
+            Call::Schedule(batch) => {
+                for message in batch {
+                    message.due = time(message.due, now);
+                }
+            }
+            Call::DeadLetters(page) | Call::List(page) => {
+                page.after = page.after.and(self.end_of_page);
+            }
+            _ => {}
+        }
+        call
+    }
+
+    /// Learns from what a call was answered.
+    pub(super) fn learn(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Pushed(pushed) => {
+                let new = pushed.iter().filter(|one| !one.is_duplicate());
+                self.ids.extend(new.map(|one| one.id()));
+            }
+            Answer::Offered(offered) => {
+                for one in offered {
+                    if let Offered::Accepted { id, .. } | Offered::Replaced { id, .. } = one {
+                        self.ids.push(*id);
+                    }
+                }
+            }
+            Answer::Inserted(inserted) => {
+                for one in inserted {
+                    if let Inserted::Added(id) = one {
+                        self.ids.push(*id);
+                    }
+                }
+            }
+            Answer::Leased(leased) | Answer::Turned(_, leased) => self.took(leased),
+            Answer::DeadLetters(page) => self.end_of_page = page.next,
+            Answer::Items(page) => self.end_of_page = page.next,
+            _ => {}
+        }
+    }
+
+    fn took(&mut self, leased: &Leased) {
+        let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
+        self.receipts.extend(receipts);
+    }
+
+    fn id(&self, id: MessageId) -> MessageId {
+        let back = id.get().checked_sub(ID);
+        back.and_then(|back| latest(&self.ids, back)).unwrap_or(id)
+    }
+
+    fn receipt(&self, Receipt { id, token }: Receipt) -> Receipt {
+        let seen = |symbol: u64, base: u64| latest(&self.receipts, symbol.checked_sub(base)?);
+        let known = seen(id.get(), ID).map_or(id, |receipt| receipt.id);
+        let symbol = token.get();
+        let token = match symbol {
+            LAST_TOKEN.. => seen(symbol, LAST_TOKEN).map(|seen| seen.token.get() - 1),
+            NEXT_TOKEN.. => seen(symbol, NEXT_TOKEN).map(|seen| seen.token.get() + 1),
+            _ => seen(symbol, TOKEN).map(|seen| seen.token.get()),
+        };
+        Receipt::new(known, Token::new(token.unwrap_or(symbol)))
+    }
+}
+
+fn time(due: Due, now: Timestamp) -> Due {
+    let Due::At(symbol) = due else { return due };
+    let Some(ahead) = symbol.as_millis().checked_sub(TIME) else {
+        return due;
+    };
+    let millis = (now.as_millis() + ahead).saturating_sub(PAST);
+    Due::At(Timestamp::from_millis(millis))
+}
+
+fn latest<T: Copy>(seen: &[T], back: u64) -> Option<T> {
+    // What is made up is further back than any symbol.
+    let back = usize::try_from(back).ok().filter(|back| *back < 1 << 20)?;
+    let back = back.checked_rem(seen.len())?;
+    Some(seen[seen.len() - 1 - back])
+}

@@ -1,0 +1,146 @@
+//! Sequences that told a wrong queue from a right one, made small by hand.
+
+use std::time::Duration;
+
+use queue_core::{
+    BoundedConfig, DelayConfig, Disposition, Insert, QueueConfig, QueueKind, RotatingConfig,
+    Settlement, call::Call, limits::MAX_BATCH,
+};
+use queue_sim::{
+    sequence::{
+        Sequence, Step, Wait,
+        strategy::{Round, burst},
+        symbol,
+    },
+    world::{Ground, MemoryGround},
+};
+
+use crate::hold;
+
+const SOON: Duration = Duration::from_millis(10);
+const LATER: Duration = Duration::from_millis(20);
+
+fn holds(config: QueueConfig, steps: &[Vec<Step>]) {
+    let steps = steps.concat();
+    let sequence = Sequence { config, steps };
+    let mut grounds: Vec<Box<dyn Ground>> = vec![Box::new(MemoryGround::new())];
+    #[cfg(all(unix, feature = "redis"))]
+    grounds.push(Box::new(
+        queue_sim::wire::WireGround::start().expect("a redis-server"),
+    ));
+    for ground in &mut grounds {
+        if let Err(broken) = hold(&sequence, &mut **ground) {
+            panic!("on {}: {broken}", ground.name());
+        }
+    }
+}
+
+fn after(millis: u64) -> Vec<Step> {
+    vec![Step::Wait(Wait::For(millis))]
+}
+
+fn call(call: Call) -> Vec<Step> {
+    vec![Step::Call(call)]
+}
+
+/// 256 messages, leased for a short and for a longer time.
+fn leased_twice(kind: QueueKind) -> Vec<Step> {
+    let leased = |ttl| Round {
+        ttl: Some(ttl),
+        ..Round::default()
+    };
+    burst(kind, &[leased(SOON), leased(LATER)])
+}
+
+fn keyed(first: u8) -> Vec<Step> {
+    let round = Round {
+        keys: Some(first),
+        ..Round::default()
+    };
+    burst(QueueKind::Reliable, &[round])
+}
+
+/// 256 leases expire at once; the receipt is of one beyond the 128 that the call reclaims.
+#[test]
+fn a_lease_that_expired_is_lost_before_it_is_reclaimed() {
+    for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Priority] {
+        let ack = call(Call::Settle(vec![Settlement::ack(symbol::receipt(0))]));
+        holds(default(kind), &[leased_twice(kind), after(20), ack]);
+    }
+}
+
+#[test]
+fn an_expired_lease_beyond_128_is_not_cancelled() {
+    let ids = vec![symbol::id(0), symbol::id(MAX_BATCH)];
+    holds(
+        QueueConfig::Delay(DelayConfig::default()),
+        &[
+            leased_twice(QueueKind::Delay),
+            after(20),
+            call(Call::Cancel(ids)),
+        ],
+    );
+}
+
+/// More marks end at once than one call need clear away.
+#[test]
+fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
+    holds(
+        default(QueueKind::Reliable),
+        &[
+            keyed(0),
+            keyed(100),
+            after(19),
+            keyed(100),
+            after(1),
+            keyed(122),
+        ],
+    );
+}
+
+#[test]
+fn nothing_is_revived_into_a_full_queue() {
+    let round = Round {
+        ttl: Some(SOON),
+        ..Round::default()
+    };
+    let failed = Disposition::Retry {
+        delay: Duration::ZERO,
+    };
+    let failed = Settlement::new(symbol::receipt(1), failed);
+    holds(
+        QueueConfig::Bounded(BoundedConfig::new(300).with_max_attempts(1)),
+        &[
+            burst(QueueKind::Bounded, &[round]),
+            call(Call::Settle(vec![failed])),
+            call(Call::Resize(std::num::NonZeroUsize::MIN)),
+            call(Call::Revive(vec![symbol::id(1)])),
+        ],
+    );
+}
+
+#[test]
+fn the_pace_counts_from_the_last_visit() {
+    let visit = || call(Call::Rotate(std::num::NonZeroUsize::MIN));
+    let pace = Duration::from_millis(1);
+    holds(
+        QueueConfig::Rotating(RotatingConfig::default().with_pace(pace)),
+        &[
+            call(Call::Insert(vec![Insert::new("p")])),
+            visit(),
+            after(2),
+            visit(),
+            visit(),
+        ],
+    );
+}
+
+fn default(kind: QueueKind) -> QueueConfig {
+    match kind {
+        QueueKind::Reliable => QueueConfig::Reliable(Default::default()),
+        QueueKind::Delay => QueueConfig::Delay(DelayConfig::default()),
+        QueueKind::Priority => QueueConfig::Priority(Default::default()),
+        QueueKind::Bounded => QueueConfig::Bounded(BoundedConfig::new(1)),
+        QueueKind::Rotating => QueueConfig::Rotating(RotatingConfig::default()),
+    }
+}

@@ -1,0 +1,103 @@
+//! Random sequences of calls on each kind of queue, in virtual time, on the memory backend and on a
+//! real redis-server: every rule holds, and each answer is the reference model's.
+//!
+//! Without `PROPTEST_CASES` the sequences are the same each time, so that this is no test that fails
+//! now and then; with it, there are so many, and fresh ones unless `PROPTEST_RNG_SEED` is set.
+
+mod kept;
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use proptest::{
+    prelude::*,
+    test_runner::{RngSeed, TestRunner},
+};
+use queue_core::QueueKind;
+use queue_sim::{
+    check::{Budget, Verdict, check, reached},
+    report::timeline,
+    sequence::{Sequence, goals, play, strategy},
+    world::Ground,
+};
+
+/// So many of each kind that all together take some seconds, unoptimised and on one core.
+const CASES: u32 = 400;
+
+macro_rules! each_kind {
+    ($($kind:ident $name:ident),*) => {
+        mod memory {
+            $(
+                #[test]
+                fn $name() {
+                    super::compare(queue_core::QueueKind::$kind, queue_sim::world::MemoryGround::new());
+                }
+            )*
+        }
+
+        #[cfg(all(unix, feature = "redis"))]
+        mod redis {
+            $(
+                #[test]
+                fn $name() {
+                    let server = queue_sim::wire::WireGround::start();
+                    super::compare(queue_core::QueueKind::$kind, server.expect("a redis-server"));
+                }
+            )*
+        }
+    };
+}
+each_kind!(Reliable reliable, Delay delay, Priority priority, Bounded bounded, Rotating rotating);
+
+/// Plays sequences, and fails at the first that breaks a rule, or if they did not reach their goals
+/// though they were enough to.
+fn compare(kind: QueueKind, ground: impl Ground) {
+    let (ground, seen) = (RefCell::new(ground), RefCell::new(BTreeSet::new()));
+    let config = config();
+    let enough = config.cases >= CASES;
+    let outcome = TestRunner::new(config).run(&strategy::sequence(kind), |sequence| {
+        let goals = hold(&sequence, &mut *ground.borrow_mut());
+        seen.borrow_mut()
+            .extend(goals.map_err(TestCaseError::fail)?);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+    let seen = seen.into_inner();
+    let missed: Vec<_> = goals(kind).difference(&seen).copied().collect();
+    assert!(
+        missed.is_empty() || !enough,
+        "no sequence got so far that {missed:?}"
+    );
+}
+
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let fixed = std::env::var_os("PROPTEST_CASES").is_none();
+    ProptestConfig {
+        cases: if fixed { CASES } else { default.cases },
+        rng_seed: match default.rng_seed {
+            RngSeed::Random if fixed => RngSeed::Fixed(0),
+            seed => seed,
+        },
+        // What failed once is kept as calls, which outlive a change of the strategies.
+        failure_persistence: None,
+        ..default
+    }
+}
+
+/// Plays a sequence and checks it; answers what it reached, or tells what it breaks.
+pub(crate) fn hold(
+    sequence: &Sequence,
+    ground: &mut dyn Ground,
+) -> Result<BTreeSet<&'static str>, String> {
+    let played = play(sequence, ground);
+    match check(&played, Budget::default()) {
+        Verdict::Holds => Ok(reached(&played)),
+        Verdict::Inconclusive => Err("the checks ran out of their budget".to_owned()),
+        Verdict::Broken(violations) => Err(violations
+            .iter()
+            .map(|violation| timeline(&played.config, &played.history, violation, None))
+            .collect()),
+    }
+}
