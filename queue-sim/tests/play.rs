@@ -7,7 +7,7 @@ use queue_sim::{
     engine::End,
     history::Event,
     plan::Decisions,
-    run::{Played, Scenario, play},
+    run::{Played, Scenario, Simulation},
     workload,
     workload::Mode,
     world::{Fault, Ground, MemoryGround},
@@ -15,7 +15,7 @@ use queue_sim::{
 
 fn seeded(kind: QueueKind, seed: u64) -> Played {
     let mut ground = MemoryGround::new();
-    play(&Scenario::new(kind), &mut ground, Decisions::seeded(seed))
+    Scenario::new(kind).play(&mut ground, &Decisions::seeded(seed))
 }
 
 fn the_same_seed_plays_the_same_run(kind: QueueKind) {
@@ -26,7 +26,7 @@ fn the_same_seed_plays_the_same_run(kind: QueueKind) {
         let line = played.plan.to_string();
         let decisions = Decisions::planned(line.parse().unwrap());
         let mut ground = MemoryGround::new();
-        let again = play(&Scenario::new(kind), &mut ground, decisions.clone());
+        let again = Scenario::new(kind).play(&mut ground, &decisions);
         assert_eq!(played, again, "{seed}");
         assert_eq!(decisions.unmet(), [], "{seed}");
         distinct.insert(format!("{:?}", played.history));
@@ -177,7 +177,7 @@ fn nothing_strikes_that_the_mode_does_not_have() {
     for seed in 0..100 {
         let mut scenario = Scenario::new(QueueKind::Reliable);
         scenario.mode = Some(Mode::Waiting);
-        let played = play(&scenario, &mut MemoryGround::new(), Decisions::seeded(seed));
+        let played = scenario.play(&mut MemoryGround::new(), &Decisions::seeded(seed));
         for (_, event) in &played.history.events {
             let expected = match event {
                 Event::Fault(fault, _) => [Fault::Delayed, Fault::Cancelled, Fault::Spurious]

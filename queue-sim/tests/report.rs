@@ -8,7 +8,7 @@ use queue_core::{
     *,
 };
 use queue_sim::{
-    check::Violation,
+    check::Finding,
     engine::in_virtual_time,
     history::{CallId, Event, History, Journal, Outcome},
     plan::Lane,
@@ -92,12 +92,8 @@ fn delivered(receipt: Receipt, attempt: u32) -> Answer {
     }]))
 }
 
-fn violation(rule: &'static str, message: &str, calls: &[u64]) -> Violation {
-    Violation {
-        rule,
-        message: message.to_owned(),
-        calls: calls.iter().copied().map(CallId).collect(),
-    }
+fn finding(rule: &'static str, message: &str, calls: &[u64]) -> Finding {
+    Finding::new(rule, message).shown_by(calls.iter().copied().map(CallId))
 }
 
 fn reliable() -> QueueConfig {
@@ -123,7 +119,7 @@ fn a_stale_ack_that_was_taken() {
         story.journal.note(Event::Healed);
         story.call(3, Call::Depth, Answer::Depth(Depth::default()));
     });
-    let broken = violation(
+    let broken = finding(
         "L4",
         "a stale receipt changed state at 1800000000021",
         &[3, 4],
@@ -172,7 +168,7 @@ fn faults_crashes_and_late_executions() {
         };
         story.call(3, Call::Depth, Answer::Depth(depth));
     });
-    let broken = violation("progress", "lane 3 waits for what never comes", &[]);
+    let broken = finding("progress", "lane 3 waits for what never comes", &[]);
     let shown = timeline(&reliable(), &history, &broken, None);
     assert_shows(&shown, FAULTS);
 }
@@ -196,7 +192,7 @@ fn a_story_is_never_too_long_to_read() {
     let shown = timeline(
         &reliable(),
         &history,
-        &violation("L5", &message, &[900]),
+        &finding("L5", &message, &[900]),
         None,
     );
     assert!(shown.len() < 500_000, "{} bytes", shown.len());

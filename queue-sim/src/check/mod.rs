@@ -12,40 +12,26 @@
 mod branch;
 mod compare;
 mod facts;
+mod finding;
 mod goals;
 mod linear;
 mod rules;
 mod span;
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
-pub use self::goals::{goals, reached};
 use self::{branch::branches, facts::Facts, rules::Found};
+pub use self::{
+    finding::Finding,
+    goals::{goals, reached},
+};
 use crate::{
     engine::End,
-    history::{CallId, Event, History},
+    history::{Event, History},
     run::Played,
     workload::Mode,
 };
 use queue_core::QueueConfig;
-
-/// A rule of the contract that a history breaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The rule: its number in `CONTRACT.md`, such as `L4`, or what else must hold: `linearisable`,
-    /// `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`, `determinism`.
-    pub rule: &'static str,
-    /// What is wrong, in a sentence.
-    pub message: String,
-    /// The calls that show it, in their order.
-    pub calls: Vec<CallId>,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.rule, self.message)
-    }
-}
 
 /// What the checks say of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +39,19 @@ pub enum Verdict {
     /// Every rule holds.
     Holds,
     /// These rules are broken; the one that explains it best comes first.
-    Broken(Vec<Violation>),
+    Broken(Vec<Finding>),
     /// The search for an order ran out of its budget. Never a pass.
     Inconclusive,
+}
+
+impl Verdict {
+    /// The rules that are broken.
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Broken(findings) => findings,
+            Self::Holds | Self::Inconclusive => &[],
+        }
+    }
 }
 
 /// How many steps the search for an order may take. A search that runs out of them is tried once
@@ -126,19 +122,15 @@ fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict 
         if let Event::Broken(rule, message) = event {
             found.push(Found {
                 at: moment.order,
-                violation: Violation {
-                    rule,
-                    message: message.clone(),
-                    calls: Vec::new(),
-                },
+                finding: Finding::new(*rule, message),
             });
         }
     }
     found.sort_by_key(|found| found.at);
-    let mut violations: Vec<Violation> = Vec::new();
-    for Found { violation, .. } in found {
-        if !violations.contains(&violation) {
-            violations.push(violation);
+    let mut violations: Vec<Finding> = Vec::new();
+    for Found { finding, .. } in found {
+        if !violations.contains(&finding) {
+            violations.push(finding);
         }
     }
     violations.extend(unfinished(case.end));
@@ -149,7 +141,7 @@ fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict 
     }
 }
 
-fn unfinished(end: &End) -> Option<Violation> {
+fn unfinished(end: &End) -> Option<Finding> {
     let message = match end {
         End::Finished => return None,
         End::Hung(lanes) => format!("these lanes wait for what never comes: {lanes:?}"),
@@ -159,9 +151,5 @@ fn unfinished(end: &End) -> Option<Violation> {
         ),
         End::Panicked(lane, message) => format!("lane {lane} panicked: {message}"),
     };
-    Some(Violation {
-        rule: "progress",
-        message,
-        calls: Vec::new(),
-    })
+    Some(Finding::new("progress", message))
 }

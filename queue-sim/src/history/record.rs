@@ -114,6 +114,20 @@ impl History {
         self.records.len()
     }
 
+    /// The order of the moment at which the faults were over.
+    pub(crate) fn healed(&self) -> Option<u64> {
+        let mut events = self.events.iter();
+        let healed = events.find(|(_, event)| matches!(event, Event::Healed));
+        healed.map(|(moment, _)| moment.order)
+    }
+
+    /// How many calls there are, without those of the drain at its end.
+    pub(crate) fn operations(&self) -> usize {
+        let healed = self.healed().unwrap_or(u64::MAX);
+        let records = self.records.iter();
+        records.filter(|record| record.began.order < healed).count()
+    }
+
     /// Of a run that went on and on without any time passing: what came before that, and the first
     /// calls of it. The rest says the same again, a hundred thousand times.
     #[must_use]

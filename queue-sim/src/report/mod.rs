@@ -17,5 +17,5 @@ pub use self::{
     replay::{replay_line, story},
     rules::rule,
     summary::summary,
-    timeline::{lanes_in_time, operations, timeline},
+    timeline::{lanes_in_time, timeline},
 };

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use super::timeline::timeline;
 use crate::{
     plan::Plan,
-    run::{Failure, Scenario},
+    run::{Failure, Played, Scenario},
     workload::Mode,
 };
 
@@ -35,12 +35,17 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
 }
 
 /// A failure as people read it: the small run as lanes in time, and the line that replays it.
-pub fn story(scenario: &Scenario, backend: &str, failure: &Failure) -> String {
+pub fn story(
+    scenario: &Scenario,
+    backend: &str,
+    (seed, failure): &(u64, Failure<Played>),
+) -> String {
     let Failure {
-        violation, played, ..
+        finding,
+        run,
+        operations_before,
     } = failure;
-    let before = Some(failure.operations_before);
-    let page = timeline(&played.config, &played.history, violation, before);
-    let replay = replay_line(scenario, backend, &played.plan);
-    format!("{page}replay (seed {}): {replay}\n", failure.seed)
+    let page = timeline(&run.config, &run.history, finding, Some(*operations_before));
+    let replay = replay_line(scenario, backend, &run.plan);
+    format!("{page}replay (seed {seed}): {replay}\n")
 }

@@ -10,27 +10,30 @@ use super::{
     wording::Words,
 };
 use crate::{
-    check::Violation,
-    history::{CallId, Event, History},
+    check::Finding,
+    history::{CallId, History},
     plan::Lane,
 };
 
 /// A page is this wide, but for what has to be wider.
 const PAGE: usize = 100;
 
-/// A violation as lanes in time, one row for each thing that happened, with the calls that show it
+/// A finding as lanes in time, one row for each thing that happened, with the calls that show it
 /// marked: what is wrong, what the rule says, and then how it came to that. `before` is how many
 /// operations the story had before it was shrunk. Ends with a line break.
 pub fn timeline(
     config: &QueueConfig,
     history: &History,
-    violation: &Violation,
+    finding: &Finding,
     before: Option<usize>,
 ) -> String {
     let words = Words::of(history);
-    let mut page = shortened(&words.retold(&violation.to_string()));
+    let mut page = shortened(&words.retold(&finding.to_string()));
     if let Some(before) = before {
-        let shrunk = format!("shrunk from {before} operations to {}", operations(history));
+        let shrunk = format!(
+            "shrunk from {before} operations to {}",
+            history.operations()
+        );
         let gap = PAGE.saturating_sub(page.chars().count() + shrunk.chars().count());
         let _ = match gap {
             0..2 => write!(page, "\n  {shrunk}"),
@@ -38,10 +41,10 @@ pub fn timeline(
         };
     }
     page.push('\n');
-    if let Some(text) = rule(violation.rule) {
+    if let Some(text) = rule(&finding.rule) {
         page.push_str(&paragraph(&format!("“{text}”"), "  ", PAGE));
     }
-    page.push_str(&lay_out(config, history, Some(violation)));
+    page.push_str(&lay_out(config, history, Some(finding)));
     page
 }
 
@@ -50,23 +53,10 @@ pub fn lanes_in_time(config: &QueueConfig, history: &History) -> String {
     lay_out(config, history, None)
 }
 
-/// How many operations there are in a history, without those of the drain at its end.
-pub fn operations(history: &History) -> usize {
-    let healed = healed(history).unwrap_or(u64::MAX);
-    let records = history.records.iter();
-    records.filter(|record| record.began.order < healed).count()
-}
-
-fn healed(history: &History) -> Option<u64> {
-    let mut events = history.events.iter();
-    let healed = events.find(|(_, event)| matches!(event, Event::Healed));
-    healed.map(|(moment, _)| moment.order)
-}
-
-fn lay_out(config: &QueueConfig, history: &History, violation: Option<&Violation>) -> String {
+fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -> String {
     let words = Words::of(history);
-    let rule = violation.map_or("", |violation| violation.rule);
-    let calls = violation.map_or(&[][..], |violation| &violation.calls);
+    let rule = finding.map_or("", |finding| &*finding.rule);
+    let calls = finding.map_or(&[][..], |finding| &finding.calls);
     let rows = rows(history, &words, rule == "B1");
     let wrong = expected::first_wrong(config, history);
     let wrong = wrong.filter(|(id, _)| calls.is_empty() || calls.contains(id));
@@ -122,7 +112,7 @@ fn lay_out(config: &QueueConfig, history: &History, violation: Option<&Violation
 /// The lane that only acts when the faults are over is the drain.
 fn heading(history: &History, lane: Lane) -> String {
     let mut records = history.records.iter().filter(|record| record.lane == lane);
-    let healed = healed(history);
+    let healed = history.healed();
     let begins = records.next().map(|record| record.began.order);
     match (begins, healed) {
         (Some(begins), Some(healed)) if begins > healed => "drain".to_owned(),

@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 
 use queue_core::QueueKind;
 
-use super::{Failure, Played, Replayed, Scenario, Tally, play};
+use super::{Failure, Played, Runner, Scenario, Simulation, Tally};
 use crate::{
-    check::{Budget, Verdict, Violation, check, goals, reached},
+    check::{Finding, Verdict, goals, reached},
     plan::{Decisions, Plan},
     workload,
     world::{Fault, Ground},
@@ -25,13 +25,10 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Runs<'a> {
-    scenario: Scenario,
-    ground: &'a mut dyn Ground,
-    budget: Budget,
-    twice: bool,
+    runner: Runner<'a, Scenario>,
     missing: BTreeSet<&'static str>,
     tally: Tally,
-    failures: Vec<Failure>,
+    failures: Vec<(u64, Failure<Played>)>,
 }
 
 impl<'a> Runs<'a> {
@@ -39,10 +36,7 @@ impl<'a> Runs<'a> {
     pub fn new(scenario: Scenario, ground: &'a mut dyn Ground) -> Self {
         Self {
             missing: all_goals(scenario.kind),
-            scenario,
-            ground,
-            budget: Budget::default(),
-            twice: false,
+            runner: Runner::new(scenario, ground),
             tally: Tally::default(),
             failures: Vec::new(),
         }
@@ -51,14 +45,14 @@ impl<'a> Runs<'a> {
     /// Plays every run twice, by its seed again or by its plan in turns: a history that is not the
     /// same breaks `determinism`.
     #[must_use]
-    pub const fn twice(mut self) -> Self {
-        self.twice = true;
+    pub fn twice(mut self) -> Self {
+        self.runner = self.runner.twice();
         self
     }
 
-    /// What is played.
-    pub const fn scenario(&self) -> &Scenario {
-        &self.scenario
+    /// Plays plans of the same scenario on the same ground. They are not counted.
+    pub fn runner(&mut self) -> &mut Runner<'a, Scenario> {
+        &mut self.runner
     }
 
     /// What they came to so far.
@@ -66,8 +60,8 @@ impl<'a> Runs<'a> {
         &self.tally
     }
 
-    /// The first run that broke each rule, as small as it could be made.
-    pub fn failures(&self) -> &[Failure] {
+    /// The first run that broke each rule, as small as it could be made, and its seed.
+    pub fn failures(&self) -> &[(u64, Failure<Played>)] {
         &self.failures
     }
 
@@ -80,12 +74,19 @@ impl<'a> Runs<'a> {
     /// The same, but where this plan decides: for runs of a sort that is rare.
     pub fn seed_but_for(&mut self, seed: u64, given: &Plan) {
         let seeded = || Decisions::seeded_but_for(seed, given.clone());
-        let played = play(&self.scenario, self.ground, seeded());
-        let again = self.twice.then(|| match seed % 2 {
-            0 => seeded(),
-            _ => Decisions::planned(played.plan.clone()),
-        });
-        let verdict = self.verdict(&played, again);
+        let played = self.runner.play(&seeded());
+        let mut different = None;
+        if self.runner.plays_twice() {
+            let again = match seed % 2 {
+                0 => seeded(),
+                _ => Decisions::planned(played.plan.clone()),
+            };
+            different = self.runner.compare(&played, &again);
+        }
+        let verdict = match different {
+            Some(different) => Verdict::Broken(vec![different]),
+            None => self.runner.simulation().judge(&played),
+        };
         self.tally.count(seed, &played);
         // Looking for goals takes as long as some of the rules do.
         if !self.missing.is_empty() {
@@ -96,9 +97,9 @@ impl<'a> Runs<'a> {
         match verdict {
             Verdict::Holds => {}
             Verdict::Inconclusive => self.tally.count_inconclusive(&played),
-            Verdict::Broken(violations) => {
+            Verdict::Broken(findings) => {
                 self.tally.violations += 1;
-                self.fail(seed, played, violations);
+                self.fail(seed, played, findings);
             }
         }
     }
@@ -110,22 +111,10 @@ impl<'a> Runs<'a> {
         self.tally.absorb(other.tally);
         self.failures.extend(other.failures);
         // The first of each rule, as if they had been played one after another.
-        self.failures.sort_by_key(|failure| failure.seed);
+        self.failures.sort_by_key(|(seed, _)| *seed);
         let mut known = BTreeSet::new();
-        let rules = |failure: &Failure| failure.violation.rule;
-        self.failures.retain(|failure| known.insert(rules(failure)));
-    }
-
-    /// Plays and checks the run of a plan. It is not counted.
-    pub fn plan(&mut self, plan: &Plan) -> Replayed {
-        let decisions = Decisions::planned(plan.clone());
-        let played = play(&self.scenario, self.ground, decisions.clone());
-        let again = self.twice.then(|| Decisions::planned(plan.clone()));
-        Replayed {
-            verdict: self.verdict(&played, again),
-            played,
-            unmet: decisions.unmet(),
-        }
+        self.failures
+            .retain(|(_, failure)| known.insert(failure.finding.rule.clone()));
     }
 
     /// The goals of this kind of queue that no run has reached so far.
@@ -135,32 +124,19 @@ impl<'a> Runs<'a> {
 
     /// The faults of the ground that struck in no run.
     pub fn unstruck_faults(&self) -> Vec<Fault> {
-        self.tally.unstruck(self.ground.faults())
+        self.tally.unstruck(self.runner.ground().faults())
     }
 
-    fn verdict(&mut self, played: &Played, again: Option<Decisions>) -> Verdict {
-        if let Some(decisions) = again {
-            let second = play(&self.scenario, self.ground, decisions);
-            if let Some(violation) = differ(played, &second) {
-                return Verdict::Broken(vec![violation]);
-            }
-        }
-        check(played, self.budget)
-    }
-
-    fn fail(&mut self, seed: u64, played: Played, violations: Vec<Violation>) {
-        let Some(violation) = violations.into_iter().next() else {
+    fn fail(&mut self, seed: u64, played: Played, findings: Vec<Finding>) {
+        let Some(finding) = findings.into_iter().next() else {
             return;
         };
-        let known = |failure: &Failure| failure.violation.rule == violation.rule;
-        if self.failures.iter().any(known) {
+        let mut known = self.failures.iter();
+        if known.any(|(_, failure)| failure.finding.rule == finding.rule) {
             return;
         }
-        let failure = Failure::shrunk(seed, played, violation, |plan| {
-            // A difference shows only to who plays twice.
-            self.plan(plan)
-        });
-        self.failures.push(failure);
+        let failure = self.runner.shrink(played, finding);
+        self.failures.push((seed, failure));
     }
 }
 
@@ -169,28 +145,4 @@ fn all_goals(kind: QueueKind) -> BTreeSet<&'static str> {
     let mut all = goals(kind);
     all.extend(workload::goals(kind));
     all
-}
-
-/// Where two runs of the same decisions are not the same.
-fn differ(first: &Played, second: &Played) -> Option<Violation> {
-    if first.history == second.history && first.end == second.end {
-        return None;
-    }
-    let records = first.history.records.iter().zip(&second.history.records);
-    let different = records.into_iter().find(|(one, other)| one != other);
-    let message = match different {
-        Some((one, other)) => format!("once {one:?}, once {other:?}"),
-        None => format!(
-            "once {} calls and {:?}, once {} calls and {:?}",
-            first.history.len(),
-            first.end,
-            second.history.len(),
-            second.end
-        ),
-    };
-    Some(Violation {
-        rule: "determinism",
-        message: format!("the same decisions lead to different runs: {message}"),
-        calls: different.map(|(one, _)| one.id).into_iter().collect(),
-    })
 }

@@ -1,18 +1,17 @@
 //! Playing runs: one, many, again, and a smaller one.
 
-mod failure;
+mod frame;
 mod many;
 mod play;
-mod relapse;
-mod replayed;
+mod runner;
+mod simulation;
 mod tally;
 
-pub(crate) use self::play::name;
+pub(crate) use self::frame::{Frame, queue_name};
 pub use self::{
-    failure::Failure,
     many::Runs,
-    play::{Played, Scenario, play},
-    relapse::Relapse,
-    replayed::Replayed,
+    play::{Played, Scenario},
+    runner::{Failure, Relapse, Replayed, Runner},
+    simulation::Simulation,
     tally::Tally,
 };

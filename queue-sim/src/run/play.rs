@@ -4,14 +4,16 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{QueueConfig, QueueKind, QueueName};
+use queue_core::{QueueConfig, QueueKind};
 
+use super::{Frame, Simulation, queue_name};
 use crate::{
-    engine::{End, Executor, in_virtual_time},
-    history::{Event, History, Journal},
+    check::{Budget, Finding, Verdict, check},
+    engine::{End, in_virtual_time},
+    history::History,
     plan::{Decisions, Lane, Plan, Site, What},
     workload::{Mode, Player, Pool, Workload, drain},
-    world::{EPOCH, Fault, Faults, Ground, Stage},
+    world::{Fault, Faults, Ground},
 };
 
 /// What is played.
@@ -69,19 +71,49 @@ const AUDIENCE_STEPS: u32 = 3;
 /// Some hundred polls are the most that any run makes in one instant.
 const SPINNING: u32 = 20_000;
 
-/// Plays one run, in virtual time, on this thread: lanes and faults, as the decisions are; then the
-/// faults end, and the queue is drained.
-///
-/// The same decisions play the same run.
-///
-/// # Panics
-///
-/// Inside an async runtime.
-pub fn play(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) -> Played {
-    in_virtual_time(run(scenario, ground, decisions))
+impl Simulation for Scenario {
+    type Run = Played;
+
+    /// Lanes and faults, as the decisions are; then the faults end, and the queue is drained.
+    fn play(&self, ground: &mut dyn Ground, decisions: &Decisions) -> Played {
+        in_virtual_time(run(self, ground, decisions))
+    }
+
+    fn plan<'a>(&self, played: &'a Played) -> &'a Plan {
+        &played.plan
+    }
+
+    fn judge(&self, played: &Played) -> Verdict {
+        check(played, Budget::default())
+    }
+
+    fn differ(&self, first: &Played, second: &Played) -> Option<Finding> {
+        if first.history == second.history && first.end == second.end {
+            return None;
+        }
+        let mut records = first.history.records.iter().zip(&second.history.records);
+        let different = records.find(|(one, other)| one != other);
+        let message = match different {
+            Some((one, other)) => format!("once {one:?}, once {other:?}"),
+            None => format!(
+                "once {} calls and {:?}, once {} calls and {:?}",
+                first.history.len(),
+                first.end,
+                second.history.len(),
+                second.end
+            ),
+        };
+        let message = format!("the same decisions lead to different runs: {message}");
+        let call = different.map(|(one, _)| one.id);
+        Some(Finding::new("determinism", message).shown_by(call))
+    }
+
+    fn operations(&self, played: &Played) -> usize {
+        played.history.operations()
+    }
 }
 
-async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions) -> Played {
+async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: &Decisions) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
         let site = Site::new(Lane::WORLD, 0, What::Parameter);
         match decisions.draw(site, 2, 30) {
@@ -89,49 +121,38 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
             _ => Mode::Waiting,
         }
     });
-    let workload = Arc::new(Workload::draw(scenario.kind, mode, &decisions));
+    let workload = Arc::new(Workload::draw(scenario.kind, mode, decisions));
     let possible = ground.faults().iter().copied();
     let possible: Vec<Fault> = possible
         .filter(|fault| mode.allows(*fault) && workload.bears(*fault))
         .collect();
     let faults = match &scenario.faults {
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
-        None => Faults::drawn(&decisions, &possible),
+        None => Faults::drawn(decisions, &possible),
     };
-    let journal = Journal::new(EPOCH, ground.has_truth());
-    let executor = Executor::new(decisions.clone(), workload.preemption);
+    let frame = Frame::new(ground, decisions, workload.preemption, faults, workload.ttl);
+    let executor = &frame.stage.executor;
     executor.spins_after(SPINNING);
-    let stage = Stage {
-        executor: executor.clone(),
-        decisions: decisions.clone(),
-        journal: journal.clone(),
-        faults,
-        ttl: workload.ttl,
-    };
-    let world = ground.world(&stage);
     let player = |lane| Player {
         lane: Lane(lane),
         steps: scenario.steps,
-        stage: stage.clone(),
-        world: Arc::clone(&world),
-        name: name(),
+        stage: frame.stage.clone(),
+        world: Arc::clone(&frame.world),
+        name: queue_name(),
         workload: Arc::clone(&workload),
         pool: Pool::default(),
         done: Arc::default(),
         is_audience: false,
     };
     let first = player(1);
-    for lane in 1..=scenario.lanes {
-        let mut player = first.clone();
-        player.lane = Lane(lane);
-        player.enter();
-    }
     let lanes = scenario.lanes + workload.audience;
-    for lane in scenario.lanes + 1..=lanes {
+    for lane in 1..=lanes {
         let mut player = first.clone();
         player.lane = Lane(lane);
-        player.steps = player.steps.min(AUDIENCE_STEPS);
-        player.is_audience = true;
+        player.is_audience = lane > scenario.lanes;
+        if player.is_audience {
+            player.steps = player.steps.min(AUDIENCE_STEPS);
+        }
         player.enter();
     }
     let mut end = executor.run(HORIZON).await;
@@ -139,32 +160,20 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: Decisions)
         let last = Lane(lanes + 1);
         executor.spawn(last, Box::pin(drain(player(last.0))));
         end = executor.run(HORIZON).await;
-        for left in world.leftovers().await {
-            journal.note(Event::Broken("leftovers", left));
-        }
+        frame.look_for_leftovers().await;
     }
-    // What is left holds the executor, which holds what is left.
     first
         .done
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clear();
-    for lane in 0..=lanes + 1 {
-        executor.crash(Lane(lane));
-    }
-    let plan = decisions.taken();
-    let goals = journal.goals();
+    let goals = frame.stage.journal.goals();
     Played {
         config: workload.config.clone(),
         mode,
-        history: journal.take().up_to_where_it_spins(&end),
+        history: frame.end((0..=lanes + 1).map(Lane), &end),
         end,
-        plan,
+        plan: decisions.taken(),
         goals,
     }
-}
-
-/// What the queue of a run is called.
-pub(crate) fn name() -> QueueName {
-    QueueName::new("queue").expect("a name of letters")
 }

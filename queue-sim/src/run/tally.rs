@@ -36,13 +36,13 @@ pub struct Tally {
 
 impl Tally {
     /// Of one run alone.
-    pub fn of(replayed: &Replayed) -> Self {
+    pub fn of(replayed: &Replayed<Played>) -> Self {
         let mut tally = Self::default();
-        tally.count(0, &replayed.played);
+        tally.count(0, &replayed.run);
         match replayed.verdict {
             Verdict::Holds => {}
             Verdict::Broken(_) => tally.violations += 1,
-            Verdict::Inconclusive => tally.count_inconclusive(&replayed.played),
+            Verdict::Inconclusive => tally.count_inconclusive(&replayed.run),
         }
         tally
     }

@@ -9,13 +9,13 @@ use tokio::time;
 
 use super::{Sequence, Step, symbol::Known};
 use crate::{
-    engine::{Executor, in_virtual_time},
-    history::{Event, Journal, Recorder},
+    engine::in_virtual_time,
+    history::{Journal, Recorder},
     model::Model,
     plan::{Decisions, Lane, Plan},
-    run::{Played, name},
+    run::{Frame, Played, queue_name},
     workload::Mode,
-    world::{EPOCH, Faults, Ground, Stage},
+    world::{Faults, Ground},
 };
 
 const LANE: Lane = Lane(1);
@@ -77,45 +77,33 @@ pub fn play(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
 
 async fn run(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
     let decisions = Decisions::planned(Plan::default());
-    let executor = Executor::new(decisions.clone(), 0);
-    let journal = Journal::new(EPOCH, ground.has_truth());
-    let stage = Stage {
-        executor: executor.clone(),
-        decisions,
-        journal: journal.clone(),
-        faults: Faults::none(),
-        ttl: Duration::from_millis(20),
-    };
-    let world = ground.world(&stage);
+    let lease = Duration::from_millis(20);
+    let frame = Frame::new(ground, &decisions, 0, Faults::none(), lease);
     let client = Client {
         known: Known::default(),
         model: Model::new(&sequence.config),
-        journal: journal.clone(),
+        journal: frame.stage.journal.clone(),
         expired: 0,
     };
-    let (connecting, steps) = (world.clone(), sequence.clone());
+    let (world, steps) = (frame.world.clone(), sequence.clone());
+    let executor = &frame.stage.executor;
     executor.spawn(
         LANE,
         Box::pin(async move {
             let recorder = Recorder::new(LANE, client.journal.clone());
-            let backend = connecting.connect(LANE).await.expect("nothing goes wrong");
+            let backend = world.connect(LANE).await.expect("nothing goes wrong");
             let backend = Layered::new(recorder, backend);
-            let queue = backend.open(&name(), &steps.config).await;
+            let queue = backend.open(&queue_name(), &steps.config).await;
             client.play(&queue.expect("a fresh queue"), &steps).await;
         }),
     );
     let end = executor.run(HORIZON).await;
-    for left in world.leftovers().await {
-        journal.note(Event::Broken("leftovers", left));
-    }
-    // What is left holds the executor, which holds what is left.
-    executor.crash(LANE);
-    executor.crash(Lane::WORLD);
+    frame.look_for_leftovers().await;
     Played {
         config: sequence.config.clone(),
         mode: Mode::Faults,
-        goals: journal.goals(),
-        history: journal.take().up_to_where_it_spins(&end),
+        goals: frame.stage.journal.goals(),
+        history: frame.end([LANE, Lane::WORLD], &end),
         end,
         plan: Plan::default(),
     }

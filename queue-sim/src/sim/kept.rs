@@ -7,11 +7,11 @@ use super::{
     builder::Sim,
     check::Finding,
     environment,
-    play::play,
     tale::Tale,
 };
 use crate::{
-    plan::{Decisions, Misfit, Plan, Regression, Regressions},
+    plan::{Misfit, Plan, Regressions},
+    run::{Relapse, Runner},
     world::Ground,
 };
 
@@ -52,35 +52,35 @@ impl Sim {
     /// If the file cannot be read.
     pub(super) fn play_kept(
         &self,
-        ground: &mut dyn Ground,
+        runner: &mut Runner<'_, Self>,
         file: &Regressions,
     ) -> Result<Vec<Misfit>, Box<Broken>> {
         let kept = file.read();
         let kept = kept.unwrap_or_else(|error| panic!("the kept plans of {}: {error}", self.name));
         let mut misfits = Vec::new();
-        for regression in kept {
-            misfits.extend(self.play_one_kept(ground, &regression)?);
+        for kept in kept {
+            let place = kept.place();
+            match runner.regression(&kept) {
+                Ok(replayed) => {
+                    if environment::is_verbose() {
+                        eprintln!("{place}: {}", Tale::new(&self.name, &replayed.run, None));
+                    }
+                }
+                Err(Relapse::Misfit(misfit)) => misfits.push(misfit),
+                Err(Relapse::Broken(replayed)) => {
+                    let finding = replayed.findings()[0].clone();
+                    let mut broken = self.broken(&runner.shrink(replayed.run, finding));
+                    broken.message =
+                        format!("{place}: a kept plan fails again\n{}", broken.message);
+                    return Err(broken);
+                }
+                Err(Relapse::Inconclusive) => {
+                    let message = format!("{place}: the checks ran out of their budget");
+                    return Err(told("inconclusive", message));
+                }
+            }
         }
         Ok(misfits)
-    }
-
-    fn play_one_kept(
-        &self,
-        ground: &mut dyn Ground,
-        kept: &Regression,
-    ) -> Result<Option<Misfit>, Box<Broken>> {
-        let decisions = Decisions::planned(kept.plan.clone());
-        let story = play(self, ground, &decisions);
-        if let Some(finding) = self.findings(&story).into_iter().next() {
-            let mut broken = self.broken(ground, story, &finding);
-            let place = kept.place();
-            broken.message = format!("{place}: a kept plan fails again\n{}", broken.message);
-            return Err(broken);
-        }
-        if environment::is_verbose() {
-            eprintln!("{}: {}", kept.place(), Tale::new(&self.name, &story, None));
-        }
-        Ok(kept.misfit(&decisions.unmet()))
     }
 
     /// Does what misfits ask for, or fails by them.
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        plan::{Lane, Site, What},
+        plan::{Decisions, Lane, Site, What},
         sim::{Chaos, sim},
     };
 

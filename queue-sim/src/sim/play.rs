@@ -26,10 +26,11 @@ use super::{
     run::Run,
 };
 use crate::{
-    engine::{Executor, in_virtual_time, yield_now},
-    history::{Event, Journal, Recorder},
+    engine::{in_virtual_time, yield_now},
+    history::{Event, Recorder},
     plan::{Decisions, Lane, Site, What},
-    world::{EPOCH, Fault, Faults, Ground, Stage, World},
+    run::Frame,
+    world::{Fault, Faults, Ground, World},
 };
 
 /// Who looks at the queues from outside, without faults.
@@ -47,9 +48,8 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
     in_virtual_time(async {
         let parameter = |nth| Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
-        let possible: Vec<Fault> = ground.faults().to_vec();
+        let possible = ground.faults().iter().copied();
         let possible: Vec<Fault> = possible
-            .into_iter()
             .filter(|fault| sim.chaos.faults.contains(fault))
             .collect();
         let mut faults = Faults::drawn(decisions, &possible).sparing(AUDITOR);
@@ -58,25 +58,17 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
                 faults = faults.sparing(lane_number(index));
             }
         }
-        let journal = Journal::new(EPOCH, ground.has_truth());
-        let executor = Executor::new(decisions.clone(), preemption);
-        let stage = Stage {
-            executor: executor.clone(),
-            decisions: decisions.clone(),
-            journal: journal.clone(),
-            faults,
-            ttl: sim.lease,
-        };
-        let world = ground.world(&stage);
+        let frame = Frame::new(ground, decisions, preemption, faults, sim.lease);
         let director = Arc::new(Director {
             sim: sim.clone(),
-            world,
-            cast: Cast::new(stage, sim.lease),
+            world: Arc::clone(&frame.world),
+            cast: Cast::new(frame.stage.clone(), sim.lease),
             books: Books::default(),
             shutdown: watch::Sender::new(false),
             told: Mutex::default(),
         });
         let directing = Arc::clone(&director);
+        let executor = &frame.stage.executor;
         executor.spawn(
             Lane::WORLD,
             Box::pin(async move { directing.direct().await }),
@@ -101,7 +93,7 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
         Story {
             queues: director.queues(),
             handled: sim.handled.iter().cloned().collect(),
-            history: journal.take().up_to_where_it_spins(&end),
+            history: frame.end([], &end),
             effects: director.books.effects(),
             ledgers: director.books.opened(),
             lanes: director.lanes(),

@@ -8,7 +8,6 @@ use super::{
     Story,
     broken::{Broken, told},
     builder::Sim,
-    check::Finding,
     environment,
     kept::Upkeep,
     play::play,
@@ -16,13 +15,13 @@ use super::{
     tally::Tally,
 };
 use crate::{
+    check::{Finding, Verdict},
     engine::End,
-    plan::{Decisions, Lane, Plan, shrink},
+    plan::{Decisions, Lane, Plan},
+    run::{Failure, Replayed, Runner, Simulation},
     world::{Ground, MemoryGround},
 };
 
-/// How many runs a failure is shrunk in at most.
-const SHRINKS: usize = 1_000;
 /// A failure of no more decisions than this is short.
 const SHORT: usize = 6;
 /// How many other runs that fail alike are shrunk, too, for one that is.
@@ -79,22 +78,24 @@ impl Sim {
     /// Inside a tokio runtime.
     pub fn try_run(&self) -> Result<Tally, Box<Broken>> {
         let ground = &mut *self.ground();
-        match self.replay_asked(ground) {
+        let runner = &mut Runner::new(self.clone(), ground);
+        match self.replay_asked(runner) {
             Some(replayed) => replayed,
-            None => self.play_seeds(ground),
+            None => self.play_seeds(runner),
         }
     }
 
     pub(super) fn play_and_keep(&self, upkeep: Upkeep) -> Result<Tally, Box<Broken>> {
         let ground = &mut *self.ground();
-        if let Some(replayed) = self.replay_asked(ground) {
+        let runner = &mut Runner::new(self.clone(), ground);
+        if let Some(replayed) = self.replay_asked(runner) {
             return replayed;
         }
-        let Some(file) = self.kept(ground) else {
-            return self.play_seeds(ground);
+        let Some(file) = self.kept(runner.ground()) else {
+            return self.play_seeds(runner);
         };
-        let misfits = self.play_kept(ground, &file)?;
-        let tally = self.play_seeds(ground).inspect_err(|broken| {
+        let misfits = self.play_kept(runner, &file)?;
+        let tally = self.play_seeds(runner).inspect_err(|broken| {
             if let Some(plan) = &broken.plan {
                 self.keep(&file, plan, &broken.finding);
             }
@@ -104,20 +105,23 @@ impl Sim {
         Ok(tally)
     }
 
-    fn play_seeds(&self, ground: &mut dyn Ground) -> Result<Tally, Box<Broken>> {
+    fn play_seeds(&self, runner: &mut Runner<'_, Self>) -> Result<Tally, Box<Broken>> {
         let mut tally = Tally::new(&self.name);
         for seed in 0..self.seeds_to_play() {
-            let story = play(self, ground, &Decisions::seeded(seed));
+            let story = runner.play(&Decisions::seeded(seed));
             if seed < TWICE {
-                self.compare(ground, &story)?;
+                let again = Decisions::planned(story.plan.clone());
+                if let Some(different) = runner.compare(&story, &again) {
+                    return Err(told("determinism", different.message));
+                }
             }
             if let Some(finding) = self.findings(&story).into_iter().next() {
-                let first = self.broken(ground, story, &finding);
-                return Err(self.shortest(ground, first, seed + 1));
+                let first = runner.shrink(story, finding);
+                return Err(self.broken(&self.shortest(runner, first, seed + 1)));
             }
             tally.add(&story);
         }
-        match tally.worth(&self.chaos_met(ground)) {
+        match tally.worth(&self.chaos_met(runner.ground())) {
             Ok(()) => Ok(tally),
             Err(message) => Err(told("worth", message)),
         }
@@ -125,19 +129,23 @@ impl Sim {
 
     /// What is taken out of a failure one by one may leave a long one behind, which only goes
     /// together. Then the same failure of another run is often shorter.
-    fn shortest(&self, ground: &mut dyn Ground, mut best: Box<Broken>, from: u64) -> Box<Broken> {
-        let decisions = |broken: &Broken| broken.plan.as_ref().map_or(0, Plan::len);
+    fn shortest(
+        &self,
+        runner: &mut Runner<'_, Self>,
+        mut best: Failure<Story>,
+        from: u64,
+    ) -> Failure<Story> {
         let mut others = 0;
         for seed in from..self.seeds_to_play() {
-            if others == OTHERS || decisions(&best) <= SHORT {
+            if others == OTHERS || best.run.plan.len() <= SHORT {
                 break;
             }
-            let story = play(self, ground, &Decisions::seeded(seed));
+            let story = runner.play(&Decisions::seeded(seed));
             let finding = self.findings(&story).into_iter().next();
             if let Some(finding) = finding.filter(|finding| finding.rule == best.finding.rule) {
                 others += 1;
-                let other = self.broken(ground, story, &finding);
-                if decisions(&other) < decisions(&best) {
+                let other = runner.shrink(story, finding);
+                if other.run.plan.len() < best.run.plan.len() {
                     best = other;
                 }
             }
@@ -211,30 +219,33 @@ impl Sim {
     }
 
     /// Plays the plan that the environment asks for, if it asks for one.
-    fn replay_asked(&self, ground: &mut dyn Ground) -> Option<Result<Tally, Box<Broken>>> {
+    fn replay_asked(&self, runner: &mut Runner<'_, Self>) -> Option<Result<Tally, Box<Broken>>> {
         Some(match environment::replay()? {
-            Ok(plan) => self.replay(ground, plan),
+            Ok(plan) => self.replay(runner, &plan),
             Err(error) => Err(told("replay", error)),
         })
     }
 
-    fn replay(&self, ground: &mut dyn Ground, plan: Plan) -> Result<Tally, Box<Broken>> {
-        let decisions = Decisions::planned(plan);
-        let story = play(self, ground, &decisions);
-        let finding = self.findings(&story).into_iter().next();
-        let tale = Tale::new(&self.name, &story, finding.as_ref()).to_string();
-        let unmet = decisions.unmet().len();
+    fn replay(&self, runner: &mut Runner<'_, Self>, plan: &Plan) -> Result<Tally, Box<Broken>> {
+        let Replayed {
+            run: story,
+            verdict,
+            unmet,
+        } = runner.plan(plan);
+        let finding = verdict.findings().first();
+        let tale = Tale::new(&self.name, &story, finding).to_string();
         match finding {
             Some(finding) => Err(Box::new(Broken {
-                finding,
+                finding: finding.clone(),
                 plan: Some(story.plan),
                 message: tale,
             })),
-            None if unmet > 0 => Err(told(
+            None if !unmet.is_empty() => Err(told(
                 "replay",
                 format!(
-                    "{unmet} of the plan's decisions were never asked for: it is of another \
-                     version of this test, and shows nothing any more"
+                    "{} of the plan's decisions were never asked for: it is of another version of \
+                     this test, and shows nothing any more",
+                    unmet.len()
                 ),
             )),
             None => {
@@ -246,59 +257,18 @@ impl Sim {
         }
     }
 
-    /// Plays the run again, which must come out the same.
-    fn compare(&self, ground: &mut dyn Ground, story: &Story) -> Result<(), Box<Broken>> {
-        let again = play(self, ground, &Decisions::planned(story.plan.clone()));
-        if again.history == story.history && again.effects == story.effects {
-            return Ok(());
-        }
-        let (first, second) = where_they_part(story, &again);
-        Err(told(
-            "determinism",
-            format!(
-                "{}: the same plan gave two different runs. Something in the test goes by another \
-                 clock or by chance: a HashMap's order, SystemTime or std Instant, a random number \
-                 or uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.\n\n\
-                 the first run, up to where they part:\n{first}\n\
-                 the second, from the same plan:\n{second}",
-                self.name,
-            ),
-        ))
-    }
-
-    /// Shrinks a failure, and tells it.
-    pub(super) fn broken(
-        &self,
-        ground: &mut dyn Ground,
-        story: Story,
-        finding: &Finding,
-    ) -> Box<Broken> {
-        let before = story.size();
-        let rule = finding.rule.clone();
-        let mut smallest = (story.plan.clone(), story, finding.clone());
-        let plan = smallest.0.clone();
-        let plan = shrink(plan, SHRINKS, |plan| {
-            let story = play(self, ground, &Decisions::planned(plan.clone()));
-            let finding = self.findings(&story).into_iter().next()?;
-            (finding.rule == rule).then(|| {
-                let taken = story.plan.clone();
-                smallest = (taken.clone(), story, finding);
-                taken
-            })
-        });
-        // The last run that failed need not be that of the smallest plan.
-        if smallest.0 != plan {
-            let story = play(self, ground, &Decisions::planned(plan.clone()));
-            if let Some(finding) = self.findings(&story).into_iter().next() {
-                smallest = (plan, story, finding);
-            }
-        }
-        let (plan, story, finding) = smallest;
-        let tale = Tale::new(&self.name, &story, Some(&finding)).shrunk_from(before);
+    /// Tells a failure.
+    pub(super) fn broken(&self, failure: &Failure<Story>) -> Box<Broken> {
+        let Failure {
+            finding,
+            run,
+            operations_before,
+        } = failure;
+        let tale = Tale::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
         Box::new(Broken {
             message: tale.to_string(),
-            finding,
-            plan: Some(plan),
+            finding: finding.clone(),
+            plan: Some(run.plan.clone()),
         })
     }
 
@@ -307,5 +277,45 @@ impl Sim {
         let possible = ground.faults().iter();
         let asked = possible.filter(|fault| self.chaos.faults.contains(fault));
         asked.map(|fault| fault.as_str()).collect()
+    }
+}
+
+impl Simulation for Sim {
+    type Run = Story;
+
+    fn play(&self, ground: &mut dyn Ground, decisions: &Decisions) -> Story {
+        play(self, ground, decisions)
+    }
+
+    fn plan<'a>(&self, story: &'a Story) -> &'a Plan {
+        &story.plan
+    }
+
+    fn judge(&self, story: &Story) -> Verdict {
+        let findings = self.findings(story);
+        match findings.is_empty() {
+            true => Verdict::Holds,
+            false => Verdict::Broken(findings),
+        }
+    }
+
+    fn differ(&self, first: &Story, second: &Story) -> Option<Finding> {
+        if first.history == second.history && first.effects == second.effects {
+            return None;
+        }
+        let (first, second) = where_they_part(first, second);
+        let message = format!(
+            "{}: the same plan gave two different runs. Something in the test goes by another \
+             clock or by chance: a HashMap's order, SystemTime or std Instant, a random number or \
+             uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.\n\n\
+             the first run, up to where they part:\n{first}\n\
+             the second, from the same plan:\n{second}",
+            self.name,
+        );
+        Some(Finding::new("determinism", message))
+    }
+
+    fn operations(&self, story: &Story) -> usize {
+        story.size()
     }
 }

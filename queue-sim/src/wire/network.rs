@@ -1,8 +1,8 @@
 //! What is between the clients of a run and the server.
 
 use std::{
-    collections::BTreeMap,
     fmt, io,
+    ops::Deref,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -15,9 +15,9 @@ use tokio::{
 
 use super::{listeners::ConnectionId, machine::Machine, rewrite::Rewrite};
 use crate::{
-    history::{Event, Journal},
-    plan::{Chance, Decisions, Lane, What},
-    world::{Fault, Faults, Stage},
+    history::Event,
+    plan::{Chance, Lane, What},
+    world::{Fault, Stage, Trouble},
 };
 
 /// How often a request, and again its reply, is struck by any fault at the most, in percent.
@@ -28,11 +28,7 @@ const MOST: Chance = 30;
 pub(super) struct Network(Arc<Inner>);
 
 struct Inner {
-    // Not the whole stage: its executor holds the tasks that hold this.
-    decisions: Decisions,
-    journal: Journal,
-    faults: Faults,
-    ttl: Duration,
+    trouble: Trouble,
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
@@ -44,10 +40,6 @@ struct Inner {
 #[derive(Default)]
 struct State {
     last_connection: ConnectionId,
-    /// How many requests are on their way, or their replies.
-    under_way: usize,
-    /// Until when nothing gets through to or from a lane.
-    held: BTreeMap<Lane, Instant>,
     /// Until when the server takes no connections.
     down: Option<Instant>,
     /// By how much the server's clock is behind.
@@ -64,10 +56,7 @@ impl Network {
         rewrite: Option<Arc<dyn Rewrite>>,
     ) -> Self {
         Self(Arc::new(Inner {
-            decisions: stage.decisions.clone(),
-            journal: stage.journal.clone(),
-            faults: stage.faults.clone(),
-            ttl: stage.ttl,
+            trouble: Trouble::new(stage),
             machine,
             durable,
             rewrite,
@@ -77,19 +66,14 @@ impl Network {
         }))
     }
 
-    /// How long a client waits for a reply: longer than a request and a reply that are delayed.
-    pub(super) fn patience(&self) -> Duration {
-        self.0.ttl * 2 + Duration::from_millis(3)
-    }
-
     /// Whether a wake-up can get lost on the way, or its receiver.
     pub(super) fn loses_hints(&self) -> bool {
         let harmless = [Fault::Delayed, Fault::Cancelled];
-        self.0.faults.iter().any(|fault| !harmless.contains(&fault))
+        self.faults().iter().any(|fault| !harmless.contains(&fault))
     }
 
-    pub(super) fn journal(&self) -> &Journal {
-        &self.0.journal
+    fn trouble(&self) -> &Trouble {
+        &self.0.trouble
     }
 
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
@@ -99,7 +83,7 @@ impl Network {
     /// The server's clock.
     pub(super) fn now(&self) -> Timestamp {
         let behind = self.lock().behind.as_millis() as u64;
-        let now = self.0.journal.now().as_millis();
+        let now = self.journal().now().as_millis();
         Timestamp::from_millis(now.saturating_sub(behind))
     }
 
@@ -116,7 +100,7 @@ impl Network {
             Ok(value) => Some(value),
             Err(error) => {
                 let message = format!("the server of the simulation failed: {error}");
-                self.0.journal.note(Event::Broken("wire", message));
+                self.journal().note(Event::Broken("wire", message));
                 None
             }
         }
@@ -143,50 +127,14 @@ impl Network {
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        if *self.0.healed.borrow() || self.0.faults.spares(lane) {
-            return None;
-        }
-        let mut weights = [0; 8];
-        let mut sum = 0;
-        for (weight, fault) in weights[1..].iter_mut().zip(faults) {
-            *weight = self.0.faults.chance(*fault);
-            sum += *weight;
-        }
-        let most = sum.max(MOST);
-        for weight in &mut weights[1..] {
-            *weight = *weight * 100 * MOST / (most * rarely);
-        }
-        let sum: u32 = weights.iter().sum();
-        if sum == 0 {
-            return None;
-        }
-        weights[0] = 10_000 - sum;
-        let site = self.0.decisions.site(lane, what);
-        let struck = self.0.decisions.weigh(site, &weights[..=faults.len()]);
-        faults.get((struck as usize).checked_sub(1)?).copied()
-    }
-
-    /// Says that a fault has struck.
-    pub(super) fn note(&self, fault: Fault, lane: Lane) {
-        self.0.journal.note(Event::Fault(fault.as_str(), lane));
-    }
-
-    /// One of so many ways in which a fault can strike.
-    pub(super) fn way(&self, lane: Lane, what: What, options: u32) -> u32 {
-        let site = self.0.decisions.site(lane, what);
-        self.0.decisions.choose(site, options)
-    }
-
-    /// How long something is late: about as long as a lease lives, or hardly.
-    pub(super) fn delay(&self, lane: Lane) -> Duration {
-        let (ttl, millisecond) = (self.0.ttl, Duration::from_millis(1));
-        let delays = [
-            millisecond,
-            ttl.saturating_sub(millisecond),
-            ttl,
-            ttl + millisecond,
-        ];
-        delays[self.way(lane, What::Delay, 4) as usize]
+        self.trouble().strike(lane, what, faults, |weights| {
+            let sum: Chance = weights.iter().sum();
+            let most = sum.max(MOST);
+            for weight in weights.iter_mut() {
+                *weight = *weight * 100 * MOST / (most * rarely);
+            }
+            weights[0] = 10_000 - weights.iter().sum::<Chance>();
+        })
     }
 
     /// Lets time pass, but no more when the faults are over.
@@ -200,21 +148,9 @@ impl Network {
 
     /// Waits while the lane is cut off.
     pub(super) async fn pass(&self, lane: Lane) {
-        loop {
-            let until = self.lock().held.get(&lane).copied();
-            match until {
-                Some(until) if until > Instant::now() => self.pause(until).await,
-                _ => return,
-            }
+        while let Some(until) = self.held(lane) {
+            self.pause(until).await;
         }
-    }
-
-    /// Cuts a lane off for a while.
-    pub(super) fn hold(&self, lane: Lane, pause: Duration) {
-        let until = Instant::now() + pause;
-        let mut state = self.lock();
-        let held = state.held.entry(lane).or_insert(until);
-        *held = until.max(*held);
     }
 
     /// Whether the server takes connections.
@@ -237,7 +173,7 @@ impl Network {
     pub(super) fn fail_over(&self, lane: Lane) {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
-            let order = self.0.journal.order();
+            let order = self.journal().order();
             self.machine().snapshot();
             self.lock().snapshot = Some(order);
             return;
@@ -245,7 +181,7 @@ impl Network {
         self.cut_all();
         self.machine().roll_back();
         self.note(Fault::RolledBack, lane);
-        self.0.journal.note(Event::RolledBack { to });
+        self.journal().note(Event::RolledBack { to });
     }
 
     /// Kills the server, and starts it again from what it had written down; it takes connections
@@ -273,15 +209,12 @@ impl Network {
 
     /// Ends the faults, and returns when nothing is on its way any more.
     pub(super) async fn heal(&self) {
+        self.end();
         self.0.healed.send_replace(true);
-        {
-            let mut state = self.lock();
-            state.held.clear();
-            state.down = None;
-        }
+        self.lock().down = None;
         // Time only passes when nobody can do anything any more.
         time::sleep(Duration::from_millis(1)).await;
-        while self.lock().under_way > 0 {
+        while self.is_under_way() {
             time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -293,23 +226,17 @@ impl Network {
         let _ = healed.wait_for(|healed| *healed).await;
     }
 
-    /// Something is on its way, until what this returns is dropped.
-    pub(super) fn set_out(&self) -> UnderWay {
-        self.lock().under_way += 1;
-        UnderWay(self.clone())
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Something on its way.
-pub(super) struct UnderWay(Network);
+/// A network is the trouble that it makes, and a server beside it.
+impl Deref for Network {
+    type Target = Trouble;
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.lock().under_way -= 1;
+    fn deref(&self) -> &Trouble {
+        self.trouble()
     }
 }
 
@@ -318,7 +245,7 @@ impl fmt::Debug for Network {
         let state = self.lock();
         f.debug_struct("Network")
             .field("connections", &state.last_connection)
-            .field("under_way", &state.under_way)
+            .field("trouble", self.trouble())
             .finish_non_exhaustive()
     }
 }

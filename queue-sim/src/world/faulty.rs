@@ -71,7 +71,7 @@ impl Layer for Faulty {
             yield_now().await;
             let opened = opening.await;
             if let (Some(id), Ok(_)) = (current_call(), &opened) {
-                let journal = &self.network.stage().journal;
+                let journal = self.network.trouble().journal();
                 journal.executed(id, journal.now());
             }
             yield_now().await;
@@ -112,22 +112,22 @@ impl Line {
         let limit = Instant::now() + network.patience();
         network.partition(*lane);
         let struck = network.strike(*lane, What::Request, REQUEST);
-        let held = network.held(*lane).is_some();
+        let held = network.trouble().held(*lane).is_some();
         let answer = match struck {
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::RequestLost) => return Err(self.no_reply(limit).await),
             Some(Fault::Late) => {
-                let late = network.patience() + network.delay(*lane);
+                let late = network.patience() + network.trouble().delay(*lane);
                 self.send(id, call, late, limit).await?
             }
             Some(Fault::Delayed) => {
-                let late = network.delay(*lane);
+                let late = network.trouble().delay(*lane);
                 self.send(id, call, late, limit).await?
             }
             Some(Fault::Repeated) => {
                 let again = (self.clone(), call.clone());
                 let answer = self.execute(id, call).await;
-                network.carry(*lane, network.delay(*lane), async move {
+                network.carry(*lane, network.trouble().delay(*lane), async move {
                     let (line, call) = again;
                     // Nobody is there to read this reply.
                     let _ = line.execute(id, call).await;
@@ -139,10 +139,10 @@ impl Line {
         };
         match network.strike(*lane, What::Reply, REPLY) {
             Some(Fault::ReplyLost) => return Err(self.no_reply(limit).await),
-            Some(_) => time::sleep(network.delay(*lane)).await,
+            Some(_) => time::sleep(network.trouble().delay(*lane)).await,
             None => {}
         }
-        match network.held(*lane) {
+        match network.trouble().held(*lane) {
             Some(until) if until > limit => Err(self.no_reply(limit).await),
             Some(until) => {
                 time::sleep_until(until).await;
@@ -180,7 +180,7 @@ impl Line {
         let answer = self.queue.call(call).await;
         let refused = matches!(&answer, Err(error) if error.outcome() == Outcome::NotApplied);
         if let (Some(id), false) = (id, refused) {
-            let journal = &self.faulty.network.stage().journal;
+            let journal = self.faulty.network.trouble().journal();
             journal.executed(id, journal.now());
         }
         answer
@@ -201,7 +201,7 @@ impl Line {
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::Delayed) => {
                 let answer = self.queue.call(call).await;
-                time::sleep(network.delay(*lane)).await;
+                time::sleep(network.trouble().delay(*lane)).await;
                 return answer;
             }
             Some(_) => {

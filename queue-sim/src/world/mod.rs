@@ -4,12 +4,15 @@ mod faults;
 mod faulty;
 mod memory;
 mod network;
+mod trouble;
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Backend, Result, Timestamp};
 
+#[cfg(all(unix, feature = "redis"))]
+pub(crate) use self::trouble::Trouble;
 pub use self::{
     faults::{Fault, Faults},
     faulty::Faulty,

@@ -7,7 +7,7 @@ use queue_sim::{
     engine::End,
     history::{Event, Outcome},
     plan::{Decisions, Lane},
-    run::{Scenario, play},
+    run::{Scenario, Simulation},
     world::MemoryGround,
 };
 
@@ -27,7 +27,7 @@ fn runs_on_memory_hold_and_reach_what_they_must() {
         let mut ground = MemoryGround::default();
         let mut missing = check::goals(kind);
         for seed in 0..300 {
-            let played = play(&Scenario::new(kind), &mut ground, Decisions::seeded(seed));
+            let played = Scenario::new(kind).play(&mut ground, &Decisions::seeded(seed));
             let verdict = check::check(&played, Budget::default());
             assert_eq!(
                 verdict,

@@ -8,7 +8,7 @@ use queue_core::{
     *,
 };
 use queue_sim::{
-    check::{Budget, Case, Verdict, Violation},
+    check::{Budget, Case, Finding, Verdict},
     engine::End,
     history::{CallId, Ended, Event, History, Moment, Outcome, Record},
     model::Model,
@@ -228,7 +228,7 @@ impl Story {
     }
 
     /// What is seen without knowing what the backend did when.
-    fn blind(&self) -> Vec<Violation> {
+    fn blind(&self) -> Vec<Finding> {
         let mut history = self.history.clone();
         history.has_truth = false;
         for record in &mut history.records {
@@ -245,7 +245,7 @@ impl Story {
     pub(crate) fn breaks(&self, rule: &str) {
         self.breaks_first(rule);
         let blind = self.blind();
-        let found = blind.iter().any(|violation| violation.rule == rule);
+        let found = blind.iter().any(|finding| finding.rule == rule);
         assert!(found, "{rule} is not among {blind:#?}");
     }
 

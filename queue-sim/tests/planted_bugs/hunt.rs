@@ -9,9 +9,9 @@ use std::{
 use queue_core::QueueKind;
 use queue_memory::planted::{self, Bug};
 use queue_sim::{
-    check::{Budget, Verdict, Violation, check},
+    check::{Budget, Finding, Verdict, check},
     plan::Decisions,
-    run::{Scenario, play},
+    run::{Scenario, Simulation},
     wire::WireGround,
     world::{Ground, MemoryGround},
 };
@@ -71,28 +71,28 @@ pub(crate) fn before_redis<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
 struct Caught {
     /// How many seeds it took.
     seeds: u64,
-    violation: Violation,
+    finding: Finding,
 }
 
 fn hunt(kind: QueueKind, rules: &[&str], ground: &mut dyn Ground) -> Caught {
-    let mut others = BTreeMap::<&str, u64>::new();
+    let mut others = BTreeMap::<String, u64>::new();
     for seed in 0..SEEDS {
         let Verdict::Broken(violations) = judge(kind, seed, ground) else {
             continue;
         };
-        for violation in violations {
-            if rules.contains(&violation.rule) {
+        for finding in violations {
+            if rules.contains(&&*finding.rule) {
                 let seeds = seed + 1;
-                return Caught { seeds, violation };
+                return Caught { seeds, finding };
             }
-            *others.entry(violation.rule).or_default() += 1;
+            *others.entry(finding.rule.into_owned()).or_default() += 1;
         }
     }
     panic!("not caught by {rules:?} within {SEEDS} seeds; by other rules: {others:?}");
 }
 
 fn judge(kind: QueueKind, seed: u64, ground: &mut dyn Ground) -> Verdict {
-    let played = play(&Scenario::new(kind), ground, Decisions::seeded(seed));
+    let played = Scenario::new(kind).play(ground, &Decisions::seeded(seed));
     check(&played, Budget::default())
 }
 
@@ -126,8 +126,8 @@ fn known(ground: impl Ground + 'static) -> Mutex<Known> {
 impl Sound {
     /// Says how a bug was caught, and makes sure that the same seeds break nothing without it.
     fn told(&self, kind: QueueKind, bug: &dyn Debug, caught: &Caught) {
-        let Caught { seeds, violation } = caught;
-        let told: String = violation.to_string().chars().take(160).collect();
+        let Caught { seeds, finding } = caught;
+        let told: String = finding.to_string().chars().take(160).collect();
         println!(
             "{bug:?} of {kind} on {}: {seeds} seeds, {told}",
             self.backend

@@ -97,7 +97,7 @@ pub(crate) fn hold(
         Verdict::Inconclusive => Err("the checks ran out of their budget".to_owned()),
         Verdict::Broken(violations) => Err(violations
             .iter()
-            .map(|violation| timeline(&played.config, &played.history, violation, None))
+            .map(|finding| timeline(&played.config, &played.history, finding, None))
             .collect()),
     }
 }

@@ -6,7 +6,7 @@ use queue_core::QueueKind;
 use queue_sim::{
     plan::Regressions,
     report::{replay_line, story, timeline},
-    run::{Failure, Relapse, Runs, Scenario},
+    run::{Failure, Played, Relapse, Runner, Runs, Scenario},
     workload::Size,
     world::Ground,
 };
@@ -51,7 +51,7 @@ pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     let scenario = Scenario::new(kind);
     let mut runs = Runs::new(scenario.clone(), ground).twice();
-    relapses(&mut runs, &regressions, backend);
+    relapses(runs.runner(), &regressions, backend);
 
     for seed in 0..seeds {
         runs.seed(seed);
@@ -97,36 +97,33 @@ pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
     }
 }
 
-fn told(scenario: &Scenario, backend: &str, failures: &[Failure]) -> String {
+fn told(scenario: &Scenario, backend: &str, failures: &[(u64, Failure<Played>)]) -> String {
     let stories = failures
         .iter()
         .map(|failure| story(scenario, backend, failure));
     stories.collect()
 }
 
-fn keep(regressions: &Regressions, failures: &[Failure]) -> String {
-    for failure in failures {
-        let Failure {
-            violation, played, ..
-        } = failure;
-        if let Err(error) = regressions.keep(violation.rule, &played.plan) {
+fn keep(regressions: &Regressions, failures: &[(u64, Failure<Played>)]) -> String {
+    for (_, Failure { finding, run, .. }) in failures {
+        if let Err(error) = regressions.keep(&finding.rule, &run.plan) {
             return format!("the plan could not be kept: {error}");
         }
     }
     format!("the plan is kept in {regressions}: check it in with what mends it")
 }
 
-fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) {
+fn relapses(runner: &mut Runner<'_, Scenario>, regressions: &Regressions, backend: &str) {
     let kept = regressions.read().expect("the plans that are kept");
     for regression in kept {
-        let line = replay_line(runs.scenario(), backend, &regression.plan);
-        let why = match runs.regression(&regression) {
-            Ok(()) => continue,
+        let line = replay_line(runner.simulation(), backend, &regression.plan);
+        let why = match runner.regression(&regression) {
+            Ok(_) => continue,
             Err(Relapse::Broken(replayed)) => {
-                let played = &replayed.played;
-                let violations = replayed.violations().iter();
-                let pages = violations
-                    .map(|violation| timeline(&played.config, &played.history, violation, None));
+                let run = &replayed.run;
+                let findings = replayed.findings().iter();
+                let pages =
+                    findings.map(|finding| timeline(&run.config, &run.history, finding, None));
                 pages.collect::<String>()
             }
             Err(Relapse::Inconclusive) => "the checks ran out of their budget".to_owned(),

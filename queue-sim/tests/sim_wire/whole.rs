@@ -7,14 +7,14 @@ use queue_sim::{
     engine::End,
     history::Event,
     plan::Decisions,
-    run::{Played, Runs, Scenario, play},
+    run::{Played, Runs, Scenario, Simulation},
     wire::WireGround,
     workload::Mode,
     world::{Fault, Faults, Ground},
 };
 
 fn seeded(ground: &mut WireGround, scenario: &Scenario, seed: u64) -> Played {
-    play(scenario, ground, Decisions::seeded(seed))
+    scenario.play(ground, &Decisions::seeded(seed))
 }
 
 /// Plays each seed twice, and hands on what was played.
@@ -141,7 +141,7 @@ fn a_plan_plays_what_its_seed_did() {
             let scenario = Scenario::new(kind);
             let played = seeded(&mut ground, &scenario, seed);
             let decisions = Decisions::planned(played.plan.clone());
-            assert_eq!(played, play(&scenario, &mut ground, decisions.clone()));
+            assert_eq!(played, scenario.play(&mut ground, &decisions));
             assert_eq!(decisions.unmet(), [], "{kind} {seed}");
         }
     }

@@ -21,7 +21,7 @@ use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
     report::{lanes_in_time, replay_line, story, summary, timeline},
-    run::{Failure, Relapse, Replayed, Runs, Scenario, Tally},
+    run::{Failure, Played, Relapse, Replayed, Runner, Runs, Scenario, Tally},
     world::Ground,
 };
 
@@ -106,7 +106,7 @@ fn play(
         .collect();
     let mut status = Status::Passed;
     if usual {
-        status = relapses(&mut threads[0], &regressions, backend)?;
+        status = relapses(threads[0].runner(), &regressions, backend)?;
     }
 
     let start = Instant::now();
@@ -114,16 +114,16 @@ fn play(
     let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
     // At once: who stops the program before its end has seen it, and the plan is kept.
     let told = Mutex::new(BTreeSet::new());
-    let tell = |failure: &Failure| {
-        let rule = failure.violation.rule;
+    let tell = |failure: &(u64, Failure<Played>)| {
+        let Failure { finding, run, .. } = &failure.1;
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.insert(rule) {
+        if !told.insert(finding.rule.clone()) {
             return Ok(());
         }
         progress.end();
         println!("{}", story(&scenario, backend, failure));
         if arguments.keep && usual {
-            regressions.keep(rule, &failure.played.plan)?;
+            regressions.keep(&finding.rule, &run.plan)?;
         }
         Ok(())
     };
@@ -145,13 +145,16 @@ fn play(
     Ok(status)
 }
 
+/// Tells a failure, and keeps its plan.
+type Tell<'a> = dyn Fn(&(u64, Failure<Played>)) -> io::Result<()> + Sync + 'a;
+
 /// Plays the seeds, each thread its share of them, and tells the first failure of each rule that a
 /// thread finds.
 fn side_by_side<'a>(
     threads: Vec<Runs<'a>>,
     seeds: &Range<u64>,
     progress: &Progress,
-    tell: &(dyn Fn(&Failure) -> io::Result<()> + Sync),
+    tell: &Tell<'_>,
 ) -> io::Result<Runs<'a>> {
     let count = threads.len();
     let share = |mut runs: Runs<'a>, seeds: StepBy<Skip<Range<u64>>>| {
@@ -182,12 +185,16 @@ fn side_by_side<'a>(
 }
 
 /// What failed before must not fail again.
-fn relapses(runs: &mut Runs<'_>, regressions: &Regressions, backend: &str) -> io::Result<Status> {
+fn relapses(
+    runner: &mut Runner<'_, Scenario>,
+    regressions: &Regressions,
+    backend: &str,
+) -> io::Result<Status> {
     let mut status = Status::Passed;
     for kept in regressions.read()? {
-        let line = replay_line(runs.scenario(), backend, &kept.plan);
-        match runs.regression(&kept) {
-            Ok(()) => continue,
+        let line = replay_line(runner.simulation(), backend, &kept.plan);
+        match runner.regression(&kept) {
+            Ok(_) => continue,
             Err(Relapse::Broken(replayed)) => {
                 print_run(&replayed);
                 println!(
@@ -219,9 +226,9 @@ fn replay(
 ) -> Status {
     let backend = arguments.backend.as_str();
     let kind = scenario.kind;
-    let mut runs = Runs::new(scenario, ground).twice();
+    let mut runner = Runner::new(scenario, ground).twice();
     let start = Instant::now();
-    let replayed = runs.plan(plan);
+    let replayed = runner.plan(plan);
     let elapsed = start.elapsed();
     print_run(&replayed);
     let unmet = replayed.unmet.len();
@@ -238,14 +245,16 @@ fn replay(
     status
 }
 
-fn print_run(replayed: &Replayed) {
+fn print_run(replayed: &Replayed<Played>) {
     let Replayed {
-        played, verdict, ..
+        run: played,
+        verdict,
+        ..
     } = replayed;
     match verdict {
         Verdict::Broken(violations) => {
-            for violation in violations {
-                let page = timeline(&played.config, &played.history, violation, None);
+            for finding in violations {
+                let page = timeline(&played.config, &played.history, finding, None);
                 println!("{page}");
             }
         }

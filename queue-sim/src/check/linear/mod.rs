@@ -10,7 +10,7 @@ use self::{
     order::Steps,
     search::{Search, Searched},
 };
-use super::{Budget, Facts, Violation, rules::Found};
+use super::{Budget, Facts, Finding, rules::Found};
 
 /// Looks for an order; answers whether it is known if there is one.
 ///
@@ -35,11 +35,7 @@ pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -
     found.push(Found {
         // A rule that is broken says more, wherever it is.
         at: u64::MAX,
-        violation: Violation {
-            rule: "linearisable",
-            message: explain::explain(facts, &deviation),
-            calls: vec![call],
-        },
+        finding: Finding::new("linearisable", explain::explain(facts, &deviation)).shown_by([call]),
     });
     true
 }

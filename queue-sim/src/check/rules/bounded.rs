@@ -99,7 +99,7 @@ fn lengths(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
         if most.is_some_and(|most| length > most) {
             let message = format!("{length} messages, at most {most:?} fit");
             let mut broken = Found::at("B1", &[span], message);
-            broken.violation.calls.retain(|call| *call != CallId(0));
+            broken.finding.calls.retain(|call| *call != CallId(0));
             found.push(broken);
         }
     };

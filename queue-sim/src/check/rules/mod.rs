@@ -21,13 +21,13 @@ mod waiting;
 
 use queue_core::QueueKind;
 
-use super::{Facts, Violation, span::Span};
+use super::{Facts, Finding, span::Span};
 
-/// A violation, and where in the order of the run it can be seen.
+/// What is wrong, and where in the order of the run it can be seen.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) at: u64,
-    pub(super) violation: Violation,
+    pub(super) finding: Finding,
 }
 
 impl Found {
@@ -38,11 +38,7 @@ impl Found {
         calls.dedup();
         Self {
             at: spans.iter().map(|span| span.first).max().unwrap_or(0),
-            violation: Violation {
-                rule,
-                message,
-                calls,
-            },
+            finding: Finding::new(rule, message).shown_by(calls),
         }
     }
 }

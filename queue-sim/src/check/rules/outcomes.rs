@@ -4,7 +4,7 @@ use queue_core::{ErrorKind, Timestamp, call::Call};
 
 use super::Found;
 use crate::{
-    check::{Case, Violation},
+    check::{Case, Finding},
     history::{Event, Outcome, Record},
     model::Model,
     world::Fault,
@@ -95,10 +95,6 @@ fn is_valid(case: &Case<'_>, record: &Record) -> bool {
 fn broken(rule: &'static str, at: u64, record: &Record, message: String) -> Found {
     Found {
         at,
-        violation: Violation {
-            rule,
-            message,
-            calls: vec![record.id],
-        },
+        finding: Finding::new(rule, message).shown_by([record.id]),
     }
 }

@@ -246,7 +246,7 @@ impl Still {
             );
             let mut broken = Found::at(rule, &[], message);
             broken.at = self.order.max(wait.record.began.order);
-            broken.violation.calls = vec![self.cause, wait.record.id];
+            broken.finding.calls = vec![self.cause, wait.record.id];
             found.push(broken);
         }
     }

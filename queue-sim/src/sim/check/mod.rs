@@ -4,48 +4,16 @@ mod drained;
 mod effects;
 mod rules;
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 pub use self::{drained::Drained, effects::Effects, rules::Rules};
 use super::Story;
-use crate::history::CallId;
+pub use crate::check::Finding;
 
 /// Something that must hold of every run of a simulation. [`that`] makes one of a closure.
 pub trait Check: fmt::Debug + Send + Sync + 'static {
     /// What is wrong with this run; nothing if all is well.
     fn check(&self, story: &Story) -> Vec<Finding>;
-}
-
-/// What is wrong with a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What is broken: a rule's number, or a name that reads well. A run is shrunk as long as it
-    /// breaks the same.
-    pub rule: Cow<'static, str>,
-    /// How, in a sentence.
-    pub message: String,
-    /// The calls that show it.
-    pub calls: Vec<CallId>,
-    /// The effects that show it, by their place in [`Story::effects`].
-    pub effects: Vec<usize>,
-}
-
-impl Finding {
-    /// A finding without calls that show it.
-    pub fn new(rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self {
-            rule: rule.into(),
-            message: message.into(),
-            calls: Vec::new(),
-            effects: Vec::new(),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.rule, self.message)
-    }
 }
 
 /// A check of one's own, by a name that reads well in a failure.

@@ -32,11 +32,11 @@ impl Check for Rules {
             };
             match case.check(Budget::default()) {
                 Verdict::Holds => {}
-                Verdict::Broken(violations) => {
-                    findings.extend(violations.into_iter().map(|violation| Finding {
-                        calls: violation.calls,
-                        ..Finding::new(violation.rule, format!("{queue}: {}", violation.message))
-                    }));
+                Verdict::Broken(broken) => {
+                    for mut finding in broken {
+                        finding.message = format!("{queue}: {}", finding.message);
+                        findings.push(finding);
+                    }
                 }
                 Verdict::Inconclusive => findings.push(Finding::new(
                     "inconclusive",

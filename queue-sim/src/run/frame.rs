@@ -1,0 +1,58 @@
+use std::{sync::Arc, time::Duration};
+
+use queue_core::QueueName;
+
+use crate::{
+    engine::{End, Executor},
+    history::{Event, History, Journal},
+    plan::{Chance, Decisions, Lane},
+    world::{EPOCH, Faults, Ground, Stage, World},
+};
+
+/// What every run has around its lanes: an executor, a journal, and a fresh world.
+pub(crate) struct Frame {
+    pub(crate) stage: Stage,
+    pub(crate) world: Arc<dyn World>,
+}
+
+impl Frame {
+    /// Begins a run on this ground. Within virtual time.
+    pub(crate) fn new(
+        ground: &mut dyn Ground,
+        decisions: &Decisions,
+        preemption: Chance,
+        faults: Faults,
+        ttl: Duration,
+    ) -> Self {
+        let stage = Stage {
+            executor: Executor::new(decisions.clone(), preemption),
+            decisions: decisions.clone(),
+            journal: Journal::new(EPOCH, ground.has_truth()),
+            faults,
+            ttl,
+        };
+        let world = ground.world(&stage);
+        Self { stage, world }
+    }
+
+    /// Writes down what the backend keeps that none of its messages explains.
+    pub(crate) async fn look_for_leftovers(&self) {
+        for left in self.world.leftovers().await {
+            self.stage.journal.note(Event::Broken("leftovers", left));
+        }
+    }
+
+    /// Ends the run: drops what is left of these lanes, and answers what happened.
+    pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
+        // What is left holds the executor, which holds what is left.
+        for lane in lanes {
+            self.stage.executor.crash(lane);
+        }
+        self.stage.journal.take().up_to_where_it_spins(end)
+    }
+}
+
+/// The name of the queue where a run has only one.
+pub(crate) fn queue_name() -> QueueName {
+    QueueName::new("queue").expect("a name of letters")
+}

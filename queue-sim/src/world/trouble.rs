@@ -1,0 +1,193 @@
+//! What goes wrong on the way between the lanes and a backend, whatever travels there.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+use super::{Fault, Faults, Stage};
+use crate::{
+    history::{Event, Journal},
+    plan::{Chance, Decisions, Lane, What},
+};
+
+/// A lane waits so much longer than a request and a reply that are delayed.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Draws the faults of what travels, knows which lanes are cut off, and counts what is on its way.
+/// Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Trouble(Arc<Inner>);
+
+struct Inner {
+    // Not the whole stage: its executor holds the tasks that hold this.
+    decisions: Decisions,
+    journal: Journal,
+    faults: Faults,
+    ttl: Duration,
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    over: bool,
+    under_way: usize,
+    /// Until when nothing gets through to or from a lane.
+    held: BTreeMap<Lane, Instant>,
+}
+
+/// As many faults as are drawn at one site, and that none strikes.
+pub(crate) type Weights = [Chance; 8];
+
+impl Trouble {
+    pub(crate) fn new(stage: &Stage) -> Self {
+        Self(Arc::new(Inner {
+            decisions: stage.decisions.clone(),
+            journal: stage.journal.clone(),
+            faults: stage.faults.clone(),
+            ttl: stage.ttl,
+            state: Mutex::default(),
+            arrived: Notify::new(),
+        }))
+    }
+
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.0.faults
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.0.journal
+    }
+
+    /// How long a client waits for a reply: longer than a request and a reply that are delayed.
+    pub(crate) fn patience(&self) -> Duration {
+        self.0.ttl * 2 + MILLISECOND * 3
+    }
+
+    /// Which of these faults strikes this lane now, if any: each as often as the run has it, which
+    /// `weigh` makes weights of. It is not yet written down.
+    pub(crate) fn strike(
+        &self,
+        lane: Lane,
+        what: What,
+        faults: &[Fault],
+        weigh: impl FnOnce(&mut Weights),
+    ) -> Option<Fault> {
+        if self.is_over() || self.0.faults.spares(lane) {
+            return None;
+        }
+        let mut weights = [0; 8];
+        for (weight, fault) in weights[1..].iter_mut().zip(faults) {
+            *weight = self.0.faults.chance(*fault);
+        }
+        weigh(&mut weights);
+        if weights[1..].iter().all(|weight| *weight == 0) {
+            return None;
+        }
+        let site = self.0.decisions.site(lane, what);
+        let struck = self.0.decisions.weigh(site, &weights[..=faults.len()]);
+        faults.get((struck as usize).checked_sub(1)?).copied()
+    }
+
+    /// Says that a fault has struck.
+    pub(crate) fn note(&self, fault: Fault, lane: Lane) {
+        self.0.journal.note(Event::Fault(fault.as_str(), lane));
+    }
+
+    /// One of so many ways in which a fault can strike.
+    pub(crate) fn way(&self, lane: Lane, what: What, options: u32) -> u32 {
+        let site = self.0.decisions.site(lane, what);
+        self.0.decisions.choose(site, options)
+    }
+
+    /// How long something is late: about as long as a lease lives, or hardly.
+    pub(crate) fn delay(&self, lane: Lane) -> Duration {
+        let ttl = self.0.ttl;
+        let delays = [
+            MILLISECOND,
+            ttl.saturating_sub(MILLISECOND),
+            ttl,
+            ttl + MILLISECOND,
+        ];
+        delays[self.way(lane, What::Delay, 4) as usize]
+    }
+
+    /// For how long a lane is cut off.
+    pub(crate) fn pause(&self, lane: Lane) -> Duration {
+        let ttl = self.0.ttl;
+        let pauses = [ttl, MILLISECOND, ttl + MILLISECOND, ttl * 4];
+        pauses[self.way(lane, What::Delay, 4) as usize]
+    }
+
+    /// Cuts a lane off for so long.
+    pub(crate) fn hold(&self, lane: Lane, pause: Duration) {
+        let until = Instant::now() + pause;
+        let mut state = self.lock();
+        let held = state.held.entry(lane).or_insert(until);
+        *held = until.max(*held);
+    }
+
+    /// Until when the lane is cut off.
+    pub(crate) fn held(&self, lane: Lane) -> Option<Instant> {
+        let held = self.lock().held.get(&lane).copied();
+        held.filter(|until| *until > Instant::now())
+    }
+
+    /// Whether the faults are over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().over
+    }
+
+    /// Ends the faults: nobody is cut off any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        state.held.clear();
+    }
+
+    /// Something is on its way, until what this returns is dropped.
+    pub(crate) fn set_out(&self) -> UnderWay {
+        self.lock().under_way += 1;
+        UnderWay(self.clone())
+    }
+
+    /// Whether anything is on its way.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.lock().under_way > 0
+    }
+
+    /// Waits until something has arrived.
+    pub(crate) async fn arrived(&self) {
+        self.0.arrived.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Something on its way.
+pub(crate) struct UnderWay(Trouble);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.0.arrived.notify_one();
+    }
+}
+
+impl fmt::Debug for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Trouble")
+            .field("over", &state.over)
+            .field("under_way", &state.under_way)
+            .field("held", &state.held)
+            .finish_non_exhaustive()
+    }
+}
