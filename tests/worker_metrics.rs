@@ -322,7 +322,7 @@ fn prometheus_scrapes_them_over_http() {
             "{head}"
         );
         for line in [
-            "# HELP queue_kit_outcomes_total Deliveries by what became of them",
+            "# HELP queue_kit_outcomes_total Deliveries by outcome",
             "# TYPE queue_kit_outcomes_total counter",
             "queue_kit_deliveries_total{queue=\"jobs\"} 20",
             "# TYPE queue_kit_messages gauge",
