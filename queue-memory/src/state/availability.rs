@@ -1,34 +1,34 @@
-//! What somebody who waits can expect.
+//! The times at which an arrival or room may come.
 
 use queue_core::Timestamp;
 
-/// When what is waited for may be there.
+/// The time at which the arrival or the room may be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outlook {
-    /// It is there, or a call would find out.
+pub(crate) enum Availability {
+    /// It is there, or only a call can tell.
     Now,
     /// At this time, if no call brings it sooner.
     At(Timestamp),
     /// Only a call can bring it.
-    Open,
+    OnlyByCall,
 }
 
-impl Outlook {
-    /// What happens by itself at this time, if it does, seen from `now`.
+impl Availability {
+    /// Something that comes by itself at this time, if at all, seen from `now`.
     pub(crate) fn at(time: Option<Timestamp>, now: Timestamp) -> Self {
         match time {
             Some(time) if time <= now => Self::Now,
             Some(time) => Self::At(time),
-            None => Self::Open,
+            None => Self::OnlyByCall,
         }
     }
 }
 
-/// What can be waited for.
-pub(crate) trait Prospects {
-    /// Something to lease, or an item to visit.
-    fn arrival(&self, now: Timestamp) -> Outlook;
+/// A state whose callers can wait.
+pub(crate) trait Waitable {
+    /// A message to lease, or an item to visit.
+    fn arrival(&self, now: Timestamp) -> Availability;
 
     /// Room for another message.
-    fn room(&self, now: Timestamp) -> Outlook;
+    fn room(&self, now: Timestamp) -> Availability;
 }

@@ -31,7 +31,7 @@ impl Backlog for DueLine {
         self.0.insert(due, entry.id, slot);
     }
 
-    /// What is due is ready where it stands.
+    /// A due message is ready in its place.
     #[inline]
     fn promote(&mut self, _entries: &mut Entries, _now: Timestamp) {}
 
