@@ -26,7 +26,7 @@ pub fn still() -> Bytes {
 }
 
 /// A new body for each message, as in a program. The queue keeps a leased body until the ack, so
-/// the queue and the consumer share it, for which `Bytes` makes one more allocation.
+/// the queue and the consumer share it, which costs `Bytes` one more allocation.
 pub fn fresh() -> Bytes {
     Bytes::copy_from_slice(&[b'x'; 100])
 }

@@ -94,7 +94,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-/// The sample has a queue of its own, and so has each name of a file.
+/// The queue of a file's name; the sample has a queue of its own.
 fn queue_name(file: Option<&String>) -> String {
     let stem = file.and_then(|path| Path::new(path).file_stem()?.to_str());
     let Some(stem) = stem else {

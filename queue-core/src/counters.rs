@@ -73,9 +73,9 @@ pub struct Counters {
     pub dedup_marks: u64,
     /// The messages in each place.
     pub depth: Depth,
-    /// How long the message at the head of the line has been ready: since its push, its due time
-    /// or the end of its retry delay; a release or an expired lease does not start it anew. Where
-    /// there are several lines (what came back, and each priority), the longest of their heads.
+    /// How long the message at the head of the line has been ready: since its push, its due time or
+    /// the end of its retry delay; a release or an expired lease does not start it anew. Where
+    /// there are several lines (returned messages, and each priority), the longest of their heads.
     pub oldest_ready: Option<Duration>,
     /// Whether the queue is paused.
     pub paused: bool,

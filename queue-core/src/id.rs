@@ -72,7 +72,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// What a holder shows to settle a delivery or to extend its lease (L4).
+/// The proof by which a holder settles a delivery or extends its lease (L4).
 ///
 /// It borrows nothing and can be stored, sent to another process and used there.
 ///

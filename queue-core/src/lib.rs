@@ -18,8 +18,8 @@
 //!
 //! The docs quote rules by their numbers in the repository's `CONTRACT.md` (L4, D1 …).
 //!
-//! This crate has no backend and no I/O. Who writes a backend implements the traits, calls the
-//! checks of [`limits`], and proves it by the suite of `queue-conformance`.
+//! This crate has no backend and no I/O. Authors of backends implement the traits, call the checks
+//! of [`limits`], and prove the result by the suite of `queue-conformance`.
 
 mod backend;
 pub mod call;

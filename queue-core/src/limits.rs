@@ -29,7 +29,7 @@ pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
 /// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
-/// Due times are below this many milliseconds since 1970: 2^53, what a double holds exactly.
+/// Due times are below this many milliseconds since 1970: 2^53, up to which a double is exact.
 pub const MAX_TIME: u64 = 1 << 53;
 
 /// Whole milliseconds of a lease, rounded up.

@@ -166,7 +166,7 @@ impl Sleepers {
         (!self.line.is_empty()).then(|| self.wake_next(availability(), now, false))
     }
 
-    /// `taken` says that a caller is going to act on what is there.
+    /// `taken` says that a caller has taken the arrival or the room, and is going to act.
     fn wake_next(&mut self, availability: Availability, now: Timestamp, taken: bool) -> Wakers {
         let mut wakers = Wakers::default();
         if !self.is_watched(now) {

@@ -62,7 +62,7 @@ impl FaultyQueue {
         Front::of(Arc::clone(self) as Arc<dyn Service>)
     }
 
-    /// The times of the calls of which this holds.
+    /// The times of the calls that match this.
     pub(crate) fn times(&self, of: impl Fn(&Call) -> bool) -> Vec<Duration> {
         let calls = self.calls.lock().unwrap();
         let times = calls.iter().filter(|(_, call)| of(call));

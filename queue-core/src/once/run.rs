@@ -26,7 +26,7 @@ use crate::{Error, Result, Token, limits};
 /// }
 /// ```
 ///
-/// # What it is worth
+/// # Guarantees
 ///
 /// The store records at most one *finished* effect for a key while it keeps the mark. As long as
 /// each effect ends before its claim does, at most one runs at a time (O1, O2). An effect may still

@@ -16,9 +16,9 @@ use crate::{
 /// one after another, as if sent singly, with nothing in between (L4).
 ///
 /// **Reclaiming.** Every call that reads or changes messages first takes back expired leases, by
-/// (deadline, id), then promotes what is due, by (due, id), at most 128 of each (L7, L11). From its
-/// deadline on, a message counts as ready, reclaimed yet or not. A message whose lease expired on
-/// its last attempt goes to the dead letters (L6).
+/// (deadline, id), then promotes due messages, by (due, id), at most 128 of each (L7, L11). From
+/// its deadline on, a message counts as ready, reclaimed yet or not. A message whose lease expired
+/// on its last attempt goes to the dead letters (L6).
 ///
 /// **Crash.** A consumer that dies with a lease delays the message until its deadline and costs it
 /// an attempt; no message is lost (L2, L5, L12).
@@ -160,7 +160,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 /// zero timeout, which only the backend's own timeouts bound.
 ///
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
-/// work on a message that is no longer one's own.
+/// work on a message whose lease is lost.
 pub trait LeasingExt: Leasing {
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///

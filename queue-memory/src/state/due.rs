@@ -1,4 +1,4 @@
-//! A delay queue's one line: by (due, id), of which the ready are those that are due (D2).
+//! A delay queue's one line, by (due, id); its due messages are ready (D2).
 
 use queue_core::Timestamp;
 

@@ -63,7 +63,7 @@ impl Codec<u64> for Rash {
     }
 }
 
-/// A queue with three messages, of which the second makes the codec panic.
+/// A queue with three messages; the second makes the codec panic.
 async fn with_a_body_that_panics() -> (Environment, Consumer<u64>) {
     let config = ReliableConfig::default().with_max_attempts(3);
     let environment = Environment::with(&config).await;
