@@ -1,4 +1,4 @@
-//! Sensors polled in turn, each at its pace, by several pollers: a rotating queue.
+//! A rotating queue: several pollers poll sensors in turn, each sensor at its pace.
 
 mod cli;
 
@@ -33,9 +33,9 @@ const SENSORS: [&str; 6] = ["cellar", "kitchen", "hall", "attic", "garden", "gar
 const POLLERS: u32 = 3;
 const ROUNDS: u32 = 4;
 const PACE: Duration = Duration::from_millis(400);
-/// How long a sensor takes to answer.
+/// The time that a sensor takes to answer.
 const READING: Duration = Duration::from_millis(15);
-/// How long a poller waits for a sensor to be due before it says that something is wrong.
+/// The longest wait of a poller for a due sensor before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let ring = queues.rotating_with::<Sensor>(QUEUE, &config).await?;
 
     let log = Arc::new(Log::new());
-    // A ring that an earlier run left behind has them already: the key makes that no change.
+    // If an earlier run left its ring behind, the key keeps this from adding items twice.
     for name in SENSORS {
         let sensor = Sensor {
             name: name.to_owned(),
@@ -83,7 +83,7 @@ async fn poll(poller: u32, ring: Rotating<Sensor>, log: Arc<Log>) -> Result<(), 
     Ok(())
 }
 
-/// What was visited when.
+/// The visits and their times.
 struct Log {
     start: Instant,
     begun: AtomicU32,
@@ -107,7 +107,7 @@ impl Log {
         }
     }
 
-    /// Whether there is one more visit to make; it is the caller's then.
+    /// Claims one more visit for the caller; answers whether there was one.
     fn another_visit(&self) -> bool {
         let total = ROUNDS * SENSORS.len() as u32;
         self.begun.fetch_add(1, Ordering::Relaxed) < total
@@ -123,8 +123,8 @@ impl Log {
             early: 0,
             worst_late: Duration::ZERO,
         });
-        // The first visit is not before the start, so the next is not before one pace after it,
-        // and so on. Two answers may take unequal time to arrive, so their distance proves less.
+        // The first visit is not before the start, so the next is not before one pace after it, and
+        // so on. Two answers may take unequal time to arrive, so the time between them proves less.
         let earliest = PACE * visit.count;
         visit.early += u32::from(millis_ceil(since_start) < millis_ceil(earliest));
         if visit.count > 0 {

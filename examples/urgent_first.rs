@@ -20,7 +20,7 @@ One run at a time on a shared backend, please: each starts by clearing the queue
 
 const QUEUE: &str = "example:tickets";
 const LEASE: Duration = Duration::from_secs(5);
-/// Longer than a lease, so that a ticket which nobody settled would come back within it.
+/// Longer than a lease, so that an unsettled ticket would come back within it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const MORNING: [(&str, i16); 6] = [
@@ -31,7 +31,7 @@ const MORNING: [(&str, i16); 6] = [
     ("newsletter comes twice", -5),
     ("checkout is down", 10),
 ];
-/// Comes in while others are being handled.
+/// This ticket comes in while others are being handled.
 const LATER: (&str, i16) = ("data of other customers visible", 20);
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let delivery = delivery.ok_or_else(|| format!("tickets are missing: {waiting:?}"))?;
         let most_urgent = most_urgent(&waiting);
         match waiting.remove(&delivery.id()) {
-            // Leased by an earlier run that was stopped: no purge takes it away.
+            // An earlier run that was stopped leased it, and a purge leaves leased messages.
             None => println!("ticket {} is from an earlier run: ignored", delivery.id()),
             Some(priority) => {
                 let subject = &delivery.body()?.subject;
@@ -93,7 +93,8 @@ async fn take_in(
     Ok(())
 }
 
-/// What has to come next: of the highest priority, the first that arrived. Ids grow by arrival.
+/// The ticket that must come next: the first to arrive of the highest priority. Ids grow by
+/// arrival.
 fn most_urgent(waiting: &BTreeMap<MessageId, i16>) -> Option<MessageId> {
     let first_of_each = waiting.iter().rev();
     first_of_each

@@ -10,7 +10,7 @@ const KNOWN: &str = "known are memory:, redis:// and unix://";
 ///
 /// | URL | backend | feature |
 /// | --- | --- | --- |
-/// | `memory:` | a new one in this process, shared by the clones of what is returned | `memory` |
+/// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
 /// | `redis://[user[:password]@]host[:port][/db]` | the Redis server there | `redis` |
 /// | `unix:///path/to/socket[?db=…&user=…&pass=…]` | the Redis server at that socket | `redis` |
 ///
@@ -29,9 +29,9 @@ const KNOWN: &str = "known are memory:, redis:// and unix://";
 ///
 /// # Errors
 ///
-/// `Invalid` for what is no URL, for an unknown scheme, and for anything after `memory:`;
-/// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No
-/// error shows what may be a password: of a URL that is refused here, at most the scheme.
+/// `Invalid` for a malformed URL, for an unknown scheme, and for anything after `memory:`;
+/// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No error
+/// shows what may be a password: of a URL that this refuses, it shows at most the scheme.
 pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     match scheme.to_ascii_lowercase().as_str() {
@@ -47,7 +47,8 @@ pub async fn connect(url: &str) -> Result<Queues> {
 
 /// The scheme and what follows its colon.
 ///
-/// What does not look like a scheme is not shown: it may be part of a user's name and password.
+/// Errors show only what looks like a scheme: anything else may be part of a user's name and
+/// password.
 fn split(url: &str) -> Result<(&str, &str)> {
     let is_scheme = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())

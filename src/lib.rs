@@ -1,4 +1,5 @@
-//! Five kinds of queue behind one set of traits, in process and on Redis.
+//! Five kinds of queue behind one set of traits, in process and on Redis, for programs that hand
+//! work from producers to consumers.
 //!
 //! | kind | typed handle | what it does |
 //! | --- | --- | --- |
@@ -8,10 +9,10 @@
 //! | bounded | [`Bounded`] | a fixed length, never exceeded |
 //! | rotating | [`Rotating`] | a ring, each item in turn |
 //!
-//! [`connect`] opens a backend by URL, and [`Queues`] the queues on it, of any type that serde
-//! writes and reads. The first four kinds hand out messages under leases: settle each delivery,
-//! and what is not settled comes back. Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in
-//! the repository numbers them.
+//! [`connect`] opens a backend by URL, and [`Queues`] opens queues on it, of any type that serde
+//! writes and reads. The first four kinds hand out messages under leases: settle each delivery, or
+//! its message comes back. The docs quote rules by their numbers in the repository's `CONTRACT.md`
+//! (L4, D1 …).
 //!
 //! ```
 //! use std::time::Duration;
@@ -49,8 +50,8 @@
 //!
 //! # Each kind
 //!
-//! A **reliable** queue delivers in push order. What failed comes back after a delay, and after
-//! its last attempt it is among the dead letters:
+//! A **reliable** queue delivers in push order. A failed message comes back after a delay, and
+//! after its last attempt it is a dead letter:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -77,8 +78,8 @@
 //! # }
 //! ```
 //!
-//! A **priority** queue delivers the most urgent first, and in arrival order what is equally
-//! urgent:
+//! A **priority** queue delivers the most urgent message first, and equally urgent ones in arrival
+//! order:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -96,8 +97,8 @@
 //! # }
 //! ```
 //!
-//! A **bounded** queue never holds more than its capacity. Each push says what happens when there
-//! is no room: refuse it, drop the oldest, or wait:
+//! A **bounded** queue never holds more than its capacity. Each push chooses what happens when
+//! there is no room: refuse it, drop the oldest, or wait:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -122,8 +123,8 @@
 //! # }
 //! ```
 //!
-//! A **rotating** queue is a ring: each visit takes the next item and leaves it in the ring, not
-//! due again before the pace has passed:
+//! A **rotating** queue is a ring: each visit reads the next item and moves it to the tail. With a
+//! pace, the item is due again only when the pace has passed:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -149,9 +150,9 @@
 //!
 //! # Effects that happen once
 //!
-//! A message may be delivered twice (L1). A handler whose effect must not happen twice runs it under
-//! a key: whoever comes second finds it done, or busy. [`Once`] says what that is worth, and what
-//! the rest takes (O5).
+//! A queue may deliver a message twice (L1). A handler whose effect must not happen twice runs it
+//! under a key: the second handler finds the key done, or busy. [`Once`] says what that guarantees,
+//! and what exactly-once takes in addition (O5).
 //!
 //! ```
 //! # use std::time::Duration;
@@ -170,7 +171,7 @@
 //! while let Some(delivery) = orders.receive(lease, wait).await? {
 //!     let order = *delivery.body().expect("a number");
 //!     let effect = charges.run(format!("order-{order}"), |claim| {
-//!         // The sink may check the token, or remember the key.
+//!         // The sink may check the token, or store the key.
 //!         charged.push((order, claim.token()));
 //!         async { queue_kit::Result::Ok(()) }
 //!     });
@@ -188,9 +189,9 @@
 //!
 //! # Workers
 //!
-//! A [`Worker`] runs a handler for each message of a queue, and settles it by what the handler
-//! returns. The handler's error type has to be named somewhere; [`Failure`] takes any error by
-//! `?`, and says more where an error alone does not:
+//! A [`Worker`] runs a handler for each message of a queue, and settles it by the handler's answer.
+//! You have to name the handler's error type somewhere; [`Failure`] takes any error by `?`, and can
+//! also say what to do:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -229,8 +230,8 @@
 //! ```
 //!
 //! A long handler races its work against [`Context::stopped`], which ends when the lease is lost or
-//! the time to finish is over; cut off or told to stop at shutdown, a message is released and no
-//! attempt is spent:
+//! the time to finish is over. If the worker tells a handler to stop at shutdown, or cuts it off,
+//! it releases the message, which costs no attempt:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -298,14 +299,15 @@
 //!
 //! # Bytes beneath
 //!
-//! [`Typed::queue`] is the queue of bytes under a handle: batches, headers, dedup keys, and an
-//! operator's calls (pause, purge, dead letters, counters). Its traits are object-safe, so that a
-//! program can choose its backend when it runs.
+//! [`Typed::queue`] is the queue of bytes under a handle: it has batches, headers, dedup keys, and
+//! the operators' calls (pause, purge, dead letters, counters). Its traits are object-safe, so that
+//! a program can choose its backend when it runs.
 //!
 //! # Watching a worker
 //!
-//! [`Worker::health`] and the report are always there. The feature `metrics` counts and times what a
-//! worker does, through the `metrics` facade: the module `worker::metrics` has the names and units.
+//! [`Worker::health`] and the report are always there. With the feature `metrics` a worker counts
+//! and times its work through the `metrics` facade: the module `worker::metrics` has the names and
+//! units.
 //!
 //! ```
 //! # #[cfg(all(feature = "metrics", feature = "memory"))]
@@ -314,7 +316,7 @@
 //! use std::time::Duration;
 //! use queue_kit::Worker;
 //!
-//! // The recorder comes first: what is counted before there is one is lost.
+//! // The recorder comes first: without one, counts are lost.
 //! let recorder = metrics_exporter_prometheus::PrometheusBuilder::new();
 //! let recorder = recorder.install_recorder().expect("there is no other");
 //! let queues = queue_kit::connect("memory:").await?;
@@ -331,8 +333,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! With the feature `tracing` each job is a span. A message carries its producer's place in a trace
-//! as the W3C's `traceparent` header, whatever the tracing system:
+//! With the feature `tracing` each job is a span. A message carries its producer's span as the
+//! W3C's `traceparent` header, whatever the tracing system:
 //!
 //! ```
 //! # #[cfg(feature = "memory")]
@@ -366,14 +368,14 @@
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
 //! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://` |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
-//! | `rate-limit` | no | a limit on how many messages a worker starts in a time |
-//! | `tracing` | no | what a worker does, as spans and events |
-//! | `metrics` | no | what a worker does, counted and timed |
+//! | `rate-limit` | no | a limit on the messages that a worker starts in a time |
+//! | `tracing` | no | a worker's spans and events |
+//! | `metrics` | no | a worker's counts and times |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;
 
-// The contract is one list, kept in one place: all of it is a user's to use.
+// The contract is one list, kept in one place, and users may use all of it.
 #[doc(inline)]
 pub use queue_core::*;
 #[cfg(feature = "memory")]

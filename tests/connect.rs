@@ -1,4 +1,4 @@
-//! Which backend a URL opens, and what is said of one that opens none.
+//! The backends that URLs open, and the errors of URLs that open none.
 
 use queue_kit::{ErrorKind, connect};
 

@@ -12,9 +12,9 @@ type Names = Vec<String>;
 /// One file.
 struct Module {
     file: PathBuf,
-    /// What it names in this crate.
+    /// The paths in this crate that it names.
     uses: BTreeSet<Names>,
-    /// What it offers under a name of its own that is defined elsewhere in this crate.
+    /// Its re-exports of this crate's definitions, by the name that it gives them.
     offers: BTreeMap<String, Names>,
 }
 
@@ -82,8 +82,8 @@ impl Crate {
         Self(modules)
     }
 
-    /// Pairs of files that import each other. A folder's own file lists what is in the folder, and
-    /// what is in it stands on what that file defines: this is no circle.
+    /// Pairs of files that import each other. A folder's own file lists the folder's files, and
+    /// those use its definitions: this is no circle.
     fn circles(&self) -> Vec<String> {
         let mut circles = Vec::new();
         for (name, module) in &self.0 {
@@ -170,7 +170,7 @@ impl Module {
     }
 }
 
-/// The text without comments, texts in quotes, and unit tests, which are at the end.
+/// The text without comments, string literals, and unit tests, which are at the end.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let mut code = String::new();

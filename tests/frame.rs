@@ -1,10 +1,10 @@
-//! What the manifests claim, checked against what cargo makes of them.
+//! The claims of the manifests, checked against cargo's metadata.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
 use serde_json::Value;
 
-/// What `cargo metadata` says of this platform's build.
+/// The answer of `cargo metadata` for this platform's build.
 fn metadata() -> Value {
     let host = host();
     cargo(&[
@@ -107,7 +107,7 @@ fn every_member_states_the_same_rust_and_licence() {
     }
 }
 
-/// Also by what only tests need: otherwise a crate could not be published before one that needs it.
+/// Dev-dependencies count, too: otherwise a crate could not be published before one that needs it.
 #[test]
 fn no_member_depends_on_one_that_depends_on_it() {
     let metadata = metadata();

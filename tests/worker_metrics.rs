@@ -1,4 +1,4 @@
-//! What a worker counts and times, as Prometheus reads it.
+//! A worker's metrics, as Prometheus reads them.
 
 #[path = "../examples/prometheus/exposition.rs"]
 mod exposition;
@@ -21,7 +21,7 @@ use tokio::{
 };
 
 const SECOND: Duration = Duration::from_secs(1);
-/// For what has a cause and is long over by then.
+/// The longest wait for an effect whose cause has happened.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a test with a recorder of its own, in virtual time or in real time.
@@ -36,12 +36,12 @@ fn recorded<F: Future<Output = ()>>(paused: bool, test: impl FnOnce(Page) -> F) 
     metrics::with_local_recorder(&recorder, || runtime.block_on(test(page)));
 }
 
-/// What a scraper would see.
+/// The page that a scraper would see.
 #[derive(Clone)]
 struct Page(PrometheusHandle);
 
 impl Page {
-    /// The sample of this name, with its labels as the page shows them; nothing shown is 0.
+    /// The sample of this name, with its labels as the page shows them; 0 if the page shows none.
     fn value(&self, sample: &str) -> f64 {
         let page = self.0.render();
         let value = page.lines().find_map(|line| line.strip_prefix(sample));
@@ -62,7 +62,7 @@ async fn jobs() -> Reliable<u64> {
     queues.reliable("jobs").await.expect("opens")
 }
 
-/// Until nothing is ready, delayed or leased, and not for ever.
+/// Waits until nothing is ready, delayed or leased, but not for ever.
 async fn empty(queue: &dyn Leasing) {
     let poll = async {
         while queue.depth().await.expect("counts").occupied() > 0 {
@@ -192,7 +192,7 @@ fn nothing_is_sampled_unless_it_is_asked_for() {
     });
 }
 
-/// The backend's time, which the token of a delivery tells.
+/// The backend's time, from the token of a delivery.
 async fn now(queues: &Queues) -> Timestamp {
     let probe = queues.reliable::<u64>("probe").await.expect("opens");
     probe.push(&0).await.expect("pushes");
@@ -209,7 +209,7 @@ fn lateness_is_exact_where_the_due_time_is_the_backends() {
         let queues = queue_kit::connect("memory:").await.expect("connects");
         let jobs = queues.delay::<u64>("jobs").await.expect("opens");
         let now = now(&queues).await;
-        // The second is due while the first is handled, and retried, which counts no more.
+        // The second is due while the handler has the first; its retry does not count again.
         for (number, millis) in [(0, 1_000), (1, 3_000)] {
             let due = now.plus_millis(millis);
             let headers = Headers::new().with_due_at(due, SystemTime::UNIX_EPOCH);
@@ -295,7 +295,7 @@ fn prometheus_scrapes_them_over_http() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let serve = exposition::serve(listener, move || page.0.render());
-        // What is scraped is scraped while the worker runs.
+        // The test scrapes while the worker runs.
         let scraped = async {
             empty(&**jobs.queue()).await;
             let missing = scrape(address, "/").await;
@@ -322,7 +322,7 @@ fn prometheus_scrapes_them_over_http() {
             "{head}"
         );
         for line in [
-            "# HELP queue_kit_outcomes_total Deliveries by what became of them",
+            "# HELP queue_kit_outcomes_total Deliveries by outcome",
             "# TYPE queue_kit_outcomes_total counter",
             "queue_kit_deliveries_total{queue=\"jobs\"} 20",
             "# TYPE queue_kit_messages gauge",

@@ -29,7 +29,7 @@ use tracing_subscriber::{
 };
 
 const SECOND: Duration = Duration::from_secs(1);
-/// For what has a cause and is long over by then.
+/// The longest wait for an effect whose cause has happened.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 type Fields = BTreeMap<String, String>;
@@ -56,11 +56,11 @@ struct Seen {
     fields: Fields,
 }
 
-/// Writes down what is traced.
+/// Records spans and events.
 #[derive(Debug, Clone, Default)]
-struct Scribe(Arc<Mutex<Log>>);
+struct SpanRecorder(Arc<Mutex<Log>>);
 
-impl Scribe {
+impl SpanRecorder {
     fn with<T>(&self, look: impl FnOnce(&mut Log) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -88,7 +88,7 @@ impl Visit for Reader<'_> {
     }
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Scribe {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for SpanRecorder {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let parent = context.span(id).and_then(|span| span.parent());
         let mut fields = Fields::new();
@@ -140,17 +140,17 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Scribe {
     }
 }
 
-/// Runs a test in virtual time under a subscriber of its own. The ids of closed spans are used
-/// again by the registry, so a test looks while what it looks for is open, or makes few.
-fn traced<F: Future<Output = ()>>(test: impl FnOnce(Scribe) -> F) {
-    let scribe = Scribe::default();
-    let subscriber = Registry::default().with(scribe.clone());
+/// Runs a test in virtual time under a subscriber of its own. The registry uses the ids of closed
+/// spans again, so a test looks at a span while it is open, or makes few.
+fn traced<F: Future<Output = ()>>(test: impl FnOnce(SpanRecorder) -> F) {
+    let recorder = SpanRecorder::default();
+    let subscriber = Registry::default().with(recorder.clone());
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime");
-    tracing::subscriber::with_default(subscriber, || runtime.block_on(test(scribe)));
+    tracing::subscriber::with_default(subscriber, || runtime.block_on(test(recorder)));
 }
 
 async fn jobs() -> Reliable<u64> {
@@ -159,7 +159,7 @@ async fn jobs() -> Reliable<u64> {
     queues.reliable_with("jobs", &config).await.expect("opens")
 }
 
-/// Until nothing is ready, delayed or leased, and not for ever.
+/// Waits until nothing is ready, delayed or leased, but not for ever.
 async fn empty(jobs: &Reliable<u64>) {
     let poll = async {
         while jobs.queue().depth().await.expect("counts").occupied() > 0 {
@@ -181,7 +181,7 @@ async fn push_traced(jobs: &Reliable<u64>, number: u64) {
 
 #[test]
 fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         push_traced(&jobs, 7).await;
         let around = tracing::info_span!("around");
@@ -193,7 +193,7 @@ fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
         });
         report.instrument(around).await.expect("sound settings");
 
-        let spans = scribe.spans("job");
+        let spans = recorder.spans("job");
         let [(id, span)] = &spans[..] else {
             panic!("one job is one span: {spans:?}");
         };
@@ -209,15 +209,15 @@ fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
         assert_eq!(field("parent_id"), Some("0000000000000def"));
         assert_eq!((field("outcome"), field("reason")), (Some("done"), None));
 
-        let work = &scribe.events("at work")[0];
+        let work = &recorder.events("at work")[0];
         assert_eq!(work.within, Some(*id));
         assert_eq!(work.fields["trace"], 0xabc.to_string());
-        let settled = &scribe.events("settled")[0];
+        let settled = &recorder.events("settled")[0];
         assert_eq!(
             (settled.level, &*settled.fields["outcome"]),
             (Level::DEBUG, "acked")
         );
-        let phases = scribe.events("the worker's phase");
+        let phases = recorder.events("the worker's phase");
         let phases: Vec<_> = phases.iter().map(|event| &*event.fields["phase"]).collect();
         assert_eq!(phases, ["Working", "Draining", "Ended"]);
     });
@@ -225,17 +225,17 @@ fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
 
 #[test]
 fn a_failure_says_why_and_a_death_is_a_warning() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");
         let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
         let report = worker.run_until(empty(&jobs), |_, _| async { Err::<(), _>("no paper") });
         report.await.expect("sound settings");
-        for (_, span) in scribe.spans("job") {
+        for (_, span) in recorder.spans("job") {
             assert_eq!(span.fields["outcome"], "failed");
             assert_eq!(span.fields["reason"], "no paper");
         }
-        let died = &scribe.events("not settled as meant")[0];
+        let died = &recorder.events("not settled as meant")[0];
         assert_eq!(
             (died.level, &*died.fields["outcome"]),
             (Level::WARN, "died")
@@ -246,7 +246,7 @@ fn a_failure_says_why_and_a_death_is_a_warning() {
 
 #[test]
 fn a_batch_is_one_span_with_its_messages_beneath() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         push_traced(&jobs, 0).await;
         jobs.push(&1).await.expect("pushes");
@@ -260,13 +260,13 @@ fn a_batch_is_one_span_with_its_messages_beneath() {
             odd.collect::<Vec<_>>()
         });
         report.await.expect("sound settings");
-        let batches = scribe.spans("batch");
+        let batches = recorder.spans("batch");
         let [(batch, span)] = &batches[..] else {
             panic!("the second attempt is of one message: {batches:?}");
         };
         assert_eq!((&*span.fields["messages"], span.parent), ("2", None));
-        assert_eq!(scribe.events("at work")[0].within, Some(*batch));
-        let members = scribe.spans("job").into_iter();
+        assert_eq!(recorder.events("at work")[0].within, Some(*batch));
+        let members = recorder.spans("job").into_iter();
         let members: Vec<_> = members
             .filter(|(_, span)| span.parent == Some(*batch))
             .collect();
@@ -282,10 +282,10 @@ fn a_batch_is_one_span_with_its_messages_beneath() {
 
 #[test]
 fn a_span_is_linked_before_it_is_entered() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         push_traced(&jobs, 1).await;
-        let seen = scribe.clone();
+        let seen = recorder.clone();
         let worker = Worker::new(jobs.clone()).link(move |span, headers| {
             assert_eq!(headers.trace_parent(), Some(parent()));
             let id = span.id().expect("it is enabled").into_u64();
@@ -295,14 +295,14 @@ fn a_span_is_linked_before_it_is_entered() {
         let report = worker.run_until(empty(&jobs), |_, _| async {});
         let report = report.await.expect("sound settings");
         assert_eq!(report.counts.acked, 1);
-        assert_eq!(scribe.events("linked").len(), 1);
-        assert!(scribe.spans("job")[0].1.entered);
+        assert_eq!(recorder.events("linked").len(), 1);
+        assert!(recorder.spans("job")[0].1.entered);
     });
 }
 
 #[test]
 fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");
         let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
@@ -310,30 +310,30 @@ fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
         let report = worker.run_until(empty(&jobs), |_, _| async {});
         let report = report.await.expect("sound settings");
         assert_eq!((report.counts.retried, report.counts.died), (1, 1));
-        assert_eq!(scribe.spans("job")[0].1.fields["outcome"], "cut_off");
+        assert_eq!(recorder.spans("job")[0].1.fields["outcome"], "cut_off");
     });
 }
 
 #[test]
 fn what_is_cut_off_says_so() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");
         let worker = Worker::new(jobs.clone()).drain(SECOND).cleanup(SECOND);
         let report = worker.run_until(sleep(SECOND), |_, _| pending::<()>());
         let report = report.await.expect("sound settings");
         assert_eq!(report.counts.released, 1);
-        let (_, span) = &scribe.spans("job")[0];
+        let (_, span) = &recorder.spans("job")[0];
         assert_eq!(span.fields["outcome"], "cut_off");
         assert!(span.closed);
-        let told = &scribe.events("told to stop: shutdown")[0];
+        let told = &recorder.events("told to stop: shutdown")[0];
         assert_eq!(told.level, Level::DEBUG);
     });
 }
 
 #[test]
 fn a_lost_lease_is_a_warning() {
-    traced(async |scribe| {
+    traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");
         let worker = Worker::new(jobs.clone()).named("jobs");
@@ -344,9 +344,9 @@ fn a_lost_lease_is_a_warning() {
             }
         });
         report.await.expect("sound settings");
-        let lost = &scribe.events("lease lost")[0];
+        let lost = &recorder.events("lease lost")[0];
         assert_eq!((lost.level, &*lost.fields["id"]), (Level::WARN, "1"));
-        let outcome = &scribe.events("not settled as meant")[0];
+        let outcome = &recorder.events("not settled as meant")[0];
         assert_eq!(outcome.fields["outcome"], "lost");
     });
 }

@@ -1,4 +1,4 @@
-//! The memory backend beside the channels of one process, and beside itself with a long backlog.
+//! The memory backend compared with in-process channels, and with itself behind a long backlog.
 //!
 //! `cargo bench -p queue-benches --bench memory`, which takes some minutes; the ratios come last.
 
@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use queue_benches::{
-    kinds::{self, CAPACITY, Subject, fresh, still},
+    kinds::{self, CAPACITY, LeasingQueue, fresh, still},
     pairs::{Pairs, Work},
     peers::{self, Deque, Flume, Mpsc},
 };
@@ -15,7 +15,7 @@ use queue_memory::MemoryBackend;
 use tokio::runtime::{Builder, Runtime};
 
 const BATCHES: [usize; 2] = [1, 64];
-/// A backlog, and one that should cost no more.
+/// A short backlog, and a long one that should cost no more.
 const SHORT: usize = 10_000;
 const LONG: usize = 1_000_000;
 
@@ -29,7 +29,7 @@ fn main() {
     pairs.print();
 }
 
-/// Many short samples: one that another process interrupts is far off, but the median is not.
+/// Many short samples: if another process interrupts one, it is far off, but the median is not.
 fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group
@@ -52,7 +52,7 @@ fn work<'a>(work: impl FnMut(u64) -> Duration + 'a) -> Work<'a> {
 fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
     let runtime = &current_thread();
     let mut group = group(criterion, "1 thread");
-    let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
+    let queues = runtime.block_on(kinds::queues(MemoryBackend::new, CAPACITY));
     let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
     for batch in BATCHES {
         let beside = || {
@@ -73,12 +73,12 @@ fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
             ]
         };
         let messages = batch as u64;
-        for (kind, subject) in &subjects {
-            let mut ours = work(|rounds| kinds::alone(runtime, subject, batch, still, rounds));
+        for (kind, queue) in &queues {
+            let mut ours = work(|rounds| kinds::alone(runtime, queue, batch, still, rounds));
             let name = format!("{kind}, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
-        let (_, reliable) = &subjects[0];
+        let (_, reliable) = &queues[0];
         let mut ours = work(|rounds| kinds::alone(runtime, reliable, batch, fresh, rounds));
         let mpsc = work(move |rounds| peers::mpsc_alone(runtime, batch, fresh, rounds));
         let name = format!("reliable, fresh bodies, batch {batch}");
@@ -97,7 +97,7 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
         .build();
     let runtime = &runtime.expect("a runtime starts");
     let mut group = group(criterion, "4 producers and 4 consumers");
-    let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, CAPACITY));
+    let queues = runtime.block_on(kinds::queues(MemoryBackend::new, CAPACITY));
     let ring = &runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
     for batch in BATCHES {
         let beside = || {
@@ -118,8 +118,8 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
             ]
         };
         let messages = batch as u64;
-        for (kind, subject) in &subjects {
-            let mut ours = work(|rounds| kinds::together(runtime, subject, batch, rounds));
+        for (kind, queue) in &queues {
+            let mut ours = work(|rounds| kinds::together(runtime, queue, batch, rounds));
             let name = format!("{kind}, 4 + 4, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
@@ -129,18 +129,18 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
     }
 }
 
-/// The same work with a short and with a long backlog: here the peer is the queue itself.
+/// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
 fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
     const PEER: &str = "backlog of 10^4";
     let runtime = &current_thread();
     let mut group = group(criterion, "backlog of a million");
     let filled = |backlog: usize| {
-        // One batch more than the backlog has to fit.
-        let subjects = runtime.block_on(kinds::subjects(MemoryBackend::new, backlog + 64));
-        for (_, subject) in &subjects {
-            runtime.block_on(subject.fill(backlog));
+        // The queue must hold the backlog and one batch more.
+        let queues = runtime.block_on(kinds::queues(MemoryBackend::new, backlog + 64));
+        for (_, queue) in &queues {
+            runtime.block_on(queue.fill(backlog));
         }
-        subjects
+        queues
     };
     let (short, long) = (filled(SHORT), filled(LONG));
     let ring = |items| runtime.block_on(kinds::ring(MemoryBackend::new(), items));
@@ -173,9 +173,9 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
             &mut beside,
         );
     }
-    let delays = [&long, &short].map(|subjects| {
-        let delay = subjects.iter().find_map(|(_, subject)| match subject {
-            Subject::Delay(queue) => Some(Arc::clone(queue)),
+    let delays = [&long, &short].map(|queues| {
+        let delay = queues.iter().find_map(|(_, queue)| match queue {
+            LeasingQueue::Delay(queue) => Some(Arc::clone(queue)),
             _ => None,
         });
         delay.expect("there is a delay queue")

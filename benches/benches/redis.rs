@@ -1,5 +1,5 @@
-//! The Redis backend beside raw commands, beside other structures, and beside itself with a long
-//! backlog.
+//! The Redis backend compared with raw commands, with other structures, and with itself behind a
+//! long backlog.
 //!
 //! `cargo bench -p queue-benches --features redis --bench redis`; the tables come last. Every name
 //! begins with the placement: the `same` core for client and server, or `split` over two.
@@ -11,17 +11,17 @@ use std::{
 
 use criterion::Criterion;
 use queue_benches::{
-    kinds::Subject,
+    kinds::LeasingQueue,
     pairs::Work,
     redis::{
         cost::Cost,
         due::{self, Lateness},
+        fixture::{Fixture, Shape},
         footprint::{self, Floor},
         ours::{self, Kind},
         placement::Placement,
         raw,
         report::{Report, Run, Samples},
-        stand::{Shape, Stand},
         strategies::{self, Strategy},
         wake,
     },
@@ -29,7 +29,7 @@ use queue_benches::{
 
 /// Items of a ring that turns.
 const RING: usize = 10_000;
-/// A backlog, and one that should cost no more.
+/// A short backlog, and a long one that should cost no more.
 const SHORT: (usize, &str) = (10_000, "10^4");
 const LONG: (usize, &str) = (1_000_000, "10^6");
 
@@ -37,8 +37,8 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     let mut report = Report::default();
     for placement in Placement::all() {
-        let stand = Stand::new(placement);
-        let mut run = Run::new(&stand, &mut criterion, &mut report);
+        let fixture = Fixture::new(placement);
+        let mut run = Run::new(&fixture, &mut criterion, &mut report);
         push(&mut run);
         take(&mut run);
         rotate(&mut run);
@@ -55,39 +55,39 @@ fn main() {
 }
 
 fn push(run: &mut Run<'_>) {
-    let stand = run.stand;
+    let fixture = run.fixture;
     for shape in Shape::ALL {
-        let list = || ("LPUSH", raw::list_push(stand, shape));
-        let zset = || ("ZADD + HSET", raw::zset_push(stand, shape));
+        let list = || ("LPUSH", raw::list_push(fixture, shape));
+        let zset = || ("ZADD + HSET", raw::zset_push(fixture, shape));
         for kind in Kind::ALL {
             let beside = match kind {
                 Kind::Reliable | Kind::Bounded => vec![list()],
                 Kind::Delay | Kind::Priority => vec![zset(), list()],
             };
             let name = format!("push/{}, {}", kind.name(), shape.name());
-            let ours = ours::push(stand, kind, shape);
+            let ours = ours::push(fixture, kind, shape);
             run.measure(Samples::Many, &name, shape, ours, beside);
         }
         let name = format!("push/rotating, {}", shape.name());
-        let ours = ours::ring_insert(stand, shape);
+        let ours = ours::ring_insert(fixture, shape);
         run.measure(Samples::Many, &name, shape, ours, vec![zset(), list()]);
     }
 }
 
 fn take(run: &mut Run<'_>) {
-    let stand = run.stand;
+    let fixture = run.fixture;
     for (verb, trips) in [("lease + settle", 2), ("turn", 1)] {
         for shape in Shape::ALL {
             for kind in Kind::ALL {
                 let ours = match trips {
-                    1 => ours::turn(stand, kind, shape),
-                    _ => ours::lease_and_settle(stand, kind, shape),
+                    1 => ours::turn(fixture, kind, shape),
+                    _ => ours::lease_and_settle(fixture, kind, shape),
                 };
                 let peer = match shape.batch {
                     1 => "LMOVE + LREM",
                     _ => "script + LREMs",
                 };
-                let beside = vec![(peer, raw::list_turn(stand, shape, trips))];
+                let beside = vec![(peer, raw::list_turn(fixture, shape, trips))];
                 let name = format!("{verb}/{}, {}", kind.name(), shape.name());
                 run.measure(Samples::Many, &name, shape, ours, beside);
             }
@@ -97,8 +97,8 @@ fn take(run: &mut Run<'_>) {
 
 fn rotate(run: &mut Run<'_>) {
     for shape in Shape::ALL {
-        let ours = ours::ring_rotate(run.stand, RING, shape);
-        let beside = vec![("LMOVE", raw::list_rotate(run.stand, RING, shape))];
+        let ours = ours::ring_rotate(run.fixture, RING, shape);
+        let beside = vec![("LMOVE", raw::list_rotate(run.fixture, RING, shape))];
         let name = format!("rotate/{}", shape.name());
         run.measure(Samples::Many, &name, shape, ours, beside);
     }
@@ -106,22 +106,22 @@ fn rotate(run: &mut Run<'_>) {
 
 fn structures(run: &mut Run<'_>) {
     const TABLE: &str = "server µs a job: push, lease, settle";
-    let stand = run.stand;
+    let fixture = run.fixture;
     for batch in [1, 10, 100] {
         let theirs = Strategy::ALL.map(|strategy| (strategy, Cost::default()));
         for kind in Kind::ALL {
             let peers = theirs.iter().filter(|(strategy, _)| match kind {
                 Kind::Reliable => true,
-                // A zset by time is what could serve a delay queue too.
+                // Only a zset by time could serve a delay queue.
                 Kind::Delay => *strategy == Strategy::Visibility,
                 Kind::Bounded | Kind::Priority => false,
             });
             let beside = peers.map(|(strategy, cost)| {
-                let work = strategies::cycle(stand, *strategy, batch, cost);
+                let work = strategies::cycle(fixture, *strategy, batch, cost);
                 (strategy.name(), work)
             });
             let cost = Cost::default();
-            let ours = ours::cycle(stand, kind, batch, &cost);
+            let ours = ours::cycle(fixture, kind, batch, &cost);
             let name = format!("structures/{}, batch {batch}", kind.name());
             let shape = Shape::new(batch, 1);
             run.measure(Samples::Many, &name, shape, ours, beside.collect());
@@ -139,8 +139,8 @@ fn wake_up(run: &mut Run<'_>) {
     let [ours_times, raw_times] = [(); 2].map(|()| RefCell::new(Vec::new()));
     let [ours_note, raw_note] = [&ours_times, &raw_times]
         .map(|times| |time: Duration| times.borrow_mut().push(time.as_secs_f64() * 1e6));
-    let ours = wake::ours(run.stand, &ours_note);
-    let beside = vec![("BLMOVE", wake::raw(run.stand, &raw_note))];
+    let ours = wake::ours(run.fixture, &ours_note);
+    let beside = vec![("BLMOVE", wake::raw(run.fixture, &raw_note))];
     let shape = Shape::new(1, 1);
     run.measure(Samples::Many, "wake-up/reliable", shape, ours, beside);
     run.note(TABLE, "wake-up/reliable", &ours_times.borrow());
@@ -151,8 +151,8 @@ fn due_at_once(run: &mut Run<'_>) {
     const TABLE: &str = "ms after the due time, 100,000 at once";
     let all = RefCell::new(Vec::new());
     let note = |lateness| all.borrow_mut().push(lateness);
-    let ours = due::ours(run.stand, &note);
-    let beside = vec![("take and delete", due::raw(run.stand))];
+    let ours = due::ours(run.fixture, &note);
+    let beside = vec![("take and delete", due::raw(run.fixture))];
     let shape = Shape::new(due::MESSAGES, 1);
     run.measure(Samples::Few, "due at once/delay", shape, ours, beside);
     let mut add = |what: &str, value: fn(&Lateness) -> f64| {
@@ -166,12 +166,13 @@ fn due_at_once(run: &mut Run<'_>) {
     add("early (messages)", |late| late.early as f64);
 }
 
-/// The same work with a short and with a long backlog: here the peer is the queue itself.
+/// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
 fn backlogs(run: &mut Run<'_>) {
     const TABLE: &str = "server µs a job behind a backlog";
     for kind in Kind::ALL {
-        let [short, long] = [SHORT, LONG].map(|(size, _)| Backlog::new(run.stand, kind, size));
-        // The first sample fills the queues, which makes criterion choose short ones.
+        let [short, long] =
+            [SHORT, LONG].map(|(size, _)| FilledQueue::new(run.fixture, kind, size));
+        // The first sample fills the queues, so criterion chooses short samples.
         for batch in [100, 1] {
             let [short_cost, long_cost] = [(); 2].map(|()| Cost::default());
             let name = format!("backlog/{}, batch {batch}", kind.name());
@@ -185,53 +186,53 @@ fn backlogs(run: &mut Run<'_>) {
     }
 }
 
-/// A queue that is filled when it is first measured, which a filter may prevent.
-struct Backlog<'a> {
-    stand: &'a Stand,
+/// A queue that its first measurement fills; a filter may leave it unmeasured.
+struct FilledQueue<'a> {
+    fixture: &'a Fixture,
     kind: Kind,
     size: usize,
     name: String,
-    subject: OnceCell<Subject>,
+    queue: OnceCell<LeasingQueue>,
 }
 
-impl<'a> Backlog<'a> {
-    fn new(stand: &'a Stand, kind: Kind, size: usize) -> Self {
+impl<'a> FilledQueue<'a> {
+    fn new(fixture: &'a Fixture, kind: Kind, size: usize) -> Self {
         Self {
-            stand,
+            fixture,
             kind,
             size,
-            name: stand.fresh(),
-            subject: OnceCell::new(),
+            name: fixture.fresh(),
+            queue: OnceCell::new(),
         }
     }
 
     fn cycle<'b>(&'b self, batch: usize, cost: &'b Cost) -> Work<'b> {
         Box::new(move |rounds| {
-            let subject = self.subject.get_or_init(|| self.fill());
-            ours::cycle_behind(self.stand, subject, batch, cost)(rounds)
+            let queue = self.queue.get_or_init(|| self.fill());
+            ours::cycle_behind(self.fixture, queue, batch, cost)(rounds)
         })
     }
 
-    fn fill(&self) -> Subject {
-        self.stand.runtime.block_on(async {
-            let subject = self.kind.open(&self.stand.backend, &self.name).await;
-            subject.fill(self.size).await;
-            subject
+    fn fill(&self) -> LeasingQueue {
+        self.fixture.runtime.block_on(async {
+            let queue = self.kind.open(&self.fixture.backend, &self.name).await;
+            queue.fill(self.size).await;
+            queue
         })
     }
 }
 
-impl Drop for Backlog<'_> {
+impl Drop for FilledQueue<'_> {
     fn drop(&mut self) {
-        if self.subject.get().is_some() {
-            self.stand.clear(&self.name);
+        if self.queue.get().is_some() {
+            self.fixture.clear(&self.name);
         }
     }
 }
 
 fn footprints(run: &mut Run<'_>) {
     const TABLE: &str = "bytes a message: 100,000 ready, of 100 B";
-    let stand = run.stand;
+    let fixture = run.fixture;
     for kind in Kind::ALL {
         let (floor, weighed) = match kind {
             Kind::Reliable => (Floor::List, &Strategy::ALL[..]),
@@ -241,10 +242,10 @@ fn footprints(run: &mut Run<'_>) {
         let mut names = vec![kind.name(), floor.name()];
         names.extend(weighed.iter().map(|strategy| strategy.name()));
         let bytes: Vec<_> = names.iter().map(|_| footprint::Bytes::default()).collect();
-        let ours = footprint::ours(stand, kind, &bytes[0]);
-        let mut beside = vec![(floor.name(), footprint::floor(stand, floor, &bytes[1]))];
+        let ours = footprint::ours(fixture, kind, &bytes[0]);
+        let mut beside = vec![(floor.name(), footprint::floor(fixture, floor, &bytes[1]))];
         for (strategy, bytes) in weighed.iter().zip(&bytes[2..]) {
-            let work = footprint::structure(stand, *strategy, bytes);
+            let work = footprint::structure(fixture, *strategy, bytes);
             beside.push((strategy.name(), work));
         }
         let name = format!("footprint/{}", kind.name());

@@ -1,4 +1,4 @@
-//! Our side: each kind of queue, through the traits that everybody uses.
+//! Our side: each kind of queue, through the public traits.
 
 use std::{
     num::NonZeroUsize,
@@ -17,7 +17,7 @@ use tokio::{runtime::Runtime, task::JoinSet};
 /// A message's body. It costs no side an allocation, so that the queues are measured.
 pub const BODY: Bytes = Bytes::from_static(&[b'x'; 100]);
 
-/// What makes a message's body.
+/// Makes a message's body.
 pub type Body = fn() -> Bytes;
 
 /// [`BODY`] each time.
@@ -25,13 +25,13 @@ pub fn still() -> Bytes {
     BODY
 }
 
-/// A body of its own for each message, as a program has it. A lease keeps what it hands out until
-/// it is acked, so the queue and the consumer share it, which `Bytes` counts in an allocation more.
+/// A new body for each message, as in a program. The queue keeps a leased body until the ack, so
+/// the queue and the consumer share it, which costs `Bytes` one more allocation.
 pub fn fresh() -> Bytes {
     Bytes::copy_from_slice(&[b'x'; 100])
 }
 
-/// How many fit into a bounded queue, and into a bounded channel beside it.
+/// The capacity of a bounded queue, and of the bounded channel it is compared with.
 pub const CAPACITY: usize = 1024;
 
 /// Producers, and as many consumers.
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A queue of one of the leasing kinds.
 #[derive(Debug, Clone)]
-pub enum Subject {
+pub enum LeasingQueue {
     /// First in, first out.
     Reliable(Arc<dyn ReliableQueue>),
     /// Due at once.
@@ -53,7 +53,7 @@ pub enum Subject {
     Bounded(Arc<dyn BoundedQueue>),
 }
 
-/// The name under which the only queue of a backend is opened.
+/// The name of a backend's only queue.
 ///
 /// # Panics
 ///
@@ -66,16 +66,16 @@ fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Opens one queue of each leasing kind, the bounded one with this capacity, each on a backend of
-/// its own made by `backend`.
+/// Opens one queue of each leasing kind, the bounded one with this capacity, each on a new backend
+/// from `backend`.
 ///
 /// # Panics
 ///
 /// If a queue cannot be opened.
-pub async fn subjects<B: Backend>(
+pub async fn queues<B: Backend>(
     backend: impl Fn() -> B,
     capacity: usize,
-) -> Vec<(&'static str, Subject)> {
+) -> Vec<(&'static str, LeasingQueue)> {
     let name = name();
     let opened = "the queue opens";
     let reliable = backend()
@@ -89,10 +89,10 @@ pub async fn subjects<B: Backend>(
         .open_bounded(&name, &BoundedConfig::new(capacity))
         .await;
     vec![
-        ("reliable", Subject::Reliable(reliable.expect(opened))),
-        ("delay", Subject::Delay(delay.expect(opened))),
-        ("priority", Subject::Priority(priority.expect(opened))),
-        ("bounded", Subject::Bounded(bounded.expect(opened))),
+        ("reliable", LeasingQueue::Reliable(reliable.expect(opened))),
+        ("delay", LeasingQueue::Delay(delay.expect(opened))),
+        ("priority", LeasingQueue::Priority(priority.expect(opened))),
+        ("bounded", LeasingQueue::Bounded(bounded.expect(opened))),
     ]
 }
 
@@ -109,7 +109,7 @@ macro_rules! batch {
     };
 }
 
-impl Subject {
+impl LeasingQueue {
     fn leasing(&self) -> &dyn Leasing {
         match self {
             Self::Reliable(queue) => &**queue,
@@ -119,7 +119,7 @@ impl Subject {
         }
     }
 
-    /// Puts so many messages in, waiting for room where it has to.
+    /// Pushes `size` messages, waiting for room where it has to.
     ///
     /// # Panics
     ///
@@ -169,7 +169,7 @@ impl Subject {
         }
     }
 
-    /// Leases up to so many messages, waiting for one, and acks them; answers how many it were.
+    /// Leases up to `size` messages, waiting for one, and acks them; answers their number.
     ///
     /// # Panics
     ///
@@ -189,8 +189,8 @@ impl Subject {
         deliveries.len()
     }
 
-    /// Fills the queue with messages that wait: those of a delay queue for hours to come, those of
-    /// a priority queue behind all others.
+    /// Fills the queue with a backlog: on a delay queue due in hours, on a priority queue behind
+    /// all others.
     ///
     /// # Panics
     ///
@@ -217,10 +217,10 @@ impl Subject {
     }
 }
 
-/// Rounds on one thread: a batch is put in, leased and acked.
+/// Rounds on one thread: each pushes, leases and acks a batch.
 pub fn alone(
     runtime: &Runtime,
-    subject: &Subject,
+    queue: &LeasingQueue,
     batch: usize,
     body: Body,
     rounds: u64,
@@ -228,26 +228,26 @@ pub fn alone(
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            subject.put_with(batch, body).await;
-            subject.take(batch).await;
+            queue.put_with(batch, body).await;
+            queue.take(batch).await;
         }
         start.elapsed()
     })
 }
 
-/// Rounds with several producers and consumers at once, shared out among them.
-pub fn together(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64) -> Duration {
+/// Rounds shared among several producers and consumers at once.
+pub fn together(runtime: &Runtime, queue: &LeasingQueue, batch: usize, rounds: u64) -> Duration {
     runtime.block_on(async {
         let start = Instant::now();
         let mut tasks = JoinSet::new();
         for share in shares(rounds) {
-            let producer = subject.clone();
+            let producer = queue.clone();
             tasks.spawn(async move {
                 for _ in 0..share {
                     producer.put(batch).await;
                 }
             });
-            let consumer = subject.clone();
+            let consumer = queue.clone();
             tasks.spawn(async move {
                 let mut left = share as usize * batch;
                 while left > 0 {
@@ -260,13 +260,13 @@ pub fn together(runtime: &Runtime, subject: &Subject, batch: usize, rounds: u64)
     })
 }
 
-/// How many rounds each task does.
+/// The number of rounds of each task.
 pub fn shares(rounds: u64) -> impl Iterator<Item = u64> {
     (0..TASKS).map(move |task| rounds / TASKS + u64::from(task < rounds % TASKS))
 }
 
-/// Schedules a message for a time among those that wait, and cancels it: a timeout that does not
-/// come to pass.
+/// Schedules a message for a time within the backlog, and cancels it: a timeout that does not
+/// happen.
 ///
 /// # Panics
 ///
@@ -285,7 +285,7 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
     })
 }
 
-/// A ring of so many items.
+/// Opens a ring with this many items.
 ///
 /// # Panics
 ///
@@ -304,7 +304,7 @@ pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue>
     ring
 }
 
-/// Rounds on one thread: so many items are visited.
+/// Rounds on one thread: each visits this many items.
 ///
 /// # Panics
 ///

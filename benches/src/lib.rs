@@ -1,4 +1,5 @@
-//! What the benchmarks share: pairs of measurements, and the work that is measured.
+//! Benchmarks of queue-kit, for its developers and for users who compare. Here is what they share:
+//! pairs of measurements, and the work to measure.
 
 pub mod kinds;
 pub mod pairs;

@@ -1,14 +1,14 @@
 //! Measurements in pairs: ours and a peer's, one right after the other in the same run.
 //!
-//! A figure by itself says little: it moves with the machine and with what else runs on it. Two
-//! that were taken side by side share all that, so their ratio stays. Criterion measures ours; with
-//! each of its samples every peer does the same amount of work, and the ratios are kept.
+//! A figure by itself says little: it changes with the machine and with its other load. Two figures
+//! taken side by side share both, so their ratio holds. Criterion measures ours; with each of its
+//! samples every peer does the same amount of work, and this keeps the ratios.
 
 use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Throughput, measurement::WallTime};
 
-/// Does so many rounds of work, and says how long they took.
+/// Does this many rounds of work, and answers the time they took.
 pub type Work<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
 /// The ratios of a whole run.
@@ -29,7 +29,7 @@ struct Row {
 }
 
 impl Pairs {
-    /// Measures our work under this name, and each peer's beside it. A round is `messages`
+    /// Measures our work under this name, and each peer's beside it. A round handles `messages`
     /// messages.
     pub fn measure(
         &mut self,
@@ -43,8 +43,8 @@ impl Pairs {
         group.throughput(Throughput::Elements(messages));
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
-                // Every other sample begins with the peers, so that neither side always has the
-                // caches the other has left.
+                // Every other sample begins with the peers, so that neither side always finds the
+                // caches that the other has left.
                 let peers_first = samples.len() % 2 == 1;
                 let mut mine = (!peers_first).then(|| ours(rounds));
                 let mut times: Vec<_> = peers.iter_mut().map(|(_, peer)| peer(rounds)).collect();
@@ -75,7 +75,7 @@ impl Pairs {
         }
     }
 
-    /// Prints the ratios, with how many pairs they stand on.
+    /// Prints the ratios, with the number of pairs behind each.
     pub fn print(&self) {
         println!("ratio = the peer's time / ours (above 1: ours is faster); times in ns a message");
         let width = self.rows.iter().map(|row| row.name.len()).max();
@@ -101,18 +101,18 @@ impl Pairs {
     }
 }
 
-/// The least, the middle and the largest of some values.
+/// The minimum, median and maximum of some values.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// Half of them are below.
+    /// The median.
     pub median: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
 }
 
-/// How these values are spread.
+/// The spread of these values.
 pub fn spread(values: &[f64]) -> Spread {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! The other side: what a program would use in process if it needed none of what a lease gives.
+//! The other side: channels, which a program would use in process if it needed no leases.
 
 use std::{
     collections::VecDeque,
@@ -17,10 +17,10 @@ use crate::kinds::{Body, CAPACITY, shares, still};
 
 /// A channel that takes and gives messages in batches.
 pub trait Peer: Clone + Send + Sync + 'static {
-    /// Puts so many messages in, waiting for room.
+    /// Sends `size` messages, waiting for room.
     fn put(&self, size: usize, body: Body) -> impl Future<Output = ()> + Send;
 
-    /// Takes up to so many messages out, waiting for one; answers how many it were.
+    /// Receives up to `size` messages, waiting for one; answers their number.
     fn take(&self, size: usize) -> impl Future<Output = usize> + Send;
 }
 
@@ -72,7 +72,7 @@ fn drop_one(body: &Bytes) -> usize {
     usize::from(!body.is_empty())
 }
 
-/// tokio's bounded channel; its one receiver is behind a lock where several consume.
+/// tokio's bounded channel; several consumers share its one receiver behind a lock.
 #[derive(Debug, Clone)]
 pub struct Mpsc {
     sender: mpsc::Sender<Bytes>,
@@ -143,7 +143,7 @@ impl Peer for Flume {
     }
 }
 
-/// Rounds on one thread: a batch is put in and taken out.
+/// Rounds on one thread: each sends and receives a batch.
 pub fn alone(
     runtime: &Runtime,
     peer: &impl Peer,
@@ -176,7 +176,7 @@ pub fn mpsc_alone(runtime: &Runtime, batch: usize, body: Body, rounds: u64) -> D
     })
 }
 
-/// Rounds with several producers and consumers at once, shared out among them.
+/// Rounds shared among several producers and consumers at once.
 pub fn together(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) -> Duration {
     runtime.block_on(async {
         let start = Instant::now();

@@ -2,20 +2,20 @@
 
 use std::{env, error::Error, process::ExitCode, process::exit};
 
-/// Whatever ends an example early.
+/// Any error that ends an example early.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What the command line said.
+/// The parsed command line.
 pub(crate) struct Arguments {
-    /// Where the queues are: a URL for `queue_kit::connect`.
+    /// The backend's URL, for `queue_kit::connect`.
     pub(crate) backend: String,
-    /// What is no option, in order.
+    /// The arguments that are no options, in order.
     pub(crate) operands: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads the command line. Prints the help and exits where it is asked for; says what is
-    /// wrong and exits with status 2 where something is.
+    /// Reads the command line. For `--help` it prints the help and exits; on a mistake it shows an
+    /// error and exits with status 2.
     pub(crate) fn read(help: &str, most_operands: usize) -> Self {
         Self::parse(env::args().skip(1), help, most_operands).unwrap_or_else(|wrong| {
             eprintln!("{wrong}\n\n{help}");
@@ -55,7 +55,7 @@ impl Arguments {
     }
 }
 
-/// Tells the shell how it went. A failure is shown as a sentence, on standard error.
+/// Gives the shell the exit code, and shows a failure as a sentence on standard error.
 pub(crate) fn exit_code(result: Result<ExitCode, Failure>) -> ExitCode {
     result.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");

@@ -1,4 +1,4 @@
-//! Orders that are not paid in time are cancelled on time.
+//! A delay queue cancels unpaid orders on time.
 
 #[path = "../cli/mod.rs"]
 mod cli;
@@ -34,15 +34,15 @@ a shared backend, please: each starts by clearing the queue.
 const SAMPLE: &str = include_str!("../data/orders.jsonl");
 const QUEUE: &str = "example:order-timeouts";
 const LEASE: Duration = Duration::from_secs(30);
-/// How often the canceller looks whether the shop has closed.
+/// The interval at which the canceller checks whether the shop has closed.
 const CLOSING_CHECK: Duration = Duration::from_millis(100);
-/// How late a delivery may be before we stop waiting for it.
+/// The lateness at which we stop waiting for a delivery.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the queue delivers when an order's time is up.
+/// The message that the queue delivers when an order's time is up.
 #[derive(Debug, Serialize, Deserialize)]
 struct CancelOrder {
-    /// Tells the orders of this run from what an earlier one left behind.
+    /// Tells the orders of this run from those that an earlier one left behind.
     run: u64,
     order: u64,
 }
@@ -100,7 +100,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the canceller has seen.
+/// The canceller's counts.
 #[derive(Debug, Default)]
 struct Cancellations {
     orders: u64,

@@ -8,19 +8,19 @@ use serde::Deserialize;
 pub(crate) struct Order {
     /// Names the order.
     pub(crate) order: u64,
-    /// When it is placed, after the start.
+    /// The time of its placing, from the start.
     #[serde(default)]
     pub(crate) placed_ms: u64,
-    /// How long after that it may stay unpaid.
+    /// The time from then on in which it must be paid.
     pub(crate) timeout_ms: u64,
-    /// When its customer pays, after it was placed; left out if never.
+    /// The time of its payment, from the placing; left out if the customer never pays.
     pub(crate) paid_ms: Option<u64>,
-    /// Where it stands in the file.
+    /// Its line in the file.
     #[serde(skip)]
     pub(crate) line: usize,
 }
 
-/// The orders in a file, and what is wrong with the lines that hold none: line number and reason.
+/// The orders in a file, and the bad lines: number and reason.
 pub(crate) fn read(file: &[u8]) -> (Vec<Order>, Vec<(usize, String)>) {
     let mut orders = Vec::new();
     let mut bad_lines = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Order>, Vec<(usize, String)>) {
 
 fn explain(error: &serde_json::Error, text: &[u8]) -> String {
     let reason = error.to_string();
-    // The parser counts lines within this one.
+    // The parser counts lines within this line, so its line number is wrong here.
     let reason = reason.split(" at line ").next().unwrap_or_default();
     let start: String = String::from_utf8_lossy(text).chars().take(60).collect();
     format!("{reason}, in column {}: {start}", error.column())

@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::{CancelOrder, cli::Failure, orders::Order};
 
-/// How long a repeated placing of an order is recognised.
+/// The time in which the queue recognises a repeated placing of an order.
 const DEDUP_WINDOW: Duration = Duration::from_secs(60 * 60);
 
-/// What the shop has done.
+/// The shop's counts.
 #[derive(Debug, Default)]
 pub(crate) struct Sales {
     pub(crate) orders: u64,
@@ -40,7 +40,7 @@ impl Shop {
         }
     }
 
-    /// Lives through the orders' placings and payments as time goes by.
+    /// Plays the orders' placings and payments in time.
     pub(crate) async fn serve(mut self, orders: Vec<Order>) -> Result<Sales, Failure> {
         let mut agenda: Vec<(u64, Event, &Order)> = Vec::new();
         for order in &orders {
@@ -80,8 +80,8 @@ impl Shop {
             run: self.run,
             order: order.order,
         };
-        // The key makes it safe to place an order again: after an error of unknown outcome, or
-        // because the customer pressed the button twice.
+        // The key makes it safe to place an order again: after an error of unknown outcome, or if
+        // the customer pressed the button twice.
         let once = Dedup {
             key: format!("{}-{}", self.run, order.order).into(),
             window: DEDUP_WINDOW,
@@ -136,12 +136,12 @@ enum Event {
     Pay,
 }
 
-/// The orders that are neither paid nor cancelled: since when, and for how long they may be.
+/// The orders that are neither paid nor cancelled, each with its start and its timeout.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenOrders(Arc<Mutex<BTreeMap<u64, (Instant, Duration)>>>);
 
 impl OpenOrders {
-    /// Whether it was not open before.
+    /// Opens an order; answers whether it was not open before.
     fn open(&self, order: u64, timeout: Duration) -> bool {
         match self.lock().entry(order) {
             Entry::Vacant(vacant) => {
@@ -152,11 +152,11 @@ impl OpenOrders {
         }
     }
 
-    /// How many milliseconds too late (less than 0: too early) it is for this order, which is
-    /// open no more; `None` if it was not open.
+    /// Closes an order; answers by how many milliseconds it is late (below 0: early), or `None` if
+    /// it was not open.
     ///
-    /// Counted from before the push, so that the push itself counts as lateness, and in whole
-    /// milliseconds, as the queue's own time is.
+    /// The time counts from before the push, so that the push itself counts as lateness, and in
+    /// whole milliseconds, as the queue's own time does.
     pub(crate) fn close(&self, order: u64) -> Option<i64> {
         let (since, timeout) = self.lock().remove(&order)?;
         let waited = i64::try_from(millis_ceil(since.elapsed())).unwrap_or(i64::MAX);
@@ -167,7 +167,7 @@ impl OpenOrders {
         self.lock().is_empty()
     }
 
-    /// An order whose time was up so long ago.
+    /// An order that is overdue by this long.
     pub(crate) fn overdue_by(&self, patience: Duration) -> Option<u64> {
         let open = self.lock();
         let mut overdue = open

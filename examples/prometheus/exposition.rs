@@ -1,5 +1,5 @@
-//! A page of metrics over HTTP, for one scraper. A program that has a web server gives it a route
-//! instead; the exporter's feature `http-listener` brings one of its own.
+//! Serves a page of metrics over HTTP, for one scraper. A program with a web server adds a route
+//! there instead; the exporter's feature `http-listener` brings a server.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -9,11 +9,11 @@ use tokio::{
     time::timeout,
 };
 
-/// A request is longer than this only by mistake.
+/// The longest request to read: a scraper's is far shorter.
 const LONGEST_REQUEST: usize = 8 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Answers every `GET /metrics` with what `page` says then. Ends only if nobody can connect.
+/// Answers every `GET /metrics` with the current `page`. Ends only if accepting connections fails.
 pub(crate) async fn serve(
     listener: TcpListener,
     page: impl Fn() -> String + Send + Sync + 'static,
@@ -22,7 +22,7 @@ pub(crate) async fn serve(
     loop {
         let (stream, _) = listener.accept().await?;
         let page = Arc::clone(&page);
-        // What goes wrong with one scrape is the scraper's to notice.
+        // If one scrape fails, the scraper notices.
         tokio::spawn(async move { timeout(PATIENCE, answer(stream, &*page)).await });
     }
 }

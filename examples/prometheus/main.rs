@@ -1,4 +1,4 @@
-//! What a worker does, for Prometheus to scrape.
+//! A worker's metrics, for Prometheus to scrape.
 
 #[path = "../cli/mod.rs"]
 mod cli;
@@ -32,12 +32,12 @@ ADDRESS is where to listen; 127.0.0.1:9187 if left out, and a port of 0 is any t
 
 const ADDRESS: &str = "127.0.0.1:9187";
 const QUEUE: &str = "example:reminders";
-/// From one reminder to the next, and how long after it is due.
+/// The time between reminders; `DELAY` is the time until each is due.
 const PACE: Duration = Duration::from_millis(20);
 const DELAY: Duration = Duration::from_millis(100);
-/// How often the gauges of the queue itself are read.
+/// The interval at which the worker reads the queue's own gauges.
 const SAMPLE: Duration = Duration::from_millis(500);
-/// How often the exporter tidies up, if nobody scrapes.
+/// The interval at which the exporter tidies up if nobody scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 #[tokio::main]
@@ -46,7 +46,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // First of all: what is counted before there is a recorder is lost.
+    // The recorder comes first: without one, counts are lost.
     let seconds = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
     let recorder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &seconds)?
@@ -107,7 +107,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts reminders in, stamped so that their wait and their lateness can be told.
+/// Pushes reminders, stamped so that the worker can measure their wait and their lateness.
 async fn produce(reminders: &Delay<u64>) -> Result<(), Failure> {
     let mut ticks = interval(PACE);
     for number in 1.. {

@@ -1,12 +1,12 @@
-//! Being asked to stop: ctrl-c (SIGINT), and what a supervisor sends (SIGTERM).
+//! Signals to stop: ctrl-c (SIGINT), and a supervisor's SIGTERM.
 
 use std::{io, process::exit};
 
-/// What a shell expects of a program that ctrl-c ended.
+/// The exit code that shells expect of a program ended by ctrl-c.
 const KILLED: i32 = 130;
 
-/// Listens from now on, and answers a future that ends with the first signal, saying which. A
-/// second signal ends the program on the spot.
+/// Listens from now on; returns a future that ends with the name of the first signal. A second
+/// signal ends the program at once.
 #[cfg(unix)]
 pub(crate) fn asked_to_stop() -> io::Result<impl Future<Output = &'static str> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -31,7 +31,7 @@ pub(crate) fn asked_to_stop() -> io::Result<impl Future<Output = &'static str> +
     })
 }
 
-/// Where there are no signals there is ctrl-c.
+/// The same on systems without signals: only ctrl-c counts.
 #[cfg(not(unix))]
 pub(crate) fn asked_to_stop() -> io::Result<impl Future<Output = &'static str> + Send> {
     Ok(async {

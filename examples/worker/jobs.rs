@@ -1,4 +1,4 @@
-//! Jobs from a JSON-lines file, and the work that they stand for.
+//! Jobs from a JSON-lines file, and their simulated work.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,16 +12,17 @@ use tokio::time::sleep;
 pub(crate) struct Job {
     /// Names the job, in this file and in the queue.
     pub(crate) job: String,
-    /// How long an attempt takes.
+    /// The time that an attempt takes.
     #[serde(default)]
     pub(crate) millis: u64,
-    /// How many attempts fail before one succeeds.
+    /// The number of attempts that fail before one succeeds.
     #[serde(default)]
     pub(crate) fails: u32,
 }
 
 impl Job {
-    /// Does it, unless the worker says that there is no time left, or that it is somebody else's.
+    /// Does the job, unless the worker says that there is no time left, or that another worker has
+    /// the job.
     pub(crate) async fn attempt(&self, context: &Context) -> Result<(), Failure> {
         tokio::select! {
             biased;
@@ -36,7 +37,7 @@ impl Job {
     }
 }
 
-/// The jobs in a file, and what is wrong with the lines that hold none: line number and reason.
+/// The jobs in a file, and the bad lines: number and reason.
 pub(crate) fn read(file: &[u8]) -> (Vec<Job>, Vec<(usize, String)>) {
     let mut jobs: Vec<Job> = Vec::new();
     let mut names = BTreeSet::new();
@@ -58,7 +59,7 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Job>, Vec<(usize, String)>) {
             }
             Err(error) => {
                 let reason = error.to_string();
-                // The parser counts lines within this one.
+                // The parser counts lines within this line, so its line number is wrong here.
                 let reason = reason.split(" at line ").next().unwrap_or_default();
                 let column = error.column();
                 bad_lines.push((line, format!("{reason}, in column {column}")));

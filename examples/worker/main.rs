@@ -1,4 +1,4 @@
-//! A file of jobs, worked through by a worker that can be stopped and started again.
+//! A worker that works through a file of jobs, and can be stopped and started again.
 
 #[path = "../cli/mod.rs"]
 mod cli;
@@ -37,13 +37,13 @@ seven days is not put in again. Start it twice at once, and both share the work.
 
 const SAMPLE: &str = include_str!("../data/jobs.jsonl");
 const QUEUE: &str = "example:jobs";
-/// How long a name keeps its job from being put in again: as long as can be.
+/// The time in which a job's name keeps it from being pushed again: the longest possible.
 const KNOWN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const ATTEMPTS: u32 = 3;
 const SLOTS: usize = 4;
-/// If this process dies, others have its jobs so much later.
+/// If this process dies, others get its jobs this much later.
 const LEASE: Duration = Duration::from_secs(5);
-/// How long jobs may finish after a ctrl-c.
+/// The time that jobs have to finish after a ctrl-c.
 const DRAIN: Duration = Duration::from_secs(2);
 
 #[tokio::main]
@@ -94,7 +94,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-/// The sample has a queue of its own, and so has each name of a file.
+/// The queue of a file's name; the sample has a queue of its own.
 fn queue_name(file: Option<&String>) -> String {
     let stem = file.and_then(|path| Path::new(path).file_stem()?.to_str());
     let Some(stem) = stem else {
@@ -106,7 +106,7 @@ fn queue_name(file: Option<&String>) -> String {
         .fold(format!("{QUEUE}:"), |name, c| name + &c.to_string())
 }
 
-/// Puts the jobs into the queue that were not put in before; answers how many.
+/// Pushes the jobs that were not pushed before; answers their number.
 async fn put_in(queue: &Reliable<Job>, jobs: &[Job]) -> Result<usize, Failure> {
     let mut pushes = Vec::with_capacity(jobs.len());
     for job in jobs {
@@ -120,7 +120,7 @@ async fn put_in(queue: &Reliable<Job>, jobs: &[Job]) -> Result<usize, Failure> {
         .count())
 }
 
-/// Works until all is done or until it is asked to stop.
+/// Works until all jobs are done, or until a signal.
 async fn work(queue: &Reliable<Job>) -> Result<Report, Failure> {
     let asked = signals::asked_to_stop()?;
     let shutdown = async {

@@ -1,5 +1,5 @@
-//! How far the queue is, from the queue's own counters: so it goes on where an earlier run, or
-//! another process, has left it.
+//! The queue's progress, from its own counters: so it goes on where an earlier run, or another
+//! process, has left off.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use tokio::time::sleep;
 
 use crate::{cli::Failure, jobs::Job};
 
-/// How often it looks, and how often it looks before it shows.
+/// The interval of looks, and the number of looks between two shown lines.
 const LOOK: Duration = Duration::from_millis(50);
 const SHOW: usize = 4;
 
-/// How many dead letters are shown.
+/// The most dead letters to show.
 const SHOWN: usize = 10;
 
-/// Shows progress until every job is done or dead, whoever does it. A backend that does not answer
-/// is asked again.
+/// Shows progress until every job is done or dead, in this process or another. If the backend does
+/// not answer, it asks again.
 pub(crate) async fn until_all_done(jobs: &Reliable<Job>) {
     let mut shown = String::new();
     for look in 0.. {
@@ -42,7 +42,7 @@ fn line(counters: &Counters) -> String {
     )
 }
 
-/// What became of all jobs that this queue was ever given.
+/// The outcomes of all jobs that were ever pushed to this queue.
 pub(crate) async fn summary(jobs: &Reliable<Job>) -> Result<String, Failure> {
     let dead = jobs.queue().dead_letters(Page::first(SHOWN)).await?;
     for letter in &dead.entries {

@@ -1,26 +1,25 @@
-//! Every order in which two or three threads can take turns, played one after another; or many of
-//! them, where there are too many.
+//! For tests of code that threads share: it plays two or three threads in every order in which they
+//! can take turns, or in many orders where there are too many.
 //!
 //! Real threads meet the one order that breaks something once in a hundred thousand times.
-//! [`every_order`] plays them all: it runs a scenario again and again, its threads as coroutines of
-//! one thread, of which exactly one goes on between two [`step`]s, and chooses another one each
-//! time until there is nothing left to choose. [`in_many_orders`] draws them instead, the same each
+//! [`every_order`] plays them all: it runs a scenario again and again, with its threads as
+//! coroutines of one thread. Between two [`step`]s exactly one goes on; at each step it chooses
+//! another, until it has tried every choice. [`in_many_orders`] draws orders instead, the same each
 //! time.
 //!
 //! **The code under proof is the real one**, with the locks and channels that it always has. It
-//! calls [`step`] in its own tests (`#[cfg(test)]`), or in a test's own part around it, wherever
-//! another thread may come between: before each lock is taken, and after it is given up if
-//! something follows that others see, such as a wake-up. What is between two steps is played
-//! as one, so a lock that is held from one step to the next would hang: there must be no step
-//! while a lock is held. An operation on a channel, a semaphore or a waker of another crate is one
-//! step; that it is atomic is that crate's to prove.
+//! calls [`step`] in its own tests (`#[cfg(test)]`), or in a test's code around it, wherever
+//! another thread may come between: before it takes a lock, and after it releases one if others see
+//! what follows, such as a wake-up. The code between two steps runs as one. So there must be no
+//! step while a thread holds a lock, or the scenario hangs. An operation on a channel, a semaphore
+//! or a waker of another crate is one step; that crate has to prove it atomic.
 //!
-//! **Time stands still**, so that no timer makes up for a wake-up that was lost: then all threads
-//! wait for ever, which is found, and told as a deadlock with the schedule that leads to it.
+//! **Time stands still**, so that no timer makes up for a lost wake-up: then all threads wait for
+//! ever, and the test fails with a deadlock and the schedule that leads to it.
 //!
 //! A scenario must do the same whenever its threads take turns in the same order: no clock, no
-//! chance. The number of orders grows like a factorial of the steps, so keep it to what the proof is
-//! about: three threads that wait, lease and push have 27,000, which take two seconds.
+//! chance. The number of orders grows like a factorial of the steps, so keep the scenario to the
+//! point: three threads that wait, lease and push have 27,000 orders, which take two seconds.
 
 use std::sync::LazyLock;
 
@@ -35,30 +34,32 @@ pub use shuttle::{
 };
 use tokio::runtime::{self, Runtime};
 
-/// Where timers are kept. Nobody drives it, so they never end; and it never ends itself, since that
-/// would wake whoever a failed scenario has left behind.
+/// The runtime that holds timers. Nobody drives it, so they never end. It is never dropped, since
+/// that would wake the tasks that a failed scenario has left behind.
 static TIMERS: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = runtime::Builder::new_current_thread();
     let builder = builder.enable_time().start_paused(true);
     builder.build().expect("a runtime")
 });
 
-/// Others may go on here. Outside a scenario it does nothing.
+/// Lets another thread go on here. Outside a scenario it does nothing.
 pub fn step() {
     if shuttle::current::try_get_current_task().is_some() && !std::thread::panicking() {
-        // Any operation of shuttle's will do; to yield would wake this thread as well.
+        // Any operation of shuttle's will do, but not a yield, which would wake this thread as
+        // well.
         AtomicBool::new(false).load(SeqCst);
     }
 }
 
-/// More orders than this take too long.
+/// The most orders: more take too long.
 const MOST: usize = 100_000;
 
-/// Plays a scenario in every order its threads can take turns; answers in how many.
+/// Plays a scenario in every order in which its threads can take turns; answers the number of
+/// orders.
 ///
 /// # Panics
 ///
-/// If the scenario panics or hangs in one of them; and if there are more than a hundred thousand: a
+/// If the scenario panics or hangs in one of them, or if there are more than a hundred thousand: a
 /// proof that stops before its end is none.
 pub fn every_order(scenario: impl Fn() + Send + Sync + 'static) -> usize {
     let orders = play(DfsScheduler::new(Some(MOST + 1), false), scenario);
@@ -66,15 +67,15 @@ pub fn every_order(scenario: impl Fn() + Send + Sync + 'static) -> usize {
     orders
 }
 
-/// The same orders each time.
+/// Fixed, so that the orders are the same each time.
 const SEED: u64 = 1;
-/// So many are drawn in each way.
+/// The number of orders to draw in each way.
 const DRAWN: usize = 500;
-/// How often a thread is overtaken where it hurts: most bugs take one or two.
+/// The number of times that a thread is overtaken at a critical step: most bugs take one or two.
 const OVERTAKEN: usize = 3;
 
-/// Plays a scenario in many orders: in some all threads go on alike, in others some are held back
-/// for long.
+/// Plays a scenario in many orders: in some, all threads go on alike; in others, some threads are
+/// held back for long.
 ///
 /// # Panics
 ///

@@ -19,13 +19,12 @@ impl Case {
         self.name
     }
 
-    /// The kind of queue that it is about; `None` where it is about the backend as a whole, or
-    /// about once keys.
+    /// The case's kind of queue; `None` if it is about the backend as a whole, or about once keys.
     pub const fn kind(&self) -> Option<QueueKind> {
         self.kind
     }
 
-    /// The first capability that it needs and that is not among these.
+    /// The first capability that the case needs and that is not among these.
     pub fn missing(&self, capabilities: &Capabilities) -> Option<Capability> {
         let kind = self.kind.map(Capability::Kind);
         let mut needs = kind.into_iter().chain(self.needs.iter().copied());

@@ -1,4 +1,4 @@
-//! What the suite needs to know of a backend, and to have from it.
+//! Harnesses, which give the suite a backend, its clock and its capabilities.
 
 use std::{
     collections::BTreeSet,
@@ -12,14 +12,15 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{Backend, QueueKind};
 
-/// A case under way.
+/// A running case.
 pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// A stage for one case: a backend with no queue in it, its clock, and a runtime.
+/// The environment of one case: a backend without queues, its clock, and a runtime.
 ///
 /// The suite makes a harness for every case and drops it afterwards, so that cases cannot touch
-/// each other: a backend in process starts empty by itself, one on a server takes a prefix of its
-/// own. A case calls [`run`](Self::run) once, on a plain thread, and the rest from inside it.
+/// each other: a backend in this process starts empty, and one on a server takes a prefix of its
+/// own. The suite calls [`run`](Self::run) once for each case, on a plain thread, and the other
+/// methods from inside it.
 ///
 /// The cases spawn tasks and sleep with tokio.
 ///
@@ -51,39 +52,41 @@ pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 /// ```
 #[async_trait]
 pub trait Harness: Debug + Send + Sync {
-    /// What the backend and this harness can do. A case that needs more is skipped, and says so.
+    /// The capabilities of the backend and of this harness. The suite skips a case that needs more,
+    /// and says so.
     fn capabilities(&self) -> Capabilities;
 
-    /// Runs a case to its end, and lets its panic through. What has to be cleaned up afterwards is
-    /// cleaned up here, or when the harness is dropped.
+    /// Runs a case to its end, and lets its panic through. Clean up here, or when the harness is
+    /// dropped.
     fn run(&self, case: Play<'_>);
 
     /// A client of this harness's backend. A second call gives a second client of the same
     /// queues.
     async fn connect(&self) -> Arc<dyn Backend>;
 
-    /// Moves the backend's clock. Without [`Capability::ExactClock`] it sleeps for at least that
+    /// Moves the backend's clock. Without [`Capability::ExactClock`], it sleeps for at least that
     /// long instead.
     async fn advance(&self, by: Duration);
 
-    /// What the backend keeps that no message, letter, item or once key of its queues explains, a
-    /// line for each: nothing, if the harness cannot tell. Looked at at the end of each case.
+    /// The backend's leftovers, a line for each: entries that no message, dead letter, item or once
+    /// key of its queues explains. The suite reads them at the end of each case. A harness that
+    /// cannot tell answers none.
     ///
-    /// A queue in a database is made of several tables or keys, and what is gone from one may be
-    /// forgotten in another: no call answers it, and the database grows.
+    /// In a database a queue consists of several tables or keys, and a backend may remove an entry
+    /// from one and forget it in another: no call shows the rest, and the database grows.
     async fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// How long a case waits, in tokio's time, for what has a cause (a push, a due time) before it
-    /// fails: 10 seconds. A backend whose waits also look again on a timer wants less than that
-    /// timer here, or the timer hides every lost wake-up.
+    /// How long, in tokio's time, a case waits for the effect of a cause (a push, a due time)
+    /// before it fails: 10 seconds. If the backend's waits also look again on a timer, return less
+    /// than that timer here, or the timer hides every lost wake-up.
     fn patience(&self) -> Duration {
         Duration::from_secs(10)
     }
 }
 
-/// Something that a case may need, and that not every backend or harness has.
+/// A capability that a case may need, and that not every backend or harness has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Capability {
@@ -91,12 +94,12 @@ pub enum Capability {
     Kind(QueueKind),
     /// The backend has stores of once keys.
     Once,
-    /// The backend's clock moves by [`Harness::advance`], by exactly so much, and stands still
-    /// otherwise, but for sleeping in virtual time. What happens at a deadline and one millisecond
-    /// before it can only be told with such a clock.
+    /// [`Harness::advance`] moves the backend's clock by exactly the given time. Otherwise the
+    /// clock stands still, but for sleeps in virtual time. Only such a clock shows what happens at
+    /// a deadline and one millisecond before it.
     ExactClock,
-    /// The backend's clock is tokio's, and is paused: a sleep takes no time, and how long a wait
-    /// took is exact.
+    /// The backend's clock is tokio's, and is paused: a sleep takes no real time, and the length of
+    /// a wait is exact.
     VirtualTime,
 }
 
@@ -117,7 +120,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// What a backend and its harness can do.
+/// The capabilities of a backend and its harness.
 ///
 /// ```
 /// use queue_core::QueueKind;
@@ -144,21 +147,21 @@ impl Capabilities {
         Self(kinds.into_iter().chain(others).collect())
     }
 
-    /// Everything but what takes a clock that the test moves: of a backend in time as it passes.
+    /// All but those that need a clock that the test moves: for a backend in real time.
     pub fn as_time_passes() -> Self {
         Self::all()
             .without(Capability::ExactClock)
             .without(Capability::VirtualTime)
     }
 
-    /// All of this but that.
+    /// These capabilities without one.
     #[must_use]
     pub fn without(mut self, missing: Capability) -> Self {
         self.0.remove(&missing);
         self
     }
 
-    /// These kinds of queue and no others.
+    /// These capabilities with only these kinds of queue.
     #[must_use]
     pub fn only(mut self, kinds: impl IntoIterator<Item = QueueKind>) -> Self {
         let kinds: Vec<QueueKind> = kinds.into_iter().collect();
@@ -169,7 +172,7 @@ impl Capabilities {
         self
     }
 
-    /// Whether this is among them.
+    /// Whether this capability is among them.
     pub fn has(&self, capability: Capability) -> bool {
         self.0.contains(&capability)
     }

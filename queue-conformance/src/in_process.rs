@@ -1,4 +1,4 @@
-//! Harnesses for a backend that lives in this process, so that its author writes none.
+//! Harnesses for backends in this process, so that their authors write none.
 
 use std::{any::type_name, fmt, sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use tokio::{
 
 use crate::{Capabilities, Capability, Harness, Play};
 
-/// A harness of this name, for a backend in this process in that time.
+/// Defines a harness for a backend in this process, with this kind of time.
 macro_rules! in_process {
     ($(#[$doc:meta])* $name:ident in $time:expr) => {
         $(#[$doc])*
         pub struct $name(InProcess);
 
         impl $name {
-            /// A stage for this backend, of which it says that it has everything.
+            /// A harness for this backend, which declares all capabilities.
             ///
             /// # Panics
             ///
@@ -27,8 +27,8 @@ macro_rules! in_process {
                 Self(InProcess::new($time, make))
             }
 
-            /// The backend has this much and no more, such as `[QueueKind::Delay]`; cases that need
-            /// the rest are skipped, and say so.
+            /// Declares that the backend has only these, such as `[QueueKind::Delay]`. The suite
+            /// skips cases that need others, and says so.
             #[must_use]
             pub fn only(mut self, parts: impl IntoIterator<Item: Into<Capability>>) -> Self {
                 self.0.keep(parts);
@@ -64,13 +64,14 @@ macro_rules! in_process {
 }
 
 in_process! {
-    /// A backend in this process, on one thread, in tokio's paused time: every case of its kinds is
-    /// played, and a minute's lease takes no time.
+    /// A backend in this process, on one thread, in tokio's paused time. Every case of its kinds
+    /// plays, and a minute's lease takes no time.
     ///
-    /// The backend's clock has to be tokio's ([`tokio::time::Instant`]); one that reads the system's
-    /// stands still while the suite moves on, and fails. It is made anew for each case, inside the
-    /// case's runtime, so that it may read the clock at once. Every client is the same object; a
-    /// backend with connections of its own wants a [`Harness`] of its own.
+    /// The backend's clock has to be tokio's ([`tokio::time::Instant`]): one that reads the
+    /// system's clock stands still while the suite moves on, and fails. The harness makes a new
+    /// backend for each case, inside the case's runtime, so that the backend may read the clock at
+    /// once. All clients are the same object; a backend with connections needs a [`Harness`] of its
+    /// own.
     ///
     /// ```
     /// use queue_conformance::InVirtualTime;
@@ -85,11 +86,11 @@ in_process! {
 }
 
 in_process! {
-    /// A backend in this process, on four threads, in time as it passes: what virtual time cannot
-    /// show, which is calls that truly run at once.
+    /// A backend in this process, on four threads, in real time. It shows calls that truly run at
+    /// once, which virtual time cannot.
     ///
-    /// Cases that need [`Capability::ExactClock`] are skipped, and say so; put the backend through
-    /// [`InVirtualTime`] too.
+    /// The suite skips cases that need [`Capability::ExactClock`], and says so; put the backend
+    /// through [`InVirtualTime`] too.
     ///
     /// ```
     /// use queue_conformance::OnThreads;
@@ -109,12 +110,12 @@ pub(crate) fn runtime_in_virtual_time() -> Runtime {
     Time::Virtual.runtime()
 }
 
-/// Which time a backend is in, and what comes with it.
+/// The kind of time that a backend is in.
 #[derive(Debug, Clone, Copy)]
 enum Time {
     /// Tokio's, paused, on one thread.
     Virtual,
-    /// Everybody's, on several threads.
+    /// Real time, on several threads.
     AsItPasses,
 }
 
@@ -155,7 +156,7 @@ impl Time {
     }
 }
 
-/// What such a harness consists of.
+/// The parts of such a harness.
 struct InProcess {
     time: Time,
     runtime: Runtime,

@@ -1,8 +1,9 @@
-//! The conformance suite of queue-kit: whoever writes a backend proves it here.
+//! The conformance suite of queue-kit, for authors of backends and layers: it proves that yours
+//! keeps the contract.
 //!
-//! There is a case for each promise of `CONTRACT.md`, named by its rule. A case is an async function
-//! over `&dyn` traits; those that hold for every leasing kind are written once and played on each.
-//! [`suite!`] makes a `#[test]` of each case:
+//! There is a case for each promise of `CONTRACT.md`, named by its rule. A case is an async
+//! function over `&dyn` traits; a case that holds for every leasing kind is written once and plays
+//! on each. [`suite!`] makes a `#[test]` of each case:
 //!
 //! ```ignore
 //! mod in_virtual_time {
@@ -13,15 +14,15 @@
 //! }
 //! ```
 //!
-//! That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A backend
-//! that is not in this process brings a [`Harness`] of its own in place of [`InVirtualTime`] and
-//! [`OnThreads`]. A case that needs a [`Capability`] which the harness does not declare is skipped: it
-//! says so on standard error, past the test runner's capture (all that need one kind in one line),
-//! and [`plan`] lists it, so that a test can hold the count.
+//! That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A
+//! backend outside this process brings a [`Harness`] of its own in place of [`InVirtualTime`] and
+//! [`OnThreads`]. The suite skips a case that needs a [`Capability`] which the harness does not
+//! declare. It says so on standard error, past the test runner's capture (one line for all cases
+//! that need one kind), and [`plan`] lists the case, so that a test can check the count.
 //!
-//! At its end every case also checks L5: the queue's own counters balance, and agree with what its
-//! answers added up to; and, where the harness can tell ([`Harness::leftovers`]), what is gone has
-//! left nothing behind.
+//! At its end every case also checks L5: the queue's counters add up, and agree with its answers.
+//! Where the harness can tell ([`Harness::leftovers`]), the case also checks that removed messages
+//! have left nothing behind.
 //!
 //! The page `docs/write-your-own-backend.md` in the repository builds a backend step by step.
 
@@ -29,10 +30,10 @@ mod case;
 mod cases;
 mod harness;
 mod in_process;
-mod moves;
 mod play;
 mod stage;
 mod standstill;
+mod steps;
 
 pub use self::{
     case::Case,
@@ -45,7 +46,7 @@ pub const fn cases() -> &'static [Case] {
     cases::CASES
 }
 
-/// Which cases a harness with these capabilities plays, and which it skips for want of what.
+/// The cases that a harness with these capabilities plays, and those that it skips.
 pub fn plan(capabilities: &Capabilities) -> Plan {
     let mut plan = Plan::default();
     for case in cases() {
@@ -57,12 +58,12 @@ pub fn plan(capabilities: &Capabilities) -> Plan {
     plan
 }
 
-/// What [`plan`] answers.
+/// The answer of [`plan`].
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// The cases that are played.
+    /// The cases to play.
     pub played: Vec<Case>,
-    /// The cases that are skipped, each with what it needs.
+    /// The cases to skip, each with the capability that it lacks.
     pub skipped: Vec<(Case, Capability)>,
 }
 

@@ -1,4 +1,4 @@
-//! How a case is played, or skipped.
+//! Playing a case, or skipping it.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use std::{
 use crate::{Capabilities, Capability, Case, Harness, cases::CASES, standstill};
 
 impl Case {
-    /// Plays the case in the harness's runtime, or says on standard error why it is skipped.
+    /// Plays the case in the harness's runtime, or says on standard error why it skips it.
     ///
     /// # Panics
     ///
@@ -36,7 +36,7 @@ impl Case {
     }
 
     fn say_skipped(&self, harness: &dyn Harness, missing: Capability) {
-        // Hundreds of cases may be about what is not there: they are told in one line.
+        // Hundreds of cases may lack one capability: one line tells of them all.
         static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let line = match missing {
             Capability::Kind(_) | Capability::Once => {
@@ -49,7 +49,7 @@ impl Case {
         };
         let told = TOLD.lock().map(|mut told| told.insert(line.clone()));
         if told.unwrap_or(true) {
-            // Not `eprintln`, which the test runner captures: a skip has to be seen. And a closed
+            // Not `eprintln`, which the test runner captures: the user has to see a skip. A closed
             // standard error is no reason to fail.
             std::io::stderr().write_all(line.as_bytes()).ok();
         }

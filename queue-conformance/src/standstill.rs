@@ -1,4 +1,4 @@
-//! Telling of a case in virtual time that time stands still: what would otherwise go on for ever.
+//! Finds cases in which virtual time stands still, which would otherwise run for ever.
 
 use std::{
     future::poll_fn,
@@ -11,15 +11,15 @@ use std::{
 
 use tokio::time::Instant;
 
-/// How long, in real time, a case may stay at one instant of its own: far beyond what any takes, on
-/// a busy machine too.
+/// The longest real time that a case may stay at one virtual instant: far more than any case takes,
+/// on a busy machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// In how many looks that is told.
+/// The number of looks in that time.
 const LOOKS: u32 = 10;
 
-/// Plays the case, and panics if tokio's clock stands still for so long in real time. That is so if
-/// tasks go on and on without any time passing, each waking the other; and if all wait for what
-/// never comes, and no timer runs. Where the clock is not paused it never stands still.
+/// Plays the case, and panics if tokio's clock stands still for this long in real time. It does so
+/// if tasks wake each other for ever, or if all wait for something that never comes and no timer
+/// runs. A clock that is not paused never stands still.
 pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration) -> T {
     let watch = Watch::begin(patience / LOOKS);
     let mut case = pin!(case);
@@ -40,7 +40,7 @@ pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration)
     .await
 }
 
-/// A thread that asks, now and then, to be told the time. It ends with this.
+/// A thread that now and then asks the case to compare the time. Dropping this ends it.
 struct Watch(Arc<Shared>);
 
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Watch {
         Self(shared)
     }
 
-    /// Whether the time is to be looked at; whoever is to be woken for the next look.
+    /// Whether to compare the time now. Stores the waker for the next look.
     fn asks(&self, waker: &Waker) -> bool {
         let mut state = self.0.lock();
         state.waker = Some(waker.clone());
@@ -88,7 +88,7 @@ impl Shared {
             if state.over {
                 return;
             }
-            // A look that nobody has had time for is not two looks.
+            // If the case had no time for the last look, the two count as one.
             state.asks = true;
             if let Some(waker) = state.waker.take() {
                 waker.wake();

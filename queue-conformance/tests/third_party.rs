@@ -1,4 +1,4 @@
-//! A backend as an outsider would write it: rings only, a `Vec` behind a lock, and the suite in
+//! A backend as a third party would write it: rings only, a `Vec` behind a lock, and the suite in
 //! one line.
 
 use std::{

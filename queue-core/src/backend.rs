@@ -1,4 +1,4 @@
-//! What opens queues.
+//! The trait that opens queues.
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
 
@@ -13,26 +13,26 @@ use crate::{
 
 /// Opens queues by name, creating them where they do not exist.
 ///
-/// A name is one queue of one kind. The first open stores the configuration; a later one that
-/// differs, or asks for another kind, is
-/// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch), naming both values. Handles to one name
-/// are handles to one queue.
+/// A name is one queue of one kind. The first open stores the configuration. A later open that
+/// differs, or asks for another kind, fails with
+/// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch), which names both values. All handles to
+/// one name share one queue.
 ///
 /// A backend implements [`open`](Self::open) and [`queues`](Self::queues), and
 /// [`open_or_resize`](Self::open_or_resize) and [`open_once`](Self::open_once) if it has bounded
-/// queues and stores of once keys. The open of each kind is there for callers.
+/// queues and stores of once keys. The opens of single kinds are for callers.
 ///
 /// # Errors
 ///
-/// Every open answers `Invalid` for a configuration beyond the limits, `ConfigMismatch`, and
-/// `Configuration` for what the backend does not have.
+/// Every open answers `Invalid` for a configuration beyond the limits, `ConfigMismatch` for one
+/// that differs from the stored one, and `Configuration` for a kind that the backend lacks.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
-    /// Opens a queue of the kind that the configuration is for. For a kind that it does not have, a
-    /// backend answers [`QueueKind::missing`].
+    /// Opens a queue of the configuration's kind. A backend that lacks the kind answers
+    /// [`QueueKind::missing`].
     ///
-    /// Once a bounded queue's capacity has been changed by [`resize`](BoundedQueue::resize), the
-    /// stored one wins and is not compared.
+    /// After a [`resize`](BoundedQueue::resize), the stored capacity wins and an open does not
+    /// compare it.
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue>;
 
     /// Opens a reliable queue, by [`open`](Self::open).
@@ -95,8 +95,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
         }
     }
 
-    /// Opens a bounded queue and gives it this capacity, as [`resize`](BoundedQueue::resize) does
-    /// if the stored one differs: for those whose length comes from a configuration service.
+    /// Opens a bounded queue and, if its stored capacity differs, [`resize`](BoundedQueue::resize)s
+    /// it to this one. It serves programs whose length comes from a configuration service.
     async fn open_or_resize(
         &self,
         name: &QueueName,
@@ -106,14 +106,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(QueueKind::Bounded.missing(name))
     }
 
-    /// Opens a store of once keys. It has no configuration; every later open of the name is the
-    /// same store. A store is no queue: it may have the name of one, and is not listed among them.
+    /// Opens a store of once keys. It has no configuration; every later open of the name gives the
+    /// same store. A store is no queue: it may share a queue's name, and [`queues`](Self::queues)
+    /// does not list it.
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let message = "this backend has no stores of once keys";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// What exists: up to `limit` queues whose names come after `after`, by name.
+    /// Lists up to `limit` existing queues whose names come after `after`, by name.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ) -> Result<Vec<QueueInfo>>;
 }
 
-/// A backend that opens another queue than it was asked for.
+/// The backend opened a queue of another kind than the caller asked for.
 fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error {
     let message = format!(
         "the backend opened a {} queue for a {asked} one",

@@ -1,14 +1,14 @@
-//! What is fixed when a queue is first opened.
+//! The configurations of queues, which the first open fixes.
 //!
-//! Attempts, the dead-letter cap, capacity, ageing and pace are stored with the queue; a later
-//! open that differs is [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch). `max_body` alone is
-//! this process's own limit, neither stored nor compared.
+//! The backend stores attempts, the dead-letter cap, capacity, ageing and pace with the queue; a
+//! later open that differs fails with [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch).
+//! `max_body` alone is this process's own limit: no backend stores or compares it.
 
 use std::{fmt, time::Duration};
 
 use crate::{Error, Result, limits, millis_ceil};
 
-/// The version of what is stored; a queue of another layout is a `ConfigMismatch`.
+/// The version of the stored layout; opening a queue of another one fails with `ConfigMismatch`.
 pub const LAYOUT_VERSION: u32 = 1;
 
 const DEFAULT_MAX_ATTEMPTS: u32 = 5;
@@ -18,14 +18,14 @@ const MAX_CAPACITY: usize = u32::MAX as usize;
 const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What the four leasing kinds share.
+/// The configuration that the four leasing kinds share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LeasingConfig {
     /// Deliveries of a message before it goes to the dead letters (L6). 5 by default.
     pub max_attempts: u32,
-    /// Dead letters kept; the oldest is dropped for a new one (L13). 10,000 by default; zero
-    /// keeps none.
+    /// The most dead letters that the queue keeps; beyond it a new one displaces the oldest (L13).
+    /// 10,000 by default; zero keeps none.
     pub dead_letter_cap: u64,
     /// Bytes of body and headers in one message that this handle accepts. 1 MiB by default.
     pub max_body: usize,
@@ -94,7 +94,7 @@ macro_rules! leasing_setters {
     };
 }
 
-/// The checks of a configuration that has nothing but what all share.
+/// The checks of a configuration that has only the shared fields.
 macro_rules! plain_checks {
     () => {
         /// Checks the limits, as every open does first.
@@ -106,7 +106,7 @@ macro_rules! plain_checks {
             self.leasing.check()
         }
 
-        /// Checks this against what is stored.
+        /// Checks this against the stored configuration.
         ///
         /// # Errors
         ///
@@ -160,15 +160,16 @@ impl DelayConfig {
 pub struct PriorityConfig {
     /// Attempts, dead letters and body size.
     pub leasing: LeasingConfig,
-    /// How much waiting weighs as much as one step of priority (P4); `None` is strict priority.
+    /// The waiting time that weighs as much as one step of priority (P4); `None` is strict
+    /// priority.
     pub ageing: Option<Duration>,
 }
 
 impl PriorityConfig {
     leasing_setters!();
 
-    /// One step of priority is worth this much waiting, 1 ms to 24 h, so that what is less urgent
-    /// is not starved (P4).
+    /// Makes one step of priority worth this much waiting, 1 ms to 24 h, so that strict priority
+    /// cannot starve less urgent messages (P4).
     #[must_use]
     pub fn with_ageing(mut self, per_step: Duration) -> Self {
         self.ageing = Some(per_step);
@@ -185,7 +186,7 @@ impl PriorityConfig {
         check_optional("ageing", self.ageing, MAX_AGEING)
     }
 
-    /// Checks this against what is stored.
+    /// Checks this against the stored configuration.
     ///
     /// # Errors
     ///
@@ -202,12 +203,12 @@ impl PriorityConfig {
 pub struct BoundedConfig {
     /// Attempts, dead letters and body size.
     pub leasing: LeasingConfig,
-    /// How many messages fit, ready, delayed and leased together (B1): 1 to 2^32 − 1.
+    /// The most messages, ready, delayed and leased together (B1): 1 to 2^32 − 1.
     pub capacity: usize,
 }
 
 impl BoundedConfig {
-    /// A queue of this fixed length.
+    /// The default configuration with this capacity.
     pub fn new(capacity: usize) -> Self {
         Self {
             leasing: LeasingConfig::default(),
@@ -227,9 +228,9 @@ impl BoundedConfig {
         check_capacity(self.capacity)
     }
 
-    /// Checks this against what is stored. `resized` says that the capacity has been changed by
-    /// [`resize`](crate::BoundedQueue::resize): from then on the stored one wins, and is not
-    /// compared.
+    /// Checks this against the stored configuration. `resized` says that a
+    /// [`resize`](crate::BoundedQueue::resize) has changed the capacity: from then on the stored
+    /// one wins, and this does not compare it.
     ///
     /// # Errors
     ///
@@ -247,7 +248,8 @@ impl BoundedConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RotatingConfig {
-    /// How long after a visit an item is due again (T4); `None` rotates as fast as asked.
+    /// The time from a visit until the item is due again (T4); `None` rotates as fast as callers
+    /// ask.
     pub pace: Option<Duration>,
     /// Bytes of body and headers in one item that this handle accepts. 1 MiB by default.
     pub max_body: usize,
@@ -288,7 +290,7 @@ impl RotatingConfig {
         check_max_body(self.max_body)
     }
 
-    /// Checks this against what is stored.
+    /// Checks this against the stored configuration.
     ///
     /// # Errors
     ///
@@ -312,7 +314,7 @@ pub fn check_capacity(capacity: usize) -> Result<()> {
     Ok(())
 }
 
-/// The error for a stored value that differs from the one an open asks for.
+/// The error of an open that asks for another value than the stored one.
 pub fn config_mismatch(what: &str, stored: impl fmt::Display, asked: impl fmt::Display) -> Error {
     Error::new(
         crate::ErrorKind::ConfigMismatch,
@@ -330,7 +332,7 @@ fn same<V: PartialEq + fmt::Display>(what: &str, stored: V, asked: V) -> Result<
     Err(config_mismatch(what, stored, asked))
 }
 
-/// An optional duration, compared and shown as it is stored: in whole milliseconds.
+/// An optional duration in whole milliseconds, as backends store it, for comparing and showing.
 struct Millis(Option<Duration>);
 
 impl PartialEq for Millis {

@@ -1,32 +1,32 @@
-//! What a queue holds, and what it has done.
+//! Counts of a queue's messages and of its operations.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How many messages are where, at one instant.
+/// The number of messages in each place at one instant.
 ///
-/// A message whose deadline or due time has come counts as ready, reclaimed yet or not (L7).
+/// A message counts as ready from its deadline or due time on, reclaimed yet or not (L7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Depth {
-    /// Can be leased now.
+    /// Messages that a consumer can lease now.
     pub ready: u64,
-    /// Waiting for a due time or for a retry delay.
+    /// Messages that wait for a due time or for the end of a retry delay.
     pub delayed: u64,
-    /// Held under a live lease.
+    /// Messages under a live lease.
     pub leased: u64,
-    /// Among the dead letters.
+    /// Dead letters.
     pub dead: u64,
 }
 
 impl Depth {
-    /// What counts towards a bounded queue's capacity: ready + delayed + leased (B1).
+    /// The messages that count towards a bounded queue's capacity: ready + delayed + leased (B1).
     pub const fn occupied(self) -> u64 {
         self.ready + self.delayed + self.leased
     }
 }
 
-/// What a queue has counted since it was created, all read at one instant.
+/// A queue's counts since it was created, all read at one instant.
 ///
 /// ```
 /// use queue_core::{Counters, Depth};
@@ -56,33 +56,33 @@ pub struct Counters {
     pub died: u64,
     /// Dead letters revived.
     pub revived: u64,
-    /// Dropped by a bounded queue to make room, or by a resize.
+    /// Messages that a bounded queue dropped to make room, or by a resize.
     pub evicted: u64,
-    /// Replaced under a distinct key.
+    /// Messages replaced under a distinct key.
     pub replaced: u64,
-    /// Cancelled on a delay queue.
+    /// Messages cancelled on a delay queue.
     pub cancelled: u64,
     /// Dead letters discarded by an operator.
     pub discarded: u64,
     /// Dead letters dropped because of the cap.
     pub trimmed: u64,
-    /// Removed by a purge.
+    /// Messages removed by a purge.
     pub purged: u64,
-    /// Dedup marks kept now. Each lives for its window; an expired one is counted until a later
-    /// call clears it away.
+    /// Dedup marks kept now. Each lives for its window; an expired one counts until a later call
+    /// clears it away.
     pub dedup_marks: u64,
-    /// Where the messages are.
+    /// The messages in each place.
     pub depth: Depth,
-    /// How long the message at the head of the line has been ready: since its push, its due time
-    /// or the end of its retry delay; a release or an expired lease does not start it anew. Where
-    /// there are several lines (what came back, and each priority), the longest of their heads.
+    /// How long the message at the head of the line has been ready: since its push, its due time or
+    /// the end of its retry delay; a release or an expired lease does not start it anew. Where
+    /// there are several lines (returned messages, and each priority), the longest of their heads.
     pub oldest_ready: Option<Duration>,
     /// Whether the queue is paused.
     pub paused: bool,
 }
 
 impl Counters {
-    /// Whether nothing was lost and nothing made up (L5).
+    /// Whether the counts add up: no message lost, none made up (L5).
     pub const fn balance(&self) -> bool {
         let held = self.depth.occupied() + self.depth.dead;
         let gone = self.acked

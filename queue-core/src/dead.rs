@@ -1,4 +1,4 @@
-//! Dead letters: what could not be handled, kept for a person to look at (L13).
+//! Dead letters: messages that no consumer could handle, kept for an operator to look at (L13).
 
 use std::fmt;
 
@@ -45,12 +45,12 @@ impl fmt::Display for DeathReason {
     }
 }
 
-/// What became of a dead letter that was to be revived.
+/// The result of reviving one dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Revived {
     /// It is back at the tail of its queue, with its id and priority, and no attempt spent.
     Revived,
-    /// No dead letter has this id: trimmed, discarded, revived before, or never there.
+    /// No dead letter has this id: it was trimmed, discarded or revived before, or never there.
     NotFound,
     /// The bounded queue is full; the dead letter stays.
     Full,

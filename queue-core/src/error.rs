@@ -1,4 +1,4 @@
-//! The one error type, classified by what the caller should do next.
+//! The one error type; its kinds say what the caller should do next.
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
@@ -7,31 +7,32 @@ use crate::{QueueName, Receipt};
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of trouble it is, which says what to do about it.
+/// The kind of an error, by what the caller should do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An argument breaks a stated limit. Nothing was sent or changed; mend the call.
+    /// An argument breaks a stated limit. Nothing was sent or changed; correct the call.
     Invalid,
     /// The queue exists with another configuration. The message names both values.
     ConfigMismatch,
-    /// What is set up cannot serve: a feature that was not compiled in, a server that is a
-    /// replica, evicts keys, is too old, or holds another type at a key. A person has to act. What
-    /// becomes so of a server that has served before may pass, and is `Unavailable`.
+    /// The setup cannot serve: a feature was not compiled in, or the server is a replica, evicts
+    /// keys, is too old, or holds another type at a key. An operator has to act. A server that has
+    /// served before may recover from such a state by itself, so then the kind is `Unavailable`.
     Configuration,
     /// A bounded queue has no room. Wait for room, drop, or slow down.
     Full,
     /// The receipt is not the message's live lease (L4). The message is done, or somebody else
     /// has it or will have it: give up the work on it.
     LeaseLost,
-    /// It is not the once key's live claim (O3): it has ended, and somebody else may have done the
-    /// work or be at it. Stop if you can.
+    /// The token is not the once key's live claim (O3): the claim has ended, and somebody else may
+    /// have done the work or be at it. Stop if you can.
     ClaimLost,
     /// A body could not be encoded or decoded.
     Codec,
     /// The server cannot be reached or does not answer, is loading, or is busy.
     Unavailable,
-    /// The server has no memory left for a write. What is in it can still be leased and settled.
+    /// The server has no memory left for a write. Consumers can still lease and settle its
+    /// messages.
     OutOfMemory,
     /// The library or the stored data is at fault; please report it.
     Internal,
@@ -40,22 +41,22 @@ pub enum ErrorKind {
 /// Whether a failed call took effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Certainly not: nothing changed, and the call can be made again.
+    /// Certainly not: nothing changed, and the caller can repeat the call.
     NotApplied,
-    /// Perhaps: the call was sent and its reply never came. A settlement can be repeated (the
-    /// worst answer is `LeaseLost`); a push can be repeated safely with a dedup key (L8, L9).
+    /// Perhaps: the call was sent and its reply never came. The caller can repeat a settlement (the
+    /// worst answer is `LeaseLost`), and a push that has a dedup key (L8, L9).
     Unknown,
 }
 
-/// What a transient error asks to pause for if nobody said otherwise: next to nothing beside an
-/// outage, and far from a loop that does nothing else.
+/// The default pause before a caller repeats a call after a transient error: short beside an
+/// outage, and long enough that a loop does not spin.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// Why a call failed.
+/// The error of a failed call.
 ///
 /// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
 /// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
-/// [`retry_after`](Self::retry_after) how long a loop that makes it again has to pause.
+/// [`retry_after`](Self::retry_after) how long a loop has to pause before it repeats the call.
 ///
 /// ```
 /// use queue_core::{ErrorKind, Outcome, QueueName};
@@ -69,11 +70,11 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 ///
 /// # Trying again
 ///
-/// Many transient errors come at once: a server that is busy, is loading or has no memory answers
-/// in no time, and a loop that asks again as fast would do nothing else. So pause for
-/// [`retry_after`](Self::retry_after) at least, and longer each time it fails again; stop at what
-/// is permanent. Of an error whose [`outcome`](Self::outcome) is unknown, mind that the call may
-/// have taken effect: a push needs a dedup key to be repeated.
+/// Many transient errors come fast: a server that is busy, is loading or has no memory answers at
+/// once, and a loop that repeats the call as fast would spin. So pause for
+/// [`retry_after`](Self::retry_after) at least, and longer after each failure; stop at a permanent
+/// error. If the [`outcome`](Self::outcome) is unknown, the call may have taken effect: repeat a
+/// push only with a dedup key.
 ///
 /// The worker and the waiting calls of the `…Ext` traits do so by themselves.
 ///
@@ -131,7 +132,7 @@ struct Inner {
     message: Cow<'static, str>,
     queue: Option<QueueName>,
     once: Option<QueueName>,
-    // Shared, so that one failure can be told to everybody whom it concerns.
+    // Shared, so that one failure can be the source of several errors.
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
@@ -155,7 +156,7 @@ impl Error {
         }))
     }
 
-    /// An argument that breaks a limit: name the value, and the way out.
+    /// The error for an argument that breaks a limit. The message names the value and the way out.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
@@ -180,7 +181,8 @@ impl Error {
         )
     }
 
-    /// A backend has answered fewer entries than the batch had: a bug of that backend.
+    /// The error for a backend that answered fewer entries than the batch had: a bug of that
+    /// backend.
     pub fn unanswered() -> Self {
         let message = "the backend answered fewer entries than the batch had";
         Self::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
@@ -221,16 +223,16 @@ impl Error {
         self
     }
 
-    /// Says how long who makes the same call again has to pause at least: longer where it is known
-    /// that the trouble lasts, shorter where it is soon over. 100 ms unless this is called. It
-    /// matters only while the error is transient.
+    /// Sets the least pause before the same call is repeated: longer where the trouble is known to
+    /// last, shorter where it is soon over. 100 ms by default. It matters only while the error is
+    /// transient.
     #[must_use]
     pub fn with_retry_after(mut self, pause: Duration) -> Self {
         self.0.retry_after = pause;
         self
     }
 
-    /// What kind of trouble it is.
+    /// The error's kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -245,10 +247,10 @@ impl Error {
         self.0.transient
     }
 
-    /// How long to pause at least before the same call is made again: `Some` exactly for what
-    /// [`is_transient`](Self::is_transient). `None` says that trying again would be in vain.
+    /// The least pause before the same call is repeated: `Some` exactly if the error
+    /// [`is_transient`](Self::is_transient). `None` means that trying again is in vain.
     ///
-    /// See [Trying again](Self#trying-again) for a loop that goes by it.
+    /// See [Trying again](Self#trying-again) for a loop that obeys it.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.transient.then_some(self.0.retry_after)
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Text beside the body, by name: a trace context, a content type, a tenant.
 ///
-/// Their bytes count towards the message's size. No headers cost no allocation, and cloning
+/// Their bytes count towards the message's size. Empty headers cost no allocation, and cloning
 /// copies a pointer.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! What names a message, and what proves the right to settle it.
+//! Message ids, and the receipts that prove the right to settle.
 
 use std::{fmt, num::ParseIntError, str::FromStr};
 
@@ -50,9 +50,9 @@ impl FromStr for MessageId {
 pub struct Token(u64);
 
 impl Token {
-    /// How many tokens there are for each millisecond: a queue that leases a million messages a
-    /// second still does not run ahead of its clock. One that did could, after losing its last
-    /// steps, hand out the tokens of the lost ones again.
+    /// Tokens for each millisecond: a queue that leases a million messages a second does not run
+    /// ahead of its clock. A queue that ran ahead and then lost its last steps could hand out the
+    /// lost tokens again.
     pub const PER_MILLI: u64 = 1_000;
 
     /// The token with this number.
@@ -72,7 +72,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// What a holder shows to settle a delivery or to extend its lease (L4).
+/// The proof by which a holder settles a delivery or extends its lease (L4).
 ///
 /// It borrows nothing and can be stored, sent to another process and used there.
 ///

@@ -43,7 +43,7 @@ impl QueueKind {
         }
     }
 
-    /// What a backend answers that has no queues of this kind.
+    /// The error of a backend that lacks queues of this kind.
     pub fn missing(self, name: &QueueName) -> Error {
         let message = format!("this backend has no {self} queues");
         Error::new(ErrorKind::Configuration, message).with_queue(name)

@@ -1,4 +1,5 @@
-//! The contract of queue-kit in code: five kinds of queue behind one set of traits.
+//! The contract of queue-kit in code: five kinds of queue behind one set of traits. Open it to
+//! write a backend, or a layer in front of one; programs get all of it from the crate `queue-kit`.
 //!
 //! | kind | trait | what it does |
 //! | --- | --- | --- |
@@ -9,16 +10,16 @@
 //! | rotating | [`RotatingQueue`] | a ring, each item in turn |
 //!
 //! The first four hand out messages under leases ([`Leasing`]). The traits are object-safe and
-//! carry bytes; a batch is their primitive. An `…Ext` trait beside each has what callers want:
-//! single messages, waiting, splitting of large batches. [`Typed`] puts serde types on top,
-//! [`Backend`] opens queues, and [`Queues`] opens typed ones. Beside the queues there is [`Once`],
-//! which lets a handler's effect happen once where its message is delivered twice. Handlers around
-//! a queue are run by the crate `queue-worker`.
+//! carry bytes; a batch is their primitive. An `…Ext` trait beside each serves callers: it takes
+//! single messages, waits, and splits large batches. [`Typed`] puts serde types on top, [`Backend`]
+//! opens queues, and [`Queues`] opens typed ones. [`Once`] stands beside the queues: a handler's
+//! effect happens once under it, though its message is delivered twice. The crate `queue-worker`
+//! runs handlers around a queue.
 //!
-//! Rules are quoted by number (L4, D1 …), as `CONTRACT.md` in the repository numbers them.
+//! The docs quote rules by their numbers in the repository's `CONTRACT.md` (L4, D1 …).
 //!
-//! There is no backend here, and no I/O. Implementing one takes the traits, the checks of
-//! [`limits`], and the suite of `queue-conformance` to prove it.
+//! This crate has no backend and no I/O. Authors of backends implement the traits, call the checks
+//! of [`limits`], and prove the result by the suite of `queue-conformance`.
 
 mod backend;
 pub mod call;

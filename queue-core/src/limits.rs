@@ -1,6 +1,6 @@
-//! The limits of contract.md, and the checks that every backend makes before it does anything.
+//! The limits of CONTRACT.md, and the checks that every backend makes before it does anything.
 //!
-//! A backend calls the check of a verb first, so that a bad call is the same clear
+//! A backend calls a verb's check first, so that a bad call fails with the same clear
 //! [`Invalid`](crate::ErrorKind::Invalid) everywhere and changes nothing.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::{Error, Result, millis_ceil};
 
 /// Bytes in a queue's name, at most.
 pub const MAX_NAME: usize = 128;
-/// Entries in one batch, at most; also how many messages one call reclaims or promotes (L7).
+/// Entries in one batch, at most; also the most messages that one call reclaims or promotes (L7).
 pub const MAX_BATCH: usize = 128;
 /// Bytes of bodies and headers in one batch, pushed or delivered, at most: 8 MiB.
 pub const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
@@ -19,17 +19,17 @@ pub const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 pub const MAX_PAGE: usize = 1_000;
 /// Bytes in a dedup key, a distinct key, a ring item's key or a once key, at most.
 pub const MAX_KEY: usize = 256;
-/// Bytes of a dead letter's reason that are kept; the rest is cut off.
+/// Bytes of a dead letter's reason that a backend keeps; it cuts off the rest.
 pub const MAX_REASON: usize = 1024;
 /// The longest lease, and the longest claim of a once key: 24 hours. The shortest is 1 ms.
 pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest dedup window: 7 days. The shortest is 1 ms.
 pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The longest time that a once key is known to be done: 7 days. The shortest is 1 ms.
+/// The longest time that a store knows a once key to be done: 7 days. The shortest is 1 ms.
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
 /// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
-/// Due times are below this many milliseconds since 1970: 2^53, what a double holds exactly.
+/// Due times are below this many milliseconds since 1970: 2^53, up to which a double is exact.
 pub const MAX_TIME: u64 = 1 << 53;
 
 /// Whole milliseconds of a lease, rounded up.
@@ -60,7 +60,7 @@ pub fn claim_millis(ttl: Duration) -> Result<u64> {
     in_range("a claim", ttl, MAX_LEASE)
 }
 
-/// Whole milliseconds that a once key is known to be done, rounded up.
+/// Whole milliseconds that a store knows a once key to be done, rounded up.
 ///
 /// # Errors
 ///
@@ -197,7 +197,8 @@ pub fn check_key(key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The part of a reason that is kept: its first [`MAX_REASON`] bytes, cut between characters.
+/// The part of a reason that a backend keeps: its first [`MAX_REASON`] bytes, cut between
+/// characters.
 pub fn cut_reason(reason: &str) -> &str {
     let mut end = reason.len().min(MAX_REASON);
     while !reason.is_char_boundary(end) {
@@ -206,8 +207,8 @@ pub fn cut_reason(reason: &str) -> &str {
     &reason[..end]
 }
 
-/// How many of the next messages, whose sizes are given, one call hands out: `max`, or fewer where
-/// their bytes would pass [`MAX_BATCH_BYTES`], but always one.
+/// The number of messages that one call hands out, given the sizes of the next ones: `max`, or
+/// fewer where their bytes would pass [`MAX_BATCH_BYTES`], but always one.
 ///
 /// ```
 /// use queue_core::limits::{MAX_BATCH_BYTES, fitting};

@@ -1,4 +1,4 @@
-//! What goes into a queue and what comes out of it.
+//! Messages, as producers push them and as consumers receive them.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ impl Push {
         self
     }
 
-    /// Bytes of body and headers: what counts towards the limits.
+    /// Bytes of body and headers, which count towards the limits.
     #[inline]
     pub fn size(&self) -> usize {
         self.body.len() + self.headers.size()
@@ -95,23 +95,23 @@ impl<B: Into<Bytes>> From<B> for Push {
 
 /// A dedup key and how long its mark lives (L9).
 ///
-/// The mark holds the first message's id, lives from the first push for the window, is not
-/// extended by duplicates, and outlives the message.
+/// The mark holds the first message's id and lives from the first push for the window. A duplicate
+/// does not extend it, and it outlives the message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dedup {
     /// Names the business event, 1 to 256 bytes.
     pub key: Bytes,
-    /// How long a repeat is a duplicate: 1 ms to 7 days.
+    /// The time in which a repeat is a duplicate: 1 ms to 7 days.
     pub window: Duration,
 }
 
-/// What became of a pushed message.
+/// The result of pushing one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pushed {
     /// It is in the queue under this id.
     Accepted(MessageId),
-    /// Its dedup key was pushed before, within the window: nothing changed. The id is the first
-    /// push's, whose message may be done by now.
+    /// A push with this dedup key came before, within the window: nothing changed. The id is the
+    /// first push's; its message may be done by now.
     Duplicate(MessageId),
 }
 
@@ -129,7 +129,7 @@ impl Pushed {
     }
 }
 
-/// A message that is read without being taken.
+/// A message that a caller reads without taking it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Message {
     /// Names it in its queue.
@@ -143,7 +143,7 @@ pub struct Message {
 /// A message handed out under a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Delivery {
-    /// Shown to settle or to extend.
+    /// The holder shows it to settle or extend the lease.
     pub receipt: Receipt,
     /// Which attempt this is, from 1 (L6).
     pub attempt: u32,

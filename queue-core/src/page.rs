@@ -2,12 +2,13 @@
 
 use crate::{Result, limits};
 
-/// Where the next page starts. Only the backend that gave it knows what the number means.
+/// The place at which the next page starts. Only the backend that gave it knows what the number
+/// means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Cursor(u64);
 
 impl Cursor {
-    /// Where the backend wants to go on.
+    /// The cursor at this number of the backend's.
     pub const fn new(position: u64) -> Self {
         Self(position)
     }
@@ -18,12 +19,12 @@ impl Cursor {
     }
 }
 
-/// Which part of a listing to read.
+/// The part of a listing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
-    /// Where the last page ended; `None` starts at the beginning.
+    /// The end of the last page; `None` starts at the beginning.
     pub after: Option<Cursor>,
-    /// How many entries at most: 1 to [`limits::MAX_PAGE`].
+    /// The most entries: 1 to [`limits::MAX_PAGE`].
     pub limit: usize,
 }
 
@@ -54,9 +55,9 @@ impl Page {
 /// One part of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Paged<T> {
-    /// The entries: no more than were asked for, and fewer where their bodies would pass
+    /// The entries: no more than the caller asked for, and fewer where their bodies would pass
     /// [`limits::MAX_BATCH_BYTES`] (but always one).
     pub entries: Vec<T>,
-    /// Where to go on; `None` at the end.
+    /// The start of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }

@@ -1,23 +1,23 @@
-//! Ending a lease, and what comes of it.
+//! Settlements, which end leases, and their results.
 
 use std::time::Duration;
 
 use crate::{Delivery, Receipt, Result, limits};
 
-/// How a lease ends.
+/// The way a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Disposition {
-    /// Done: the message is gone, and never delivered again (L3).
+    /// Done: the message is gone and never comes again (L3).
     Ack,
     /// Failed: again after the delay. The attempt counts; on the last one the message goes to the
     /// dead letters instead (L6).
     Retry {
-        /// Rounded up to a millisecond; zero puts it behind what is ready now.
+        /// Rounded up to a millisecond; zero puts the message behind all that are ready now.
         delay: Duration,
     },
     /// Nobody's fault, a resource was busy: again after the delay. The attempt is refunded.
     Defer {
-        /// Rounded up to a millisecond; zero puts it behind what is ready now.
+        /// Rounded up to a millisecond; zero puts the message behind all that are ready now.
         delay: Duration,
     },
     /// Given back unworked, as at shutdown: ready at once, before all others (L11). The attempt is
@@ -31,7 +31,7 @@ pub enum Disposition {
     },
 }
 
-/// A receipt and how its lease is to end.
+/// A receipt, and the way its lease shall end.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,7 +44,7 @@ pub enum Disposition {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settlement {
-    /// The lease to end.
+    /// The receipt of the lease to end.
     pub receipt: Receipt,
     /// How to end it.
     pub disposition: Disposition,
@@ -107,10 +107,10 @@ impl Settlement {
     }
 }
 
-/// What became of one settlement.
+/// The result of one settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Settled {
-    /// It ended as asked.
+    /// The lease ended as asked.
     Done,
     /// The message is among the dead letters now: it was buried, or its attempts are spent.
     Dead,
@@ -119,7 +119,7 @@ pub enum Settled {
     LeaseLost,
 }
 
-/// What became of one extension.
+/// The result of one extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extended {
     /// The deadline is now + ttl.
@@ -128,13 +128,13 @@ pub enum Extended {
     LeaseLost,
 }
 
-/// What a lease call hands out.
+/// The answer to a lease call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Leased {
     /// The messages, in delivery order.
     pub deliveries: Vec<Delivery>,
-    /// Only when nothing was handed out: the time until something changes by itself (a due time,
-    /// a deadline, the end of a retry delay), rounded up, zero if it is overdue. `None` if only a
+    /// Only when there are no messages: the time until something changes by itself (a due time, a
+    /// deadline, the end of a retry delay), rounded up, zero if it is overdue. `None` if only a
     /// call can change anything.
     pub next: Option<Duration>,
 }
@@ -148,7 +148,7 @@ impl Leased {
         }
     }
 
-    /// Nothing, and the time until something changes by itself.
+    /// No messages, and the time until something changes by itself.
     pub const fn nothing(next: Option<Duration>) -> Self {
         Self {
             deliveries: Vec::new(),
@@ -156,7 +156,7 @@ impl Leased {
         }
     }
 
-    /// Whether nothing was handed out.
+    /// Whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.deliveries.is_empty()
     }

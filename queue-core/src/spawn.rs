@@ -1,4 +1,4 @@
-//! How a backend runs a task in the background.
+//! Background tasks of backends and workers.
 
 use std::{
     fmt::{self, Debug},
@@ -10,25 +10,25 @@ use tokio::runtime::Handle;
 
 use crate::{Error, ErrorKind, Result};
 
-/// What a backend runs in the background. It answers nothing: what others need to know goes over
-/// a channel, from a drop guard where it must also arrive after a panic or an abort.
+/// A background task. It returns nothing: it sends its results over a channel, from a drop guard
+/// where they must also arrive after a panic or an abort.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Runs tasks in the background.
 ///
-/// Everything that queue-kit starts by itself goes through this, connection drivers included, so
-/// that another executor (the simulator's, for one) sees all of it and decides its order.
+/// queue-kit starts all its tasks through this, connection drivers included, so that another
+/// executor (the simulator's, for one) sees all of them and decides their order.
 pub trait Spawn: Debug + Send + Sync + 'static {
-    /// Starts the task; dropping what this returns stops it.
+    /// Starts the task; dropping the returned [`Running`] stops it.
     fn spawn(&self, task: Task) -> Running;
 }
 
-/// A task that runs. Dropping it stops the task at its next await.
+/// A running task. Dropping it stops the task at its next await.
 #[must_use = "dropping it stops the task"]
 pub struct Running(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl Running {
-    /// A task that `stop` stops. Stopping one that has ended must do nothing.
+    /// A task that `stop` stops. `stop` must do nothing to a task that has ended.
     pub fn new(stop: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(stop)))
     }
@@ -48,8 +48,7 @@ impl Debug for Running {
     }
 }
 
-/// Runs tasks on a tokio runtime: the one it was given, or the one it is called on, which may be
-/// another each time.
+/// Runs tasks on a tokio runtime: a fixed one, or the caller's, which may be another each time.
 ///
 /// ```
 /// use queue_core::{Spawn, TokioSpawn};
@@ -68,12 +67,12 @@ impl Debug for Running {
 pub struct TokioSpawn(Option<Handle>);
 
 impl TokioSpawn {
-    /// Runs tasks on this runtime, wherever it is called.
+    /// Runs tasks on this runtime, wherever the caller is.
     pub const fn on(runtime: Handle) -> Self {
         Self(Some(runtime))
     }
 
-    /// Runs tasks on the current runtime, wherever it is called later.
+    /// Runs tasks on the current runtime, wherever later callers are.
     ///
     /// # Errors
     ///
@@ -93,7 +92,7 @@ impl TokioSpawn {
 impl Spawn for TokioSpawn {
     /// # Panics
     ///
-    /// If it was given no runtime and is called outside of one.
+    /// If it has no fixed runtime and the caller is outside of one.
     fn spawn(&self, task: Task) -> Running {
         let started = match &self.0 {
             Some(runtime) => runtime.spawn(task),

@@ -1,17 +1,17 @@
-//! When a message was pushed and when it was due, told by its producer in its headers.
+//! Time stamps that producers put into headers: when a message was pushed, and when it was due.
 
 use std::time::SystemTime;
 
 use crate::{Due, Headers, Timestamp};
 
-/// When the message was pushed.
+/// The header for when the message was pushed.
 const PUSHED: &str = "queue-kit-pushed-ms";
 
-/// When it was due.
+/// The header for when it was due.
 const DUE: &str = "queue-kit-due-ms";
 
-/// Stamps, from which a worker measures how long messages waited. They are told by the producer,
-/// by its clock; queues neither set nor look at them.
+/// Stamps, from which a worker measures how long messages waited. The producer sets them, by its
+/// own clock; queues neither set nor read them.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -26,14 +26,14 @@ const DUE: &str = "queue-kit-due-ms";
 /// assert_eq!(due.since(pushed), Duration::from_secs(60));
 /// ```
 impl Headers {
-    /// Says when the message was pushed.
+    /// Stamps the time of the push.
     #[must_use]
     pub fn with_pushed_at(self, now: SystemTime) -> Self {
         self.with(PUSHED, Timestamp::from(now).as_millis().to_string())
     }
 
-    /// Says when the message is due. A [`Due::At`] is so by the backend's clock, exactly; a
-    /// duration is counted from the producer's `now`.
+    /// Stamps the due time. A [`Due::At`] is exact, by the backend's clock; a duration counts from
+    /// the producer's `now`.
     #[must_use]
     pub fn with_due_at(self, due: impl Into<Due>, now: SystemTime) -> Self {
         let due = due.into().resolve(Timestamp::from(now));

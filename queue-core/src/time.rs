@@ -32,7 +32,7 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// This time and so many milliseconds more.
+    /// This time plus this many milliseconds.
     #[must_use]
     pub const fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add(millis))
@@ -55,12 +55,12 @@ impl fmt::Display for Timestamp {
 
 /// When a message is due.
 ///
-/// A duration is counted from the moment the backend accepts the message, by its clock; a
-/// [`Duration`] or a [`SystemTime`] converts by itself.
+/// A duration counts from the moment the backend accepts the message, by the backend's clock.
+/// [`Duration`] and [`SystemTime`] convert into this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Due {
-    /// So long after the backend accepts it, at most [`limits::MAX_DELAY`]; rounded up to a
-    /// millisecond, so that it is never early (D1).
+    /// This long after the backend accepts the message, at most [`limits::MAX_DELAY`]; rounded up
+    /// to a millisecond, so that the message is never early (D1).
     After(Duration),
     /// At this time by the backend's clock, before [`limits::MAX_TIME`]. A time in the past
     /// means now.
@@ -83,7 +83,7 @@ impl Due {
         }
     }
 
-    /// The due time, seen from `now`: never before it.
+    /// The due time counted from `now`, and never before it.
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::After(delay) => now.plus_millis(millis_ceil(delay)),

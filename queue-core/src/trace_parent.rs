@@ -1,15 +1,15 @@
-//! The trace that a message belongs to, carried in its headers.
+//! The trace that a message belongs to, in its headers.
 
 use std::fmt;
 
 use crate::Headers;
 
-/// The place in a trace at which a message was pushed, as the W3C's Trace Context writes it: the
-/// header [`traceparent`](Self::HEADER).
+/// The span in which a message was pushed, as the W3C's Trace Context writes it: the header
+/// [`traceparent`](Self::HEADER).
 ///
 /// A producer puts it beside the body; the handler finds it in the headers, on any backend and in
-/// any language. Nothing here knows a tracing system: ids come from whichever the producer has,
-/// and its `tracestate`, where there is one, is a header like any other.
+/// any language. This type knows no tracing system: the ids come from the producer's, and its
+/// `tracestate`, if any, is a header like any other.
 ///
 /// ```
 /// use queue_core::{Headers, Push, TraceParent};
@@ -47,8 +47,8 @@ impl TraceParent {
         Some(Self { trace, span, flags })
     }
 
-    /// Reads a header's value; `None` if it is none. Of a later version it reads what this one
-    /// knows, as the standard asks.
+    /// Parses a header's value; `None` if it is malformed. Of a later version it reads the fields
+    /// that version 00 has, as the standard asks.
     pub fn parse(text: &str) -> Option<Self> {
         let known = text.get(..Self::LENGTH)?;
         let rest = &text[Self::LENGTH..];
@@ -94,19 +94,19 @@ impl fmt::Display for TraceParent {
 }
 
 impl Headers {
-    /// Adds where in a trace this is; an earlier one is replaced.
+    /// Sets the trace parent, replacing an earlier one.
     #[must_use]
     pub fn with_trace_parent(self, parent: TraceParent) -> Self {
         self.with(TraceParent::HEADER, parent.to_string())
     }
 
-    /// Where in a trace the message was pushed, if its producer said so and it can be read.
+    /// The trace parent, if the producer set one and it parses.
     pub fn trace_parent(&self) -> Option<TraceParent> {
         TraceParent::parse(self.get(TraceParent::HEADER)?)
     }
 }
 
-/// So many lower-case hexadecimal digits.
+/// Parses exactly this many lower-case hexadecimal digits.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let plain = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
     if text.len() != digits || !text.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! Codecs: what goes in comes out, and a body of another kind is a codec error.
+//! Codecs: a value survives the round trip, and a body of another kind is a codec error.
 
 use queue_core::{Bytes, Codec, ErrorKind, Json, Raw};
 use serde::{Deserialize, Serialize};

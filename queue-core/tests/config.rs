@@ -1,4 +1,4 @@
-//! Configurations: their limits, and how a stored one that differs is told.
+//! Configurations: their limits, and the error for a stored one that differs.
 
 use std::time::Duration;
 

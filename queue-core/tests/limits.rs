@@ -1,4 +1,4 @@
-//! The limits at their edges: what is allowed, what is refused, and what the refusal says.
+//! The limits at their edges: allowed values, refused values, and the refusals' messages.
 
 use std::time::Duration;
 

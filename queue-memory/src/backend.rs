@@ -1,4 +1,4 @@
-//! The queues by name.
+//! The backend: its queues and stores, by name.
 
 use std::{
     any::Any,
@@ -16,11 +16,11 @@ use queue_core::{
 
 use crate::{
     clock::Clock,
-    handle::{Handle, Once, Queue},
+    handle::{Handle, OnceHandle, Queue},
     state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State},
 };
 
-/// Opens queues in this process's memory. Clones share the queues; two backends made by
+/// Opens queues in this process's memory. Clones share the queues; two backends from
 /// [`new`](Self::new) share nothing.
 ///
 /// A queue, or a store of once keys, lives as long as its backend or a handle to it.
@@ -33,8 +33,8 @@ impl MemoryBackend {
         Self::default()
     }
 
-    /// A backend without queues whose clock shows this time now, so that what happens in a test
-    /// or in a simulation is the same whenever it is run.
+    /// A backend without queues whose clock shows this time now, so that a test or a simulation is
+    /// the same whenever it runs.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -64,7 +64,7 @@ impl MemoryBackend {
 struct Registry {
     clock: Clock,
     queues: Mutex<BTreeMap<QueueName, Opened>>,
-    once: Mutex<BTreeMap<QueueName, Arc<Once>>>,
+    once: Mutex<BTreeMap<QueueName, Arc<OnceHandle>>>,
 }
 
 impl Default for Registry {
@@ -86,7 +86,7 @@ struct Opened {
 
 impl Registry {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Opened>> {
-        // Nothing panics between two changes of the map, so it is whole.
+        // Nothing panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +102,7 @@ impl Registry {
             let Ok(queue) = Arc::clone(&opened.queue).downcast::<Queue<S>>() else {
                 return Err(config_mismatch("kind", opened.kind, S::KIND));
             };
-            queue.glance(|state| agrees(state))??;
+            queue.without_waking(|state| agrees(state))??;
             return Ok(queue);
         }
         let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));
@@ -173,7 +173,7 @@ impl Backend for MemoryBackend {
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
-        let new = || Arc::new(Once::new(name.clone(), self.0.clock));
+        let new = || Arc::new(OnceHandle::new(name.clone(), self.0.clock));
         let mut stores = self.0.once.lock().unwrap_or_else(PoisonError::into_inner);
         let store = stores.entry(name.clone()).or_insert_with(new);
         Ok(Arc::clone(store) as Arc<dyn OnceStore>)

@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use queue_core::Timestamp;
 use tokio::time::Instant;
 
-/// Far enough away to stand for never, near enough for every clock.
+/// Stands for never, and every clock can still show it.
 const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
-/// A clock that runs as tokio's does, so that it stands still and jumps in tests that start
-/// paused, and that shows the system's time of its creation as its beginning.
+/// A clock that runs as tokio's does, so that it stands still and jumps in tests that start paused.
+/// It starts with the system's time at its creation.
 ///
-/// It never goes back: a system clock that is set does not touch it.
+/// It never goes back, even if somebody sets the system's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     start: Instant,
@@ -29,8 +29,8 @@ pub(crate) struct Millisecond {
 impl Clock {
     pub(crate) fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        // Rounded down, so that a due time that a caller took from the system's clock, which is
-        // rounded up, does not come early.
+        // Rounded down: a due time that a caller took from the system's clock is rounded up, and so
+        // never early.
         let base = since.unwrap_or_default().as_millis();
         Self::showing(Timestamp::from_millis(u64::try_from(base).unwrap_or(0)))
     }
@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// The millisecond in which the clock was started.
+    /// The clock's first millisecond.
     pub(crate) fn first(&self) -> Millisecond {
         Millisecond {
             time: Timestamp::from_millis(self.base),
@@ -56,15 +56,15 @@ impl Clock {
         self.time(Instant::now())
     }
 
-    /// What the clock shows at this instant.
+    /// The clock's time at this instant.
     fn time(&self, instant: Instant) -> Timestamp {
         let since = instant.saturating_duration_since(self.start);
         let millis = since.as_secs() * 1000 + u64::from(since.subsec_millis());
         Timestamp::from_millis(self.base + millis)
     }
 
-    /// The same, computed only if it is another millisecond than the last: to compare instants
-    /// costs less than to subtract them.
+    /// The same, computed only if the millisecond has changed: comparing instants costs less than
+    /// subtracting them.
     #[inline]
     pub(crate) fn time_from(&self, instant: Instant, last: &mut Millisecond) -> Timestamp {
         if instant < last.start || instant >= last.end {
@@ -83,14 +83,14 @@ impl Clock {
         Instant::now() >= instant
     }
 
-    /// The instant at which [`now`](Self::now) begins to show this time.
+    /// The first instant at which [`now`](Self::now) shows this time.
     pub(crate) fn instant(&self, time: Timestamp) -> Instant {
         let since = Duration::from_millis(time.as_millis().saturating_sub(self.base));
         self.start.checked_add(since).unwrap_or_else(never)
     }
 }
 
-/// The instant so far away, or one that stands for never.
+/// The instant after this timeout, or [`NEVER`] if that is sooner.
 pub(crate) fn after(timeout: Duration) -> Instant {
     Instant::now().checked_add(timeout).unwrap_or_else(never)
 }

@@ -1,5 +1,6 @@
-//! The in-process backend of queue-kit: all five kinds of queue, with leases, fencing, attempts,
-//! dead letters, delays, dedup, capacity, pace and ageing, as `CONTRACT.md` has them.
+//! The in-process backend of queue-kit, for programs whose queues live and die with the process,
+//! and for tests in virtual time. It has all five kinds of queue, with leases, fencing, attempts,
+//! dead letters, delays, dedup, capacity, pace and ageing, as `CONTRACT.md` defines them.
 //!
 //! ```
 //! use std::time::Duration;
@@ -20,30 +21,29 @@
 //! # }
 //! ```
 //!
-//! **What it is.** Each queue is a pure, synchronous state machine behind one lock, and a thin
-//! asynchronous handle that adds the clock and waiting. It keeps every rule of the contract that
-//! does not speak of a server, so a test on it says something about a program that runs on
-//! another backend later. What is in it is gone when the process ends.
+//! **Design.** Each queue is a pure, synchronous state machine behind one lock, and a thin
+//! asynchronous handle adds the clock and waiting. It keeps every rule of the contract that does
+//! not speak of a server, so a test on it says something about a program that runs on another
+//! backend later. Its messages are gone when the process ends.
 //!
 //! **Time** is tokio's: in a test that starts paused, leases expire and messages come due in
-//! virtual time, with no setting. The clock shows the system's time when the backend was created,
-//! and from then on only goes forward.
+//! virtual time, with no setting. The clock starts with the system's time at the backend's
+//! creation, and from then on only goes forward.
 //!
-//! **Waiting** uses no task and no polling: whoever waits is woken by what it waits for, at once.
-//! One event wakes one who waits; if that one does not act on it, or nobody polls its future, the
-//! next is woken 10 ms later. Whoever waits looks by itself at the latest after five seconds. Waiting
-//! needs a tokio runtime with its timer enabled; all other calls finish without waiting,
-//! on any executor.
+//! **Waiting** uses no task and no polling: an event wakes one waiting caller at once. If that
+//! caller does not act on it, or nobody polls its future, the queue wakes the next one 10 ms later.
+//! A waiting caller looks by itself after five seconds at the latest. Waiting needs a tokio runtime
+//! with its timer enabled; all other calls finish without waiting, on any executor.
 //!
-//! **Costs.** Pushing, leasing, settling and claiming take constant or logarithmic time, however much waits.
-//! Memory follows what is in the queue, and returns when it is empty; dedup marks, once keys and
-//! dead letters, which outlive messages, are bounded by their windows and their cap, and shown in
-//! the counters.
+//! **Costs.** Pushing, leasing, settling and claiming take constant or logarithmic time in the
+//! number of messages. Memory follows the queue's content, and returns when the queue is empty.
+//! Dedup marks, once keys and dead letters outlive messages; their windows and their cap bound
+//! them, and the counters show them.
 //!
-//! **Dropped futures.** A call does all its work in the first poll: a future that is dropped
-//! before did nothing, and none can be dropped half-way.
+//! **Dropped futures.** A call does all its work in the first poll: a future dropped before that
+//! did nothing, and no drop comes half-way.
 
-/// Whether one of these bugs is planted. Without the feature none is: see `planted`.
+/// Whether one of these bugs is planted; always false without the feature. See `planted`.
 #[cfg(feature = "planted")]
 macro_rules! planted {
     ($($bug:ident)|+) => {
@@ -57,7 +57,7 @@ macro_rules! planted {
     };
 }
 
-/// Another thread may come between here: see `queue_interleave`.
+/// A point at which a test lets another thread run. See `queue_interleave`.
 macro_rules! step {
     () => {
         #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Bugs for a simulator to find. Never enable the feature `planted` for anything else.
 //!
-//! Checks that find nothing prove little unless they are seen to find what is there. Each [`Bug`]
-//! is one that queues have had; while it is [`plant`]ed, every queue that this thread calls has
-//! it. A hook in the state machine, `planted!(TokenReused)`, asks whether that is so. Without the
-//! feature it is the literal `false`, this module is not compiled, and what hangs on a hook is
-//! gone with it.
+//! A check that finds nothing proves little unless it also finds a planted bug. Each [`Bug`] is one
+//! that queues have had; while it is [`plant`]ed, every queue that this thread calls has it. A hook
+//! in the state machine, `planted!(TokenReused)`, asks whether the bug is planted. Without the
+//! feature a hook is the literal `false`, and this module is not compiled.
 
 use std::{cell::Cell, cmp::Reverse, marker::PhantomData, rc::Rc};
 
@@ -12,28 +11,29 @@ use queue_core::{MessageId, Timestamp};
 
 use crate::state::{Entries, Entry, Place, Slot};
 
-/// What can be wrong with a queue.
+/// A bug of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bug {
-    /// Whoever knows a message's id can settle and extend the lease on it.
+    /// A message's id alone settles and extends the lease on it.
     AckIgnoresTheToken,
     /// A lease lives while now ≤ deadline.
     LiveAtItsDeadline,
-    /// Settling takes back nothing first and does not look at the deadline.
+    /// Settling does not reclaim first, and ignores the deadline.
     AckAfterExpiry,
-    /// Extending takes back nothing first and does not look at the deadline.
+    /// Extending does not reclaim first, and ignores the deadline.
     ExtendRevivesTheExpired,
     /// Two deliveries within a millisecond have the same token.
     TokenReused,
-    /// Retry, defer and release answer well and leave the lease as it is.
+    /// Retry, defer and release answer success and leave the lease as it is.
     NackKeepsItsLease,
-    /// What is handed out is never taken back.
+    /// No lease expires.
     PopWithoutALease,
-    /// A lease is timed from the push.
+    /// A lease counts from the push.
     TimedFromThePush,
     /// Extending never shortens a lease.
     ExtendTakesTheLater,
-    /// What comes back stands at the end; on a delay queue, before what was due earlier.
+    /// A message that comes back goes to the tail; on a delay queue, before messages that were due
+    /// earlier.
     ReturnedToTheWrongEnd,
     /// A promoted message goes before all others.
     PromotedToTheHead,
@@ -47,23 +47,23 @@ pub enum Bug {
     LeasesWhilePaused,
     /// A duplicate makes the mark live a window longer.
     DuplicateExtendsTheMark,
-    /// A push that is refused for want of room leaves a mark.
+    /// A push refused for lack of room leaves a mark.
     RefusalLeavesAMark,
-    /// Capacity is looked at before marks.
+    /// A push checks capacity before marks.
     FullBeforeDuplicate,
     /// A full list of dead letters drops the new one.
     TrimDropsTheNewest,
-    /// One dead letter more than the cap is kept.
+    /// The queue keeps one dead letter more than the cap.
     DeadLetterTooMany,
-    /// A revived message has no attempts left but those it had.
+    /// A revived message keeps its spent attempts.
     RevivalKeepsAttempts,
     /// A revived message has priority 0.
     RevivalLosesPriority,
-    /// A revived message goes where there is no room.
+    /// Reviving ignores the capacity.
     RevivalIgnoresCapacity,
-    /// What was put in last is handed out first, of what is equally urgent.
+    /// Of equally urgent messages, the queue hands out the last one first.
     LastInFirstOut,
-    /// The latest due message is handed out first.
+    /// The queue hands out the latest due message first.
     LatestFirst,
     /// Of two messages due at once the one whose id sorts first as text goes first.
     TextualTies,
@@ -71,35 +71,35 @@ pub enum Bug {
     PackingOverflows,
     /// A retried message keeps its arrival.
     RetryKeepsArrival,
-    /// Cancelling answers `Cancelled` whether or not it removed something.
+    /// Cancelling always answers `Cancelled`.
     UncheckedRemoval,
-    /// One message more than the capacity is let in.
+    /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
-    /// The newest undelivered message is dropped instead of the next.
+    /// Eviction drops the newest undelivered message instead of the next.
     EvictsTheNewest,
-    /// A delayed message is dropped before those that are ready.
+    /// Eviction drops a delayed message before ready ones.
     EvictsTheDelayed,
-    /// For want of others, a leased message is dropped.
+    /// Eviction drops a leased message if there is no other.
     EvictsTheLeased,
     /// A message with a distinct key goes before all others.
     KeyedGoesFirst,
-    /// A message's distinct key is free once it was handed out.
+    /// A delivery frees the message's distinct key.
     KeyFreedAtDelivery,
-    /// A new item is visited before all others.
+    /// A rotation visits a new item before all others.
     InsertedNearTheFront,
-    /// Removing takes the item at the head, whatever was asked for.
+    /// Removing takes the item at the head, whatever its id.
     RemovesTheHead,
-    /// A call visits an item again that it has visited.
+    /// A call visits an item twice.
     VisitsTwice,
-    /// The pace counts from when the item was due, not from its visit.
+    /// The pace counts from the item's due time, not from its visit.
     PaceFromTheDueTime,
-    /// Nothing that arrives wakes anybody.
+    /// Arrivals wake nobody.
     ArrivalWakesNobody,
-    /// No room that is made wakes anybody.
+    /// New room wakes nobody.
     RoomWakesNobody,
-    /// An earlier due time is not told to who sleeps towards a later one.
+    /// A sleeper towards a later due time does not learn of an earlier one.
     EarlierWakesNobody,
-    /// Who was told leaves in a step of its own, and may be rung once more before.
+    /// A sleeper that was told leaves in a step of its own, and may be woken once more before it.
     ToldBeforeItLeaves,
 }
 
@@ -112,7 +112,7 @@ thread_local! {
 #[must_use]
 pub struct Planted(PhantomData<Rc<()>>);
 
-/// Gives all queues a bug, as far as they are called on this thread; one at a time.
+/// Gives a bug to all queues that this thread calls. A thread has one bug at a time.
 pub fn plant(bug: Bug) -> Planted {
     BUG.set(Some(bug));
     Planted(PhantomData)
@@ -128,7 +128,7 @@ pub(crate) fn is(bug: Bug) -> bool {
     BUG.get() == Some(bug)
 }
 
-/// Which message is handed out instead of the first.
+/// The message that a lease hands out in place of the first.
 pub(crate) fn delivered(first: Option<Slot>, entries: &Entries, now: Timestamp) -> Option<Slot> {
     let is_ready = |entry: &Entry| match entry.place {
         Place::Line | Place::Returned => true,
@@ -150,7 +150,7 @@ pub(crate) fn delivered(first: Option<Slot>, entries: &Entries, now: Timestamp) 
     found.map(|(slot, _)| slot)
 }
 
-/// Which message is dropped instead of the next.
+/// The message that eviction drops in place of the next.
 pub(crate) fn evicted(first: Option<Slot>, entries: &Entries) -> Option<Slot> {
     let is_delayed = |entry: &Entry| matches!(entry.place, Place::Due(_));
     let mut undelivered = entries.iter().filter(|(_, entry)| !entry.is_leased());

@@ -1,73 +1,76 @@
 //! Waiting without polling, and without a task.
 //!
-//! Whoever waits looks, and leaves its waker, under one hold of the queue's lock, so that nothing
-//! that comes can be missed. If it finds nothing it sleeps until it is rung, or until the time at
-//! which it looks by itself. One of those who wait is the *watcher*: that time is never later for it
-//! than the next change that happens by itself, a due time or a deadline. So one event wakes one
-//! sleeper, however many there are:
+//! A caller looks, and leaves its waker, under one hold of the queue's lock, so that it misses
+//! nothing. If it finds nothing, it becomes a *sleeper*: it sleeps until an event wakes it, or
+//! until the time at which it looks by itself. One sleeper is the *watcher*: it looks by itself no
+//! later than the next change that comes by itself, a due time or a deadline. So one event wakes
+//! one sleeper, however many there are:
 //!
-//! - What arrives rings the one that has waited longest, not the watcher if there are others. It
-//!   goes, in the same hold of the lock as the look that tells it. Nobody else is rung before that.
-//!   Its lease rings the next one if it leaves something behind.
-//! - If the next change comes sooner than the watcher knows, the watcher is woken to be told when.
-//! - If the watcher leaves, by returning or by being dropped, another one takes its place; and if
-//!   one leaves that was rung, the ring is passed on.
+//! - An arrival wakes the sleeper that has waited longest, and the watcher only if there is no
+//!   other. That sleeper leaves in the same hold of the lock as the look that finds the arrival. No
+//!   arrival wakes another before that. The sleeper's lease wakes the next one if it leaves
+//!   messages behind.
+//! - If the next change comes sooner than the watcher knows, the queue wakes the watcher to tell it
+//!   the time.
+//! - If the watcher returns or is dropped, another sleeper takes its place. If a woken sleeper
+//!   leaves, it passes the wake-up on.
 //!
-//! Who was rung may never look, if nobody polls its future, and who was told may never act on it.
-//! Nobody else waits for that longer than the *grace*: with each ring the watcher is told to look by
-//! itself then. And each sleeper looks at the latest after the *fall-back*, since the watcher's own
-//! future may be one that nobody polls.
+//! A woken sleeper may never look, if nobody polls its future, and one that has looked may never
+//! act. The others wait for it no longer than the *grace*: each wake-up also tells the watcher to
+//! look by itself then. And each sleeper looks after the *fall-back* at the latest, since the
+//! watcher's own future may be one that nobody polls.
 //!
-//! While nobody waits all this costs a call one comparison.
+//! While nobody waits, all this costs a call one comparison.
 
 use std::{collections::BTreeMap, mem, task::Waker};
 
 use queue_core::Timestamp;
 
-use crate::state::Outlook;
+use crate::state::Availability;
 
-/// For how long nobody else is rung, and how long the watcher leaves something to who was: less than
-/// a wake-up may be late, so that nobody is told late if that one does nothing.
+/// The time, in ms, that a woken sleeper has to look before an arrival wakes another, and before
+/// the watcher looks in its place. It is less than a wake-up may be late, so that the next one is
+/// in time if the first does nothing.
 const GRACE: u64 = 10;
-/// How long anybody sleeps without a look, in ms.
+/// The longest sleep without a look, in ms.
 const FALL_BACK: u64 = 5_000;
-/// Since it was rung.
+/// The time at which a woken sleeper looks.
 const AT_ONCE: Timestamp = Timestamp::from_millis(0);
 
-/// Who waits for one thing: kept under the queue's lock.
+/// The callers that wait for arrivals, or for room. The queue's lock protects them.
 #[derive(Debug, Default)]
 pub(crate) struct Sleepers {
-    /// In the order of coming.
-    line: BTreeMap<Ticket, Sleeper>,
-    watcher: Option<Ticket>,
-    /// Who was rung last, and when, if it has not looked yet.
-    rung: Option<(Ticket, Timestamp)>,
-    last_ticket: u64,
+    /// In the order of joining.
+    line: BTreeMap<SleeperId, Sleeper>,
+    watcher: Option<SleeperId>,
+    /// The last woken sleeper and the time, if it has not looked yet.
+    woken: Option<(SleeperId, Timestamp)>,
+    last_id: u64,
 }
 
 #[derive(Debug)]
 struct Sleeper {
-    /// When it looks by itself.
+    /// The time at which it looks by itself.
     until: Timestamp,
     waker: Waker,
 }
 
-/// One who waits.
+/// Names a sleeper, in the order of joining.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct SleeperId(u64);
 
-/// Whom to wake, once the lock is free; nor is a waker dropped before, since that may drop anything.
+/// Wakers to wake, or to drop, once the lock is free: dropping one may run any code.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct Wakers {
-    rung: Option<Waker>,
+    woken: Option<Waker>,
     watcher: Option<Waker>,
     spent: Option<Waker>,
 }
 
 impl Wakers {
     pub(crate) fn wake(self) {
-        for waker in [self.rung, self.watcher].into_iter().flatten() {
+        for waker in [self.woken, self.watcher].into_iter().flatten() {
             step!();
             waker.wake();
         }
@@ -75,38 +78,39 @@ impl Wakers {
 }
 
 impl Sleepers {
-    /// One who came finds nothing, and stays.
-    pub(crate) fn join(&mut self, now: Timestamp) -> Ticket {
-        self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
+    /// Adds a caller that found nothing.
+    pub(crate) fn join(&mut self, now: Timestamp) -> SleeperId {
+        self.last_id += 1;
+        let id = SleeperId(self.last_id);
         let sleeper = Sleeper {
             until: now.plus_millis(FALL_BACK),
             waker: Waker::noop().clone(),
         };
-        self.line.insert(ticket, sleeper);
-        ticket
+        self.line.insert(id, sleeper);
+        id
     }
 
-    /// One who waits looks. Answers until when it sleeps, or `None` if it was told, and has left.
+    /// A sleeper looks. Answers the time until which it sleeps, or `None` if it found something and
+    /// has left.
     pub(crate) fn look(
         &mut self,
-        ticket: Ticket,
+        id: SleeperId,
         waker: &Waker,
-        outlook: Outlook,
+        availability: Availability,
         now: Timestamp,
     ) -> (Option<Timestamp>, Wakers) {
-        let Some(sleeper) = self.line.get_mut(&ticket) else {
+        let Some(sleeper) = self.line.get_mut(&id) else {
             return (None, Wakers::default());
         };
         let its_turn = sleeper.until <= now;
         #[cfg(feature = "planted")]
-        if its_turn && outlook == Outlook::Now && planted!(ToldBeforeItLeaves) {
+        if its_turn && availability == Availability::Now && planted!(ToldBeforeItLeaves) {
             sleeper.until = now.plus_millis(FALL_BACK);
-            self.looked(ticket);
+            self.looked(id);
             return (None, Wakers::default());
         }
-        if its_turn && outlook == Outlook::Now {
-            return (None, self.leave(ticket, outlook, now, true));
+        if its_turn && availability == Availability::Now {
+            return (None, self.leave(id, availability, now, true));
         }
         let mut wakers = Wakers::default();
         if !sleeper.waker.will_wake(waker) {
@@ -116,78 +120,77 @@ impl Sleepers {
             sleeper.until = now.plus_millis(FALL_BACK);
         }
         let until = sleeper.until;
-        self.looked(ticket);
-        if self.is_watched(now) && self.watcher != Some(ticket) {
+        self.looked(id);
+        if self.is_watched(now) && self.watcher != Some(id) {
             return (Some(until), wakers);
         }
-        self.watcher = Some(ticket);
-        let until = next(outlook, now).map_or(until, |next| next.min(until));
-        if let Some(sleeper) = self.line.get_mut(&ticket) {
+        self.watcher = Some(id);
+        let until = next(availability, now).map_or(until, |next| next.min(until));
+        if let Some(sleeper) = self.line.get_mut(&id) {
             sleeper.until = until;
         }
         (Some(until), wakers)
     }
 
-    /// One who waited leaves. `told` says that it leaves because it found what it waited for, and
-    /// is going to act on it.
+    /// A sleeper leaves. `told` says that it found something, and is going to act on it.
     pub(crate) fn leave(
         &mut self,
-        ticket: Ticket,
-        outlook: Outlook,
+        id: SleeperId,
+        availability: Availability,
         now: Timestamp,
         told: bool,
     ) -> Wakers {
-        let Some(left) = self.line.remove(&ticket) else {
+        let Some(left) = self.line.remove(&id) else {
             return Wakers::default();
         };
-        self.looked(ticket);
-        let mut wakers = self.ring(outlook, now, told);
+        self.looked(id);
+        let mut wakers = self.wake_next(availability, now, told);
         wakers.spent = Some(left.waker);
         wakers
     }
 
-    /// Leaves though it may have been rung since it looked.
+    /// A sleeper leaves, though an event may have woken it since it looked.
     #[cfg(feature = "planted")]
-    pub(crate) fn leave_later(&mut self, ticket: Ticket) {
-        self.line.remove(&ticket);
-        self.watcher.take_if(|watcher| *watcher == ticket);
+    pub(crate) fn leave_later(&mut self, id: SleeperId) {
+        self.line.remove(&id);
+        self.watcher.take_if(|watcher| *watcher == id);
     }
 
-    /// Whom to wake after something may have changed.
+    /// The sleepers to wake after a change.
     #[inline]
-    pub(crate) fn stir(
+    pub(crate) fn after_change(
         &mut self,
-        outlook: impl FnOnce() -> Outlook,
+        availability: impl FnOnce() -> Availability,
         now: Timestamp,
     ) -> Option<Wakers> {
-        (!self.line.is_empty()).then(|| self.ring(outlook(), now, false))
+        (!self.line.is_empty()).then(|| self.wake_next(availability(), now, false))
     }
 
-    /// `taken` says that somebody is going to act on what is there.
-    fn ring(&mut self, outlook: Outlook, now: Timestamp, taken: bool) -> Wakers {
+    /// `taken` says that a caller has taken the arrival or the room, and is going to act.
+    fn wake_next(&mut self, availability: Availability, now: Timestamp, taken: bool) -> Wakers {
         let mut wakers = Wakers::default();
         if !self.is_watched(now) {
             self.watcher = self.first_asleep(now);
         }
-        let expected = |rung: (Ticket, Timestamp)| now < rung.1.plus_millis(GRACE);
-        if outlook == Outlook::Now && !taken && !self.rung.is_some_and(expected) {
+        let expected = |woken: (SleeperId, Timestamp)| now < woken.1.plus_millis(GRACE);
+        if availability == Availability::Now && !taken && !self.woken.is_some_and(expected) {
             let first = self.first_asleep(now).or(self.watcher);
             if let Some(first) = first {
-                self.rung = Some((first, now));
-                wakers.rung = self.wake_by(first, AT_ONCE);
+                self.woken = Some((first, now));
+                wakers.woken = self.wake_by(first, AT_ONCE);
             }
         }
-        if let (Some(watcher), Some(next)) = (self.watcher, next(outlook, now))
-            && !(planted!(EarlierWakesNobody) && outlook != Outlook::Now)
+        if let (Some(watcher), Some(next)) = (self.watcher, next(availability, now))
+            && !(planted!(EarlierWakesNobody) && availability != Availability::Now)
         {
             wakers.watcher = self.wake_by(watcher, next);
         }
         wakers
     }
 
-    /// Has it look by itself at this time at the latest.
-    fn wake_by(&mut self, ticket: Ticket, time: Timestamp) -> Option<Waker> {
-        let sleeper = self.line.get_mut(&ticket)?;
+    /// Makes a sleeper look by itself at this time at the latest.
+    fn wake_by(&mut self, id: SleeperId, time: Timestamp) -> Option<Waker> {
+        let sleeper = self.line.get_mut(&id)?;
         if sleeper.until <= time {
             return None;
         }
@@ -195,30 +198,31 @@ impl Sleepers {
         Some(sleeper.waker.clone())
     }
 
-    /// Who has waited longest of those who do not look anyway, but for the watcher.
-    fn first_asleep(&self, now: Timestamp) -> Option<Ticket> {
-        let asleep = |(ticket, sleeper): &(&Ticket, &Sleeper)| {
-            sleeper.until > now && self.watcher != Some(**ticket)
+    /// The sleeper that has waited longest, leaving out the watcher and those that are about to
+    /// look.
+    fn first_asleep(&self, now: Timestamp) -> Option<SleeperId> {
+        let asleep = |(id, sleeper): &(&SleeperId, &Sleeper)| {
+            sleeper.until > now && self.watcher != Some(**id)
         };
-        self.line.iter().find(asleep).map(|(ticket, _)| *ticket)
+        self.line.iter().find(asleep).map(|(id, _)| *id)
     }
 
-    /// Whether there is a watcher that looks in time.
+    /// Whether there is a watcher, and it has not missed its time.
     fn is_watched(&self, now: Timestamp) -> bool {
-        let watcher = self.watcher.and_then(|ticket| self.line.get(&ticket));
+        let watcher = self.watcher.and_then(|id| self.line.get(&id));
         watcher.is_some_and(|watcher| now < watcher.until.plus_millis(GRACE))
     }
 
-    fn looked(&mut self, ticket: Ticket) {
-        self.rung.take_if(|rung| rung.0 == ticket);
+    fn looked(&mut self, id: SleeperId) {
+        self.woken.take_if(|woken| woken.0 == id);
     }
 }
 
-/// When the watcher has to look.
-fn next(outlook: Outlook, now: Timestamp) -> Option<Timestamp> {
-    match outlook {
-        Outlook::Now => Some(now.plus_millis(GRACE)),
-        Outlook::At(time) => Some(time),
-        Outlook::Open => None,
+/// The time at which the watcher must look.
+fn next(availability: Availability, now: Timestamp) -> Option<Timestamp> {
+    match availability {
+        Availability::Now => Some(now.plus_millis(GRACE)),
+        Availability::At(time) => Some(time),
+        Availability::OnlyByCall => None,
     }
 }

@@ -12,7 +12,7 @@ mod on_threads {
     queue_conformance::suite!(super::OnThreads::new(super::MemoryBackend::new));
 }
 
-/// Every call goes through a layer here, too.
+/// Here, every call also goes through a layer.
 mod on_a_slow_machine {
     use std::time::Duration;
 

@@ -57,7 +57,7 @@ async fn another_kind_or_configuration_is_refused_with_both_values() {
         .await
         .unwrap_err();
     is_mismatch(&attempts, &["3", "4", "max_attempts"]);
-    // The size limit is each handle's own.
+    // Each handle has its own size limit.
     let small = config.with_max_body(10);
     backend.open_delay(&name("a"), &small).await.unwrap();
 
@@ -97,7 +97,7 @@ async fn after_a_resize_the_stored_capacity_wins() {
     backend.open_or_resize(&name("a"), &two).await.unwrap();
     assert_eq!(queue.capacity().await.unwrap().get(), 2);
     assert_eq!(queue.counters().await.unwrap().evicted, 1);
-    // Now any capacity opens it.
+    // From now on any capacity opens it.
     let other = backend.open_bounded(&name("a"), &three).await.unwrap();
     assert_eq!(other.capacity().await.unwrap().get(), 2);
     let attempts = two.with_max_attempts(9);

@@ -1,4 +1,4 @@
-//! Waiting: at once, on time, for one only, and without leaving anything behind.
+//! Waiting: wake-ups at once, on time, for one caller only, and without leaks.
 
 use std::{
     future::poll_fn,
@@ -55,7 +55,7 @@ async fn bounded(capacity: usize, attempts: u32) -> Arc<dyn BoundedQueue> {
         .unwrap()
 }
 
-/// Lets all other tasks run until each waits; time stands still.
+/// Lets all other tasks run until each waits, while time stands still.
 async fn settle_down() {
     for _ in 0..100 {
         yield_now().await;
@@ -205,7 +205,7 @@ async fn a_dropped_waiter_passes_on_what_it_was_told() {
         .collect();
     settle_down().await;
     queue.push_one("a").await.unwrap();
-    // All but the last are dropped before any of them runs.
+    // The test drops all but the last before any of them runs.
     let last = waiters.pop().unwrap();
     waiters.iter().for_each(|waiter| waiter.abort());
     let start = Instant::now();
@@ -218,7 +218,7 @@ async fn when_the_one_who_watches_the_clock_leaves_another_takes_its_place() {
     let queue = delay().await;
     queue.schedule_one("a", SECOND).await.unwrap();
     let start = Instant::now();
-    // The first one watches; it is dropped, and the second one gives up.
+    // The first one watches and is dropped; the second one gives up.
     assert!(
         timeout(10 * MS, queue.wait_for_arrival(LONG))
             .await
@@ -269,7 +269,7 @@ async fn nothing_is_left_behind() {
         assert!(queue.receive_one(SECOND, MS).await.unwrap().is_none());
     }
     assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
-    // The handle is the only one that keeps the queue.
+    // Only the handle keeps the queue.
     assert_eq!(Arc::strong_count(&queue), 1);
 }
 
@@ -350,10 +350,10 @@ async fn a_ring_wakes_at_its_pace_and_on_an_insertion() {
     assert_eq!(start.elapsed(), 200 * MS);
 }
 
-/// Later than this nobody is told without a fault.
+/// The latest wake-up without a fault.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// A consumer of one message, and when it came.
+/// A consumer of one message; answers the time at which it came.
 async fn consumer(queue: Arc<dyn DelayQueue>, start: Instant) -> Duration {
     queue.wait_for_arrival(LONG).await.unwrap();
     let leased = queue.lease(1.try_into().unwrap(), LONG).await.unwrap();
@@ -377,7 +377,7 @@ async fn who_is_told_and_does_nothing_keeps_nothing_from_others() {
     assert!(busy.await.unwrap() <= 3 * SLACK);
 }
 
-/// Begins to wait, and then does nothing with the future.
+/// Begins to wait, and then never polls the future again.
 fn held(queue: &Arc<dyn DelayQueue>) -> Pin<Box<dyn Future<Output = ()>>> {
     let queue = Arc::clone(queue);
     let mut wait = Box::pin(async move { queue.wait_for_arrival(LONG).await.unwrap() });
@@ -422,7 +422,7 @@ async fn a_watcher_that_nobody_polls_costs_others_the_fall_back_at_most() {
     queue.schedule_one("a", 50 * MS).await.unwrap();
     let came = consumers.join_next().await.unwrap().unwrap();
     assert!(came <= 5 * SECOND, "{came:?}");
-    // From now on it is known not to look.
+    // From now on the queue knows that it does not look.
     let start = Instant::now();
     queue.schedule_one("b", 50 * MS).await.unwrap();
     consumers.join_next().await.unwrap().unwrap();
@@ -454,7 +454,7 @@ async fn an_arrival_wakes_no_crowd() {
         tokio::time::sleep(100 * MS).await;
         assert!(waiters.try_join_next().is_some());
         assert_eq!(waiters.len(), 50 - n);
-        // The one, and the watcher, who is told to see to it and looks once.
+        // The woken one, and the watcher, which looks once in its place.
         assert!(woken.load(SeqCst) <= 3, "{woken:?}");
     }
 }

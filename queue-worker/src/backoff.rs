@@ -1,4 +1,4 @@
-//! How long to wait after a failure.
+//! Delays after failures.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -10,8 +10,8 @@ type Rule = Arc<dyn Fn(u32, &Failure) -> Duration + Send + Sync>;
 
 /// Delays between the attempts of a message.
 ///
-/// Jitter spreads what failed together, so that it does not come back together. It is a function
-/// of the seed, the message and the attempt, and of nothing else: a simulation repeats it.
+/// Jitter spreads messages that failed together, so that they do not come back together. It depends
+/// on the seed, the message and the attempt only, so a simulation repeats it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,7 +52,7 @@ impl Backoff {
         }
     }
 
-    /// So long after the first attempt, twice as long after each further one, up to an hour, and
+    /// This long after the first attempt, twice as long after each further one, up to an hour, and
     /// half of it random.
     pub const fn exponential(first: Duration) -> Self {
         Self {
@@ -62,10 +62,10 @@ impl Backoff {
         }
     }
 
-    /// What this function says of an attempt (from 1) and its failure.
+    /// The delay that this function returns for an attempt (from 1) and its failure.
     ///
-    /// It runs in the worker's own loop, so it must not block. If it panics, the worker takes what
-    /// the default says, and tells of it: [`Counts::backoff_panics`](super::Counts::backoff_panics).
+    /// It runs in the worker's own loop, so it must not block. If it panics, the worker takes the
+    /// default delay and counts it in [`Counts::backoff_panics`](super::Counts::backoff_panics).
     pub fn custom(rule: impl Fn(u32, &Failure) -> Duration + Send + Sync + 'static) -> Self {
         Self {
             delays: Delays::Custom(Arc::new(rule)),
@@ -74,14 +74,15 @@ impl Backoff {
         }
     }
 
-    /// No delay is longer than this.
+    /// Sets the longest delay.
     #[must_use]
     pub const fn with_longest(mut self, longest: Duration) -> Self {
         self.longest = longest;
         self
     }
 
-    /// The share of a delay that is random, 0 to 1: with 0.5, between half of it and all of it.
+    /// Sets the random share of a delay, 0 to 1: with 0.5, a delay is between half of it and all of
+    /// it.
     #[must_use]
     pub const fn with_jitter(mut self, share: f64) -> Self {
         self.jitter = share;
@@ -107,7 +108,7 @@ impl Backoff {
     fn spread(&self, delay: Duration, seed: u64) -> Duration {
         let whole = delay.min(self.longest).min(limits::MAX_DELAY);
         let random = mix(seed) as f64 / u64::MAX as f64;
-        // A share out of range or no number at all would panic below.
+        // A share out of range, or one that is not a number, would panic below.
         let jitter = if self.jitter.is_finite() {
             self.jitter.clamp(0.0, 1.0)
         } else {
@@ -139,7 +140,7 @@ impl fmt::Debug for Backoff {
     }
 }
 
-/// One number from several, well mixed, and the same everywhere: a step of SplitMix64 for each.
+/// Mixes several numbers into one, the same on every machine: a step of SplitMix64 for each.
 pub(super) fn seed(parts: [u64; 3]) -> u64 {
     parts.into_iter().fold(0, |seed, part| mix(seed ^ part))
 }

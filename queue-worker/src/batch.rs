@@ -10,10 +10,11 @@ use super::{
     handler::{Ending, Handle, Handling, decode},
 };
 
-/// What a handler of many messages may return: one for all, or one for each, in their order.
+/// The return types of batch handlers: one verdict for all messages, or one for each, in their
+/// order.
 ///
-/// A `Result` of neither error nor verdicts is for all of them; a `Vec` has an entry for each, and
-/// messages beyond its end count as failed.
+/// A `Result` is for all of them; a `Vec` has an entry for each, and messages beyond its end count
+/// as failed.
 pub trait IntoVerdicts {
     /// A verdict for each of `count` messages.
     fn into_verdicts(self, count: usize) -> Vec<Verdict>;
@@ -40,7 +41,7 @@ impl<T: IntoVerdicts, E: Into<Failure>> IntoVerdicts for Result<T, E> {
     }
 }
 
-/// As many as there are messages, whatever the handler answered.
+/// Makes the verdicts as many as the messages.
 fn fit(mut verdicts: Vec<Verdict>, count: usize) -> Vec<Verdict> {
     let missing = || Verdict::Failed(Failure::new("the handler answered too few verdicts"));
     verdicts.resize_with(count, missing);
@@ -75,7 +76,7 @@ where
                 let work = async { fit((self.handler)(values).await.into_verdicts(count), count) };
                 match guarded(limit, work).await {
                     Ok(verdicts) => verdicts.into_iter().map(Ending::Said).collect(),
-                    Err(broken) => vec![Ending::Broken(broken); count],
+                    Err(abnormal) => vec![Ending::Abnormal(abnormal); count],
                 }
             };
             let mut said = said.into_iter();

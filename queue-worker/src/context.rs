@@ -1,4 +1,4 @@
-//! What a handler knows of its delivery beside the value.
+//! The context of a handler: its delivery, apart from the value.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ pub struct Context {
     lease: Arc<Lease>,
     queue: Arc<str>,
     cut_off: Option<Instant>,
-    /// How the loop knows this delivery.
+    /// Names this delivery in the loop: the job, and the entry in it.
     key: (u64, usize),
     notes: mpsc::UnboundedSender<Note>,
 }
@@ -38,7 +38,7 @@ impl Context {
         }
     }
 
-    /// What the worker calls the queue that the message came from.
+    /// The worker's name for the message's queue.
     pub fn queue(&self) -> &str {
         &self.queue
     }
@@ -53,13 +53,13 @@ impl Context {
         self.lease.attempt
     }
 
-    /// The fencing token: strictly greater at each delivery of the message, for a sink that
-    /// refuses what is older than what it has seen.
+    /// The fencing token: strictly greater at each delivery of the message. A sink can refuse
+    /// tokens older than the greatest that it has seen.
     pub fn token(&self) -> Token {
         self.lease.receipt.token
     }
 
-    /// Id and token together, which prove the right to settle.
+    /// The receipt: id and token, which prove the right to settle.
     pub fn receipt(&self) -> Receipt {
         self.lease.receipt
     }
@@ -69,57 +69,58 @@ impl Context {
         &self.lease.headers
     }
 
-    /// Until when the lease lives. Heartbeats move it.
+    /// The end of the lease. Heartbeats move it.
     pub fn deadline(&self) -> Instant {
         self.lease.deadline()
     }
 
-    /// How long the lease lives from now, if no heartbeat came.
+    /// The time left of the lease, if no further heartbeat comes.
     pub fn remaining(&self) -> Duration {
         self.deadline().saturating_duration_since(Instant::now())
     }
 
-    /// When the handler is cut off by its timeout, if it has one.
+    /// The time at which the timeout cuts the handler off, if there is one.
     pub const fn cut_off(&self) -> Option<Instant> {
         self.cut_off
     }
 
     /// Holds the lease for at least `ttl` from now.
     ///
-    /// Heartbeats do so by themselves; this is for a stretch of work during which they cannot
-    /// come, such as one that blocks the runtime. A `ttl` shorter than the worker's own lease is
-    /// taken for that one. Dropping the future leaves it open whether the lease was extended.
+    /// Heartbeats do so by themselves. Call this before work that keeps heartbeats from coming,
+    /// such as work that blocks the runtime. The worker raises a `ttl` shorter than its own lease
+    /// to that lease. If the future is dropped, the lease may or may not be extended.
     ///
     /// # Errors
     ///
-    /// `Invalid` if `ttl` is zero or over 24 h; `LeaseLost` if the lease is not held any more:
-    /// give up the work; and those of [`extend`](queue_core::Leasing::extend).
+    /// `Invalid` if `ttl` is zero or over 24 h; `LeaseLost` if the lease has ended: give up the
+    /// work; and those of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, ttl: Duration) -> Result<()> {
         limits::lease_millis(ttl)?;
         let (reply, answer) = oneshot::channel();
         let (job, entry) = self.key;
-        let ask = Note::Extend {
+        let note = Note::Extend {
             job,
             entry,
             ttl,
             reply,
         };
-        // Through the loop, so that it and the heartbeats take effect in a known order.
-        if self.notes.send(ask).is_err() {
+        // The call goes through the loop, so that it and the heartbeats take effect in a known
+        // order.
+        if self.notes.send(note).is_err() {
             return Err(gone());
         }
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Whether the handler is told to stop, and why.
+    /// Whether the worker has told the handler to stop, and why.
     pub fn stop(&self) -> Option<Stop> {
         self.lease.told()
     }
 
-    /// Waits until the handler is told to stop, which for most never happens: race the work
-    /// against it. A handler that stops for it must not answer that it is done.
+    /// Waits until the worker tells the handler to stop, which it never does to most: race the work
+    /// against this. A handler that stops for it must not answer that it is done.
     ///
-    /// A handler that goes on is cut off after the worker's `cleanup` time.
+    /// If the handler goes on, the worker cuts it off after its `cleanup` time.
     pub async fn stopped(&self) -> Stop {
         let mut told = self.lease.listen();
         let stop = told.wait_for(Option::is_some).await.map(|stop| *stop);

@@ -1,23 +1,23 @@
-//! What a worker has done, counted from its events alone.
+//! A worker's counts, made from its events alone.
 
 use super::{
     event::{Event, Verb},
     fate::Fate,
-    guard::Broken,
+    guard::AbnormalEnd,
     handler::Ending,
 };
 
-/// What a worker has done since it was started.
+/// A worker's counts since its start.
 ///
-/// When it has ended, every delivery has come to one end:
-/// `leased = acked + retried + deferred + released + died + lost + unconfirmed + unsettled +
-/// abandoned`, which [`balance`](Self::balance) checks.
+/// Once the worker has ended, every delivery has one outcome:
+/// `leased = acked + retried + deferred + released + died + lost + unconfirmed + unsettled + abandoned`,
+/// which [`balance`](Self::balance) checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Counts {
     /// Deliveries taken.
     pub leased: u64,
-    /// Deliveries given to a handler.
+    /// Deliveries handed to a handler.
     pub started: u64,
     /// Settled as done.
     pub acked: u64,
@@ -27,29 +27,29 @@ pub struct Counts {
     pub deferred: u64,
     /// Given back at shutdown, the attempt refunded.
     pub released: u64,
-    /// Ended among the dead letters: buried, or failed on their last attempt.
+    /// Ended in the dead letters: buried, or failed on their last attempt.
     pub died: u64,
-    /// Leases lost before the handler was started or ended, or before its result was settled.
+    /// Leases lost before the handler started or ended, or before the backend settled its result.
     pub lost: u64,
-    /// Settlements whose reply was lost, and whose repetition found no lease or no answer either:
-    /// perhaps they took effect, perhaps the lease was lost.
+    /// Settlements whose reply was lost, and whose repetition found no lease or got no answer:
+    /// either they took effect or the lease was lost.
     pub unconfirmed: u64,
-    /// Results that could not be settled while their lease lived.
+    /// Results that the worker could not settle while their lease lived.
     pub unsettled: u64,
-    /// Deliveries whose handler did not stop when it was cut off; their leases expire.
+    /// Deliveries whose handler did not stop when the worker cut it off; their leases expire.
     pub abandoned: u64,
-    /// Handlings that panicked. They are counted above as well.
+    /// Handlings that panicked. They count above as well.
     pub panicked: u64,
-    /// Handlings that took longer than the timeout. They are counted above as well.
+    /// Handlings that took longer than the timeout. They count above as well.
     pub timed_out: u64,
-    /// Bodies that did not decode. They are counted above as well.
+    /// Bodies that did not decode. They count above as well.
     pub undecodable: u64,
-    /// Delays that [`Backoff::custom`](super::Backoff::custom) did not say, since it panicked. The
-    /// default was taken.
+    /// Delays for which the rule of [`Backoff::custom`](super::Backoff::custom) panicked. The
+    /// worker took the default.
     pub backoff_panics: u64,
     /// Leases extended.
     pub extended: u64,
-    /// Calls of `lease`, `settle` and `turn`: round trips, where a call is one.
+    /// Calls of `lease`, `settle` and `turn`: round trips, on a backend that needs one for each.
     pub calls: u64,
     /// Calls of `extend`, each for many leases.
     pub heartbeats: u64,
@@ -58,7 +58,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Whether every delivery came to one end. It does once the worker has ended.
+    /// Whether every delivery has one outcome. It holds once the worker has ended.
     pub const fn balance(&self) -> bool {
         let ended = self.acked
             + self.retried
@@ -72,7 +72,7 @@ impl Counts {
         self.leased == ended
     }
 
-    /// Deliveries that ended without the backend's word that they are settled.
+    /// Deliveries that ended without the backend's confirmation that it settled them.
     pub(crate) const fn open(&self) -> u64 {
         self.abandoned + self.lost + self.unsettled + self.unconfirmed
     }
@@ -86,8 +86,8 @@ impl Counts {
             Event::Started { .. } => self.started += 1,
             Event::Ended { ending, .. } => match ending {
                 Some(Ending::Undecodable(_)) => self.undecodable += 1,
-                Some(Ending::Broken(Broken::Panicked(_))) => self.panicked += 1,
-                Some(Ending::Broken(Broken::TimedOut(_))) => self.timed_out += 1,
+                Some(Ending::Abnormal(AbnormalEnd::Panicked(_))) => self.panicked += 1,
+                Some(Ending::Abnormal(AbnormalEnd::TimedOut(_))) => self.timed_out += 1,
                 Some(Ending::Said(_)) | None => {}
             },
             Event::NoDelay { .. } => self.backoff_panics += 1,

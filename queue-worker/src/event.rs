@@ -1,4 +1,4 @@
-//! What can happen in a worker.
+//! The events of a worker.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use queue_core::{Delivery, Disposition, Error, Settled};
 
 use super::{handler::Ending, lease::Lease, stop::Stop};
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug)]
 #[allow(
     dead_code,
-    reason = "what an event says is for whoever observes, not for the loop"
+    reason = "observers read an event's fields, the loop does not"
 )]
 pub(crate) enum Event<'a> {
-    /// A call was sent.
+    /// The worker sent a call.
     Called { verb: Verb },
-    /// A call failed; it is tried again.
+    /// A call failed; the worker tries again.
     Failed { verb: Verb, error: &'a Error },
-    /// A call succeeded again, so long after the first failure.
+    /// A call succeeded again, this long after the first failure.
     Recovered { verb: Verb, after: Duration },
     /// A delivery came.
     Leased { delivery: &'a Delivery },
-    /// A handler was started for it.
+    /// A handler started.
     Started { lease: &'a Lease },
-    /// The handler ended after so long; no ending if it was cut off.
+    /// The handler ended after this long; no ending if the worker cut it off.
     Ended {
         lease: &'a Lease,
         ending: Option<&'a Ending>,
@@ -38,28 +38,29 @@ pub(crate) enum Event<'a> {
         settled: Settled,
         doubtful: bool,
     },
-    /// A result could not be settled while its lease lived. `doubtful` if a reply to it was lost.
+    /// The worker could not settle a result while its lease lived. `doubtful` if a reply to it was
+    /// lost.
     Unsettled { lease: &'a Lease, doubtful: bool },
-    /// A result was thrown away, since its lease is lost.
+    /// The worker threw a result away, since its lease is lost.
     Discarded { lease: &'a Lease },
-    /// A handler did not end when it was cut off.
+    /// A handler did not end when the worker cut it off.
     Abandoned { lease: &'a Lease },
-    /// A handler was told to stop.
+    /// The worker told a handler to stop.
     Told { lease: &'a Lease, stop: Stop },
-    /// The rule that says how long a failed message waits panicked; the default said it instead.
+    /// The user's back-off rule panicked; the worker took the default delay.
     NoDelay { lease: &'a Lease, error: &'a Error },
-    /// So many leases were extended.
+    /// The backend extended this many leases.
     Extended { leases: usize },
-    /// The queue was asked what it holds. That it fails is no trouble of the worker's.
+    /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     #[cfg(feature = "metrics")]
     Sampled { result: &'a Result<Counters> },
-    /// The worker came to another part of its life. It is of no queue.
+    /// The worker entered another phase. This event is of no queue.
     Phase(Phase),
 }
 
 #[cfg(feature = "tracing")]
 impl Event<'_> {
-    /// Whose lease this is about, if it is about one.
+    /// The lease that the event is about, if there is one.
     pub(crate) const fn lease(&self) -> Option<&Lease> {
         match self {
             Self::Started { lease }
@@ -75,7 +76,7 @@ impl Event<'_> {
     }
 }
 
-/// What the loop calls.
+/// The calls of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {
     /// `lease`, `settle`, or both.
@@ -86,7 +87,7 @@ pub(crate) enum Verb {
 
 #[cfg(any(feature = "tracing", feature = "metrics"))]
 impl Verb {
-    /// As labels and fields show it.
+    /// The name in labels and fields.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Turn => "turn",
@@ -96,19 +97,19 @@ impl Verb {
     }
 }
 
-/// The parts of a worker's life.
+/// The phases of a worker's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
     /// Built, and not running yet.
     Idle,
-    /// Leasing and handling.
+    /// It leases and handles messages.
     Working,
-    /// Shutting down: handlers finish, nothing is leased.
+    /// Shutting down: handlers finish, and the worker leases nothing.
     Draining,
-    /// The time to finish is over: handlers are told to stop.
+    /// The drain is over: the worker has told handlers to stop.
     Stopping,
-    /// Handlers are cut off; what is left is settled.
+    /// The worker has cut handlers off, and settles the remaining results.
     Ending,
     /// Over.
     Ended,

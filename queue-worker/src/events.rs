@@ -1,5 +1,4 @@
-//! Where everything that happens in a worker is said: counts and health are made from it, and so is
-//! whatever else wants to know.
+//! The one sink of a worker's events, which feeds counts, health, metrics and tracing.
 
 use std::sync::Arc;
 
@@ -9,9 +8,9 @@ use tokio::time::Instant;
 use super::handler::Handling;
 #[cfg(feature = "tracing")]
 use super::lease::Lease;
-use super::{Counts, event::Event, health::Health, settings::Pool};
+use super::{Counts, event::Event, health::Health, settings::WorkerSettings};
 
-/// Where events go.
+/// Hands each event to its observers.
 #[derive(Debug)]
 pub(crate) struct Events {
     health: Health,
@@ -24,24 +23,27 @@ pub(crate) struct Events {
 impl Events {
     #[cfg_attr(
         not(feature = "tracing"),
-        allow(unused_variables, reason = "no setting is about what is left out")
+        allow(
+            unused_variables,
+            reason = "without the feature there is no such setting"
+        )
     )]
-    pub(crate) fn new(health: Health, pool: &Pool) -> Self {
+    pub(crate) fn new(health: Health, settings: &WorkerSettings) -> Self {
         Self {
             health,
             #[cfg(feature = "metrics")]
             meters: super::metrics::Meters::new(),
             #[cfg(feature = "tracing")]
-            link: pool.link.clone(),
+            link: settings.link.clone(),
         }
     }
 
-    /// What has happened so far.
+    /// The counts so far.
     pub(crate) fn counts(&self) -> Counts {
         self.health.counts()
     }
 
-    /// Something happened now, on this queue.
+    /// Records an event of this queue, now.
     pub(crate) fn emit(&self, queue: &Arc<str>, event: &Event<'_>) {
         self.health.note(queue, event, Instant::now());
         #[cfg(feature = "metrics")]
@@ -50,7 +52,7 @@ impl Events {
         super::tracing::tell(queue, event);
     }
 
-    /// What a handler's future is wrapped in before its task is started.
+    /// Wraps a handler's future in its span before its task starts.
     #[cfg(feature = "tracing")]
     pub(crate) fn enclose(
         &self,

@@ -1,10 +1,10 @@
-//! The one end that each delivery comes to.
+//! The one outcome of each delivery.
 
 use queue_core::{Disposition, Settled};
 
 use super::event::Event;
 
-/// What became of a delivery.
+/// A delivery's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
     Acked,
@@ -19,7 +19,7 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// The fate that this event tells of, if it tells of one.
+    /// The outcome that this event reports, if any.
     pub(crate) const fn of(event: &Event<'_>) -> Option<Self> {
         Some(match event {
             Event::Settled {
@@ -63,7 +63,7 @@ impl Fate {
         Self::Abandoned,
     ];
 
-    /// As labels and fields show it.
+    /// The name in labels and fields.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Acked => "acked",

@@ -1,4 +1,4 @@
-//! Running a handler so that neither its panic nor its length hurts anybody else.
+//! Guards the worker against handlers that panic or take too long.
 
 use std::{
     any::Any,
@@ -8,20 +8,20 @@ use std::{
     time::Duration,
 };
 
-/// Why a handler came to no end of its own.
+/// The end of a handler that did not return.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum AbnormalEnd {
     Panicked(String),
     TimedOut(Duration),
 }
 
-/// Runs to the end, to a panic, or to the end of the time.
+/// Runs the future to its end, to its panic, or for the time limit.
 ///
-/// Nothing of the future is used after a panic but its drop, so it need not be unwind safe.
+/// After a panic nothing touches the future but its drop, so it need not be unwind safe.
 pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     limit: Option<Duration>,
     future: F,
-) -> Result<F::Output, Broken> {
+) -> Result<F::Output, AbnormalEnd> {
     // Boxed, to be pinned without unsafe code.
     let mut future = Box::pin(future);
     let caught =
@@ -29,7 +29,7 @@ pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
             move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-                Err(panic) => Poll::Ready(Err(Broken::Panicked(message(&*panic)))),
+                Err(panic) => Poll::Ready(Err(AbnormalEnd::Panicked(message(&*panic)))),
             },
         );
     let Some(limit) = limit else {
@@ -37,15 +37,15 @@ pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     };
     match tokio::time::timeout(limit, caught).await {
         Ok(result) => result,
-        Err(_elapsed) => Err(Broken::TimedOut(limit)),
+        Err(_elapsed) => Err(AbnormalEnd::TimedOut(limit)),
     }
 }
 
-/// Runs code of others that is no future, such as a codec or a rule.
+/// Runs the user's synchronous code, such as a codec or a rule.
 ///
 /// # Errors
 ///
-/// What a panic said.
+/// The panic's message.
 pub(crate) fn guarded_call<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| message(&*panic))
 }

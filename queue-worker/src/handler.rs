@@ -1,4 +1,4 @@
-//! Handlers of values, seen by the loop as handlers of bytes.
+//! Handlers of values, as the loop sees them: handlers of bytes.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -6,37 +6,37 @@ use queue_core::{Bytes, Consumer};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
-    guard::{Broken, guarded, guarded_call},
+    guard::{AbnormalEnd, guarded, guarded_call},
 };
 
-/// How the handling of one message ended.
+/// The end of one message's handling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
     Said(Verdict),
     /// The body does not decode.
     Undecodable(String),
-    Broken(Broken),
+    Abnormal(AbnormalEnd),
 }
 
 #[cfg(any(feature = "tracing", feature = "metrics"))]
 impl Ending {
-    /// As labels and fields show it.
+    /// The name in labels and fields.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Said(Verdict::Done) => "done",
             Self::Said(Verdict::Failed(_)) => "failed",
             Self::Undecodable(_) => "undecodable",
-            Self::Broken(Broken::Panicked(_)) => "panicked",
-            Self::Broken(Broken::TimedOut(_)) => "timed_out",
+            Self::Abnormal(AbnormalEnd::Panicked(_)) => "panicked",
+            Self::Abnormal(AbnormalEnd::TimedOut(_)) => "timed_out",
         }
     }
 }
 
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<Ending>> + Send>>;
 
-/// Handles the messages of one job, and answers for each of them.
+/// Handles the messages of one job, and answers one ending for each.
 pub(crate) trait Handle: Send + Sync + 'static {
-    /// Decodes and handles, both in the future that this answers: in the job's own task.
+    /// Decodes and handles, both in the returned future and so in the job's own task.
     fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling;
 }
 
@@ -66,7 +66,7 @@ where
                 let work = async { (self.handler)(value, context).await.into_verdict() };
                 endings.push(match guarded(limit, work).await {
                     Ok(verdict) => Ending::Said(verdict),
-                    Err(broken) => Ending::Broken(broken),
+                    Err(abnormal) => Ending::Abnormal(abnormal),
                 });
             }
             endings
@@ -74,17 +74,17 @@ where
     }
 }
 
-/// The value, or how its handling ends already.
+/// The value, or the ending of a message that does not decode.
 pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, Ending> {
     match guarded_call(|| consumer.decode(body)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Ending::Undecodable(error.to_string())),
-        Err(panic) => Err(Ending::Broken(Broken::Panicked(panic))),
+        Err(panic) => Err(Ending::Abnormal(AbnormalEnd::Panicked(panic))),
     }
 }
 
-impl Broken {
-    /// As the failure of an attempt.
+impl AbnormalEnd {
+    /// The failure of the attempt.
     pub(crate) fn failure(&self) -> Failure {
         match self {
             Self::Panicked(message) => {

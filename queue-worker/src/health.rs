@@ -1,4 +1,4 @@
-//! How a worker is, for whoever looks from outside.
+//! A worker's health, for observers outside.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +13,10 @@ use super::{
     event::{Event, Verb},
 };
 
-/// Looks at a worker from outside, also while it runs; clones look at the same one.
+/// A view of a worker from outside, also while it runs. Clones view the same worker.
 ///
-/// A worker is healthy while every verb's last call succeeded. Waiting counts as well: a connection
-/// that only waits and is dead makes no other call fail.
+/// A worker is healthy while the last call of each verb succeeded. Waits count as well: if the
+/// connection that waits is dead, no other call fails.
 #[derive(Debug, Clone)]
 pub struct Health(Arc<Mutex<State>>);
 
@@ -29,17 +29,17 @@ struct State {
     last_error: Option<Error>,
 }
 
-/// What a backend has not answered lately.
+/// A call that fails at present.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trouble {
-    /// What the worker calls the queue.
+    /// The worker's name for the queue.
     pub queue: String,
-    /// Since when it fails.
+    /// The time of the first failure.
     pub since: Instant,
-    /// How often it was tried in vain.
+    /// The number of failures since then.
     pub failures: u64,
-    /// What the last try said.
+    /// The error of the last try.
     pub error: Error,
 }
 
@@ -54,33 +54,33 @@ impl Health {
         })))
     }
 
-    /// Whether it runs and nothing fails.
+    /// Whether the worker runs and no call fails.
     pub fn is_healthy(&self) -> bool {
         let state = self.lock();
         state.phase == Phase::Working && state.troubles.is_empty()
     }
 
-    /// Where it is in its life.
+    /// The worker's phase.
     pub fn phase(&self) -> Phase {
         self.lock().phase
     }
 
-    /// What fails at present: empty once everything was answered again.
+    /// The calls that fail at present: empty once every one has succeeded again.
     pub fn troubles(&self) -> Vec<Trouble> {
         self.lock().troubles.values().cloned().collect()
     }
 
-    /// The last error there was, also when it is over.
+    /// The last error, also after recovery.
     pub fn last_error(&self) -> Option<Error> {
         self.lock().last_error.clone()
     }
 
-    /// What it has done so far.
+    /// The worker's counts so far.
     pub fn counts(&self) -> Counts {
         self.lock().counts
     }
 
-    /// Messages that are with a handler now.
+    /// Messages in handlers now.
     pub fn in_flight(&self) -> u64 {
         self.lock().in_flight
     }

@@ -1,4 +1,4 @@
-//! A lease that this worker holds: shared by the loop, which keeps it alive, and the handler's
+//! A lease that this worker holds. The loop, which keeps it alive, shares it with the handler's
 //! context, which shows it.
 
 use std::{
@@ -11,8 +11,8 @@ use tokio::{sync::watch, time::Instant};
 
 use super::stop::Stop;
 
-/// Deadlines are counted from before the call that set them, and by this much less: the backend's
-/// clock shows whole milliseconds, so a lease may end that much sooner than its length says.
+/// The worker counts a deadline from before the call that set it, less this: the backend's clock
+/// shows whole milliseconds, so a lease may end this much sooner than its length says.
 const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
@@ -20,14 +20,14 @@ pub(crate) struct Lease {
     pub(crate) receipt: Receipt,
     pub(crate) attempt: u32,
     pub(crate) headers: Headers,
-    /// Heartbeats end here.
+    /// Heartbeats stop at this time.
     pub(crate) hold_until: Option<Instant>,
     deadline: Mutex<Instant>,
     stop: watch::Sender<Option<Stop>>,
 }
 
 impl Lease {
-    /// The lease of this delivery, which was asked for at `sent`.
+    /// The lease of a delivery that the worker asked for at `sent`.
     pub(crate) fn new(delivery: &Delivery, sent: Instant, hold: Option<Duration>) -> Arc<Self> {
         Arc::new(Self {
             receipt: delivery.receipt,
@@ -39,19 +39,19 @@ impl Lease {
         })
     }
 
-    /// Until when it certainly lives, unless somebody ended it.
+    /// The time until which it certainly lives, unless somebody ended it.
     pub(crate) fn deadline(&self) -> Instant {
         *self.lock()
     }
 
-    /// It was extended by a call sent at this time.
+    /// A call sent at this time has extended it.
     pub(crate) fn extended(&self, sent: Instant, ttl: Duration) {
         *self.lock() = end(sent, ttl);
     }
 
-    /// When it is time for a heartbeat: two thirds of a lease before the deadline. `None` if it is
-    /// lost, or was held for as long as it may be.
-    pub(crate) fn beat_at(&self, ttl: Duration) -> Option<Instant> {
+    /// The time of the next heartbeat: two thirds of a lease before the deadline. `None` if the
+    /// lease is lost, or its longest hold is over.
+    pub(crate) fn heartbeat_at(&self, ttl: Duration) -> Option<Instant> {
         if self.is_lost() {
             return None;
         }
@@ -61,7 +61,8 @@ impl Lease {
         (!held).then_some(at)
     }
 
-    /// Tells the handler to stop. The first reason stays, but for a lost lease, which says more.
+    /// Tells the handler to stop. The first reason stays, unless the new one is a lost lease, which
+    /// says more.
     pub(crate) fn tell(&self, stop: Stop) {
         self.stop.send_if_modified(|told| {
             let news = told.is_none() || (stop == Stop::LeaseLost && *told != Some(stop));
@@ -85,7 +86,7 @@ impl Lease {
     }
 
     fn lock(&self) -> MutexGuard<'_, Instant> {
-        // An instant is whole after a panic, too.
+        // A panic cannot leave an instant half-written.
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,8 @@
-//! The worker of queue-kit: handlers around a queue, on any backend.
+//! The worker of queue-kit, for programs that handle messages: it runs your handler around a queue,
+//! on any backend. Most programs open it through the crate `queue-kit`.
 //!
 //! [`Worker`] leases messages of any leasing queue, gives each to a handler in a task of its own,
-//! and settles it by what the handler answers:
+//! and settles it by the handler's answer:
 //!
 //! | the handler | the message |
 //! | --- | --- |
@@ -12,30 +13,31 @@
 //! | is never called, since the body does not decode | buried, with the reason |
 //!
 //! While handlers run, heartbeats extend their leases. A handler may still run more than once for
-//! one message (L1); [`Context::token`] is for sinks that fence.
+//! one message (L1); sinks that fence use [`Context::token`].
 //!
-//! **Round trips.** Results are sent together, and with the next lease, in one call
-//! ([`turn`](queue_core::Leasing::turn)). A `lease`, `settle` or `turn` that was begun is always
-//! awaited; only waiting is dropped.
+//! **Round trips.** The worker sends results together, and with the next lease, in one call
+//! ([`turn`](queue_core::Leasing::turn)). It always awaits a `lease`, `settle` or `turn` that it
+//! has begun; it drops only waits.
 //!
-//! **Shutdown.** Leasing stops, handlers have the drain to finish, then are told to stop, then are
-//! cut off; what did not finish is released, its attempt refunded. The [`Report`] says what came of
-//! everything, and whether anything is left open.
+//! **Shutdown.** The worker stops leasing and gives handlers the drain time to finish. Then it
+//! tells them to stop, and later cuts them off. It releases unfinished messages, which refunds the
+//! attempt. The [`Report`] counts all outcomes, and says whether anything is left open.
 //!
 //! **Errors of the backend** never end a worker. It tries again, after the pause that the error
-//! [asks for](queue_core::Error::retry_after) and a growing one with jitter, and [`Health`] shows what
-//! fails and since when. A result whose reply was lost is sent again while the lease lives; if then
-//! there is no lease, it was perhaps done. Without hints it looks on a timer, and says that it is
-//! not healthy. After a lease whose answer was lost, or came when two thirds of its time were gone,
-//! it asks for fewer messages at once, and for more again while answers come soon; what comes when
-//! its lease is over is not begun.
+//! [asks for](queue_core::Error::retry_after) plus a growing one with jitter, and [`Health`] shows
+//! which calls fail and since when. While a lease lives, the worker sends a result again whose
+//! reply was lost; if the backend then finds no lease, the first try perhaps took effect. Without
+//! hints the worker looks on a timer, and reports that it is not healthy. If a lease's answer is
+//! lost, or comes when two thirds of the lease are gone, the worker asks for fewer messages at
+//! once, and for more again while answers come soon. It starts no handler on a message whose lease
+//! is over.
 //!
-//! **Crash.** There is nothing to clean up: leases expire, and others take over. Dropping the
-//! future of a running worker is a crash: its handlers are cut off, and nothing is settled.
+//! **Crash.** There is nothing to clean up: leases expire, and other workers take over. Dropping
+//! the future of a running worker is a crash: it cuts handlers off and settles nothing.
 //!
 //! **Observing.** [`Health`] and [`Report`] are always there. With the feature `tracing` each job
-//! is a span that can belong to its producer's trace, and with `metrics` everything is counted and
-//! timed: the modules `tracing` and `metrics` have the names.
+//! is a span that can belong to its producer's trace. With `metrics` the worker counts and times
+//! everything. The modules `tracing` and `metrics` list the names.
 
 mod backoff;
 mod batch;

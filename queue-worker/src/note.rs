@@ -1,4 +1,4 @@
-//! What handlers' tasks tell the loop, over one channel.
+//! Notes from handlers' tasks to the loop, over one channel.
 
 use std::time::Duration;
 
@@ -28,18 +28,18 @@ pub(crate) enum Note {
     },
 }
 
-/// Tells the loop that a task is over when it is dropped, so that a panic or an abort also
-/// reports. It lives in the task, and longer there than the handler does: once the loop hears of
-/// it, nothing of the handler is left running.
+/// Tells the loop, when it is dropped, that a task is over: so a panic or an abort reports, too. It
+/// lives in the task and outlives the handler: once the loop gets the note, nothing of the handler
+/// still runs.
 #[derive(Debug)]
-pub(crate) struct Last {
+pub(crate) struct EndReporter {
     job: u64,
     started: Instant,
     notes: mpsc::UnboundedSender<Note>,
     endings: Option<Vec<Ending>>,
 }
 
-impl Last {
+impl EndReporter {
     pub(crate) fn new(job: u64, notes: mpsc::UnboundedSender<Note>) -> Self {
         Self {
             job,
@@ -51,15 +51,15 @@ impl Last {
 
     /// The task: the handler, and then this.
     pub(crate) async fn after(mut self, handling: impl Future<Output = Vec<Ending>>) {
-        // An argument is dropped after what is awaited here, also when the task is stopped.
+        // The awaited future drops before `self` does, also when the task is stopped.
         let endings = handling.await;
         self.endings = Some(endings);
     }
 }
 
-impl Drop for Last {
+impl Drop for EndReporter {
     fn drop(&mut self) {
-        // If nobody listens, the worker itself was dropped.
+        // Sending fails if the worker was dropped.
         let _ = self.notes.send(Note::Ended {
             job: self.job,
             endings: self.endings.take(),
@@ -83,12 +83,12 @@ mod tests {
     use queue_interleave::{block_on, every_order, spawn, step};
     use tokio::sync::mpsc;
 
-    use super::{Last, Note};
+    use super::{EndReporter, Note};
     use crate::{Verdict, handler::Ending};
 
     type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-    /// Something of a handler that takes its time to go.
+    /// A value in a handler that takes time to drop.
     struct Handler(Arc<AtomicUsize>);
 
     impl Drop for Handler {
@@ -107,15 +107,15 @@ mod tests {
         vec![Ending::Said(Verdict::Done)]
     }
 
-    /// The tasks of two handlers, of which one ends and one is stopped half-way.
+    /// The tasks of two handlers: one ends, the other is stopped half-way.
     fn two_handlers<T: Future<Output = ()> + Send + 'static>(
-        task: fn(Last, BoxFuture<Vec<Ending>>) -> T,
+        task: fn(EndReporter, BoxFuture<Vec<Ending>>) -> T,
     ) {
-        let (notebook, mut notes) = mpsc::unbounded_channel();
+        let (note_sender, mut notes) = mpsc::unbounded_channel();
         let alive = [(); 2].map(|()| Arc::new(AtomicUsize::new(1)));
         for (job, alive) in alive.iter().enumerate() {
             let handling = Box::pin(handle(Arc::clone(alive), job == 0));
-            let task = task(Last::new(job as u64, notebook.clone()), handling);
+            let task = task(EndReporter::new(job as u64, note_sender.clone()), handling);
             spawn(move || {
                 if job == 0 {
                     return block_on(task);
@@ -125,7 +125,7 @@ mod tests {
                 assert!(begun.is_pending());
             });
         }
-        drop(notebook);
+        drop(note_sender);
         let mut heard = [0; 2];
         while let Some(note) = block_on(notes.recv()) {
             let Note::Ended { job, endings, .. } = note else {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn each_end_is_heard_once_and_not_before_nothing_of_the_handler_is_left() {
-        let orders = every_order(|| two_handlers(|last, handling| last.after(handling)));
+        let orders = every_order(|| two_handlers(|reporter, handling| reporter.after(handling)));
         assert!(orders > 50, "{orders}");
     }
 
@@ -148,9 +148,9 @@ mod tests {
     #[should_panic(expected = "it is still at work")]
     fn a_task_that_reports_before_its_handler_is_gone_is_seen() {
         every_order(|| {
-            two_handlers(|last, mut handling| async move {
-                let mut last = last;
-                last.endings = Some(handling.as_mut().await);
+            two_handlers(|reporter, mut handling| async move {
+                let mut reporter = reporter;
+                reporter.endings = Some(handling.as_mut().await);
             });
         });
     }

@@ -1,4 +1,4 @@
-//! One verb that fails, and when to try it again.
+//! A verb that fails, and the time of its next try.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ impl Outage {
         }
     }
 
-    /// It failed again: not before this time anew.
+    /// Records a failure; answers the time before which not to try again.
     ///
-    /// That is the pause which the error asks for and a growing one, partly random, so that many
-    /// who were told the same do not come back together; but not longer than the longest.
+    /// The pause is the one that the error asks for plus a growing one, partly random, so that
+    /// workers that got the same error do not come back together; it is at most `longest`.
     pub(crate) fn failed(&mut self, now: Instant, error: &Error) -> Instant {
         self.failures = self.failures.saturating_add(1);
         self.total += 1;
@@ -44,31 +44,32 @@ impl Outage {
         let grown = self.delays.delay(self.failures, &Failure::new(error), seed);
         let asked = error.retry_after().unwrap_or_default();
         let delay = asked.saturating_add(grown).min(self.longest);
-        // A delay of nothing would be a loop without a pause.
+        // A zero delay would make the loop spin.
         let until = now + delay.max(Duration::from_millis(1));
         self.since.get_or_insert(now);
         self.until = Some(until);
         until
     }
 
-    /// It succeeded; since when it had failed, if it had.
+    /// Records a success; answers the time of the first failure, if it had failed.
     pub(crate) fn succeeded(&mut self) -> Option<Instant> {
         self.failures = 0;
         self.until = None;
         self.since.take()
     }
 
-    /// Something near it succeeded: it may be tried at once, and is not over before it succeeds.
+    /// Allows a try at once, since a similar call succeeded. The outage is not over before this
+    /// verb succeeds.
     pub(crate) const fn try_now(&mut self) {
         self.until = None;
     }
 
-    /// Whether it fails.
+    /// Whether the verb fails at present.
     pub(crate) const fn is_failing(&self) -> bool {
         self.since.is_some()
     }
 
-    /// When to try again, if it failed.
+    /// The time of the next try, if the last one failed.
     pub(crate) const fn until(&self) -> Option<Instant> {
         self.until
     }

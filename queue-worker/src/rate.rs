@@ -1,4 +1,4 @@
-//! A limit on how many messages are started in a time.
+//! A limit on the messages that a worker starts in a time.
 
 use std::{
     num::NonZeroU32,
@@ -16,10 +16,10 @@ use governor::{
 use queue_core::{Error, Result, limits};
 use tokio::time::Instant;
 
-/// How many messages are started in a time, and how many of them at once.
+/// The most messages that a worker starts in a time, and the most at once.
 ///
-/// In any stretch of time `t`, no more than `burst + t × messages / per` are started. A message
-/// counts when its handler is started; the lease of none is taken before it may be.
+/// In any stretch of time `t`, the worker starts at most `burst + t × messages / per`. A message
+/// counts when its handler starts, and the worker leases none before it may start it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,18 +36,18 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many messages in this time, a tenth of a second's worth of them at once.
+    /// This many messages in this time, and a tenth of a second's worth of them at once.
     pub fn new(messages: u32, per: Duration) -> Self {
         let tenth = f64::from(messages) * 0.1 / per.as_secs_f64().max(f64::MIN_POSITIVE);
         Self {
             messages,
             per,
-            // A float that is too large becomes the largest.
+            // A float that is too large becomes the largest integer.
             burst: (tenth.ceil() as u32).clamp(1, messages.max(1)),
         }
     }
 
-    /// So many may be started at once, if none were for a while.
+    /// Sets how many may start at once after a pause.
     #[must_use]
     pub const fn with_burst(mut self, burst: u32) -> Self {
         self.burst = burst;
@@ -72,19 +72,19 @@ impl Rate {
     }
 }
 
-/// The limit at work.
+/// A rate limit in use.
 #[derive(Debug)]
 pub(crate) struct Limiter {
-    limiter: RateLimiter<NotKeyed, Level, Tokio, StateInformationMiddleware>,
-    level: Handle,
-    clock: Tokio,
+    limiter: RateLimiter<NotKeyed, Level, TokioClock, StateInformationMiddleware>,
+    level: SharedLevel,
+    clock: TokioClock,
 }
 
 impl Limiter {
     /// `None` for a rate that [`check`](Rate::check) refuses.
     pub(crate) fn new(rate: Rate, start: Instant) -> Option<Self> {
-        let level = Handle::default();
-        let clock = Tokio(start);
+        let level = SharedLevel::default();
+        let clock = TokioClock(start);
         let limiter = RateLimiter::new(rate.quota()?, Level(level.clone()), clock);
         Some(Self {
             limiter,
@@ -93,13 +93,13 @@ impl Limiter {
         })
     }
 
-    /// How many may be started now, or when the next one may.
+    /// The number of messages that may start now, or the time when the next one may.
     pub(crate) fn available(&self) -> Result<usize, Instant> {
         self.level.rehearse(true);
         let checked = self.limiter.check();
         self.level.rehearse(false);
         match checked {
-            // The one that was rehearsed is available as well.
+            // The rehearsed one is available as well.
             Ok(state) => Ok((state.remaining_burst_capacity() as usize).saturating_add(1)),
             Err(not_until) => {
                 let wait = not_until.wait_time_from(self.clock.now());
@@ -108,10 +108,10 @@ impl Limiter {
         }
     }
 
-    /// So many were started.
+    /// Counts this many starts.
     pub(crate) fn charge(&self, started: usize) {
         for _ in 0..started.min(limits::MAX_BATCH) {
-            // They were available before, and what is available only grows.
+            // They were available before, and availability only grows until somebody charges it.
             let _ = self.limiter.check();
         }
     }
@@ -119,9 +119,9 @@ impl Limiter {
 
 /// Tokio's time, which stands still and jumps in tests.
 #[derive(Debug, Clone, Copy)]
-struct Tokio(Instant);
+struct TokioClock(Instant);
 
-impl Clock for Tokio {
+impl Clock for TokioClock {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {
@@ -129,13 +129,13 @@ impl Clock for Tokio {
     }
 }
 
-/// What the algorithm keeps: a state that it can also only try a change on, to learn how many are
-/// available before a lease is asked for. What a lease does not bring is not charged.
+/// The algorithm's state. It can rehearse a change, so that the worker learns how many messages are
+/// available before it asks for a lease, and charges only those that came.
 #[derive(Debug)]
-struct Level(Handle);
+struct Level(SharedLevel);
 
 #[derive(Debug, Clone, Default)]
-struct Handle(Arc<Mutex<State>>);
+struct SharedLevel(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -143,7 +143,7 @@ struct State {
     rehearsal: bool,
 }
 
-impl Handle {
+impl SharedLevel {
     fn rehearse(&self, rehearsal: bool) {
         self.lock().rehearsal = rehearsal;
     }

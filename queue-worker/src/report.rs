@@ -2,17 +2,17 @@ use std::time::Duration;
 
 use super::Counts;
 
-/// What a worker did, and how it ended.
+/// A worker's counts and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Everything it did.
+    /// The worker's counts.
     pub counts: Counts,
-    /// How long the shutdown took.
+    /// The length of the shutdown.
     pub shutdown: Duration,
-    /// Whether the shutdown left nothing open: every handler ended by itself in the time it had to
-    /// finish, and every result since it began was settled, as the backend confirmed. If not, the
-    /// counts say what is open: messages `abandoned`, `lost`, `unsettled` or `unconfirmed`, which
-    /// come again when their leases end, if the lost answer was not that they are done.
+    /// Whether the shutdown left nothing open: every handler ended by itself within the drain, and
+    /// the backend confirmed every settlement since the shutdown began. If not, the counts tell the
+    /// rest: messages `abandoned`, `lost`, `unsettled` or `unconfirmed` come again when their
+    /// leases end, unless a lost reply said that they are done.
     pub drained: bool,
 }

@@ -9,11 +9,11 @@ use super::{
     batch::Batch,
     handler::{Handle, Single},
     runner,
-    settings::{Pool, Terms, pool_setters, terms_setters},
+    settings::{Terms, WorkerSettings, terms_setters, worker_setters},
     source::Source,
 };
 
-/// A queue of one of [`Workers`], and the terms on which it is served.
+/// A queue for [`Workers`], and the terms on which they serve it.
 #[must_use = "it does nothing until it is added"]
 #[derive(Debug)]
 pub struct Route<T> {
@@ -31,14 +31,14 @@ impl<T: Send + 'static> Route<T> {
         }
     }
 
-    /// Its share of the slots, beside the other queues' weights. 1 by default; without meaning
-    /// where queues are served in order.
+    /// Sets its share of the slots, relative to the other queues' weights. 1 by default; without
+    /// meaning where the worker serves queues in order.
     pub fn weight(mut self, weight: u32) -> Self {
         self.terms.weight = weight;
         self
     }
 
-    /// It takes no more slots than this, even if the others leave more.
+    /// Limits it to this many slots, even if the other queues leave more free.
     pub fn at_most(mut self, slots: usize) -> Self {
         self.terms.at_most = Some(slots);
         self
@@ -47,42 +47,42 @@ impl<T: Send + 'static> Route<T> {
     terms_setters!();
 }
 
-/// One worker on several queues, each of a type, a handler and terms of its own, which share its
-/// slots.
+/// One worker on several queues, which share its slots. Each queue has its own type, handler and
+/// terms.
 ///
-/// While a queue cannot be reached, the others are served.
+/// While it cannot reach one queue, it serves the others.
 #[must_use = "it does nothing until it is run"]
 #[derive(Debug)]
 pub struct Workers {
-    pool: Pool,
+    settings: WorkerSettings,
     sources: Vec<Source>,
     health: Health,
 }
 
 impl Workers {
-    /// Shares the slots in this way.
+    /// A worker that shares its slots this way.
     pub fn new(sharing: Sharing) -> Self {
         Self {
-            pool: Pool {
+            settings: WorkerSettings {
                 sharing,
-                ..Pool::default()
+                ..WorkerSettings::default()
             },
             sources: Vec::new(),
             health: Health::new(),
         }
     }
 
-    /// Shares the slots by the routes' weights.
+    /// A worker that shares its slots by the routes' weights.
     pub fn by_weight() -> Self {
         Self::new(Sharing::ByWeight)
     }
 
-    /// Serves the routes strictly in the order they are added.
+    /// A worker that serves the routes strictly in the order in which they are added.
     pub fn in_order() -> Self {
         Self::new(Sharing::InOrder)
     }
 
-    pool_setters!();
+    worker_setters!();
 
     /// Serves this queue with this handler.
     pub fn add<T, H, F>(mut self, route: Route<T>, handler: H) -> Self
@@ -121,10 +121,10 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// `Invalid` for settings that cannot be meant, or if there is no queue, before anything is
-    /// done.
+    /// `Invalid` for settings that make no sense, or if there is no queue, before the worker does
+    /// anything.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<Report> {
-        runner::run(self.pool, self.sources, self.health, shutdown).await
+        runner::run(self.settings, self.sources, self.health, shutdown).await
     }
 
     /// Handles messages for ever.

@@ -1,4 +1,4 @@
-//! What can be set, and what cannot be meant.
+//! A worker's settings, and their checks.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -10,12 +10,12 @@ use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, limits};
 
 use super::{Backoff, Sharing};
 
-/// The shortest lease of a worker: three heartbeats must find time in it, and clocks tick in ms.
+/// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
 
-/// What belongs to the worker as a whole.
+/// The settings of the worker as a whole.
 #[derive(Debug, Clone)]
-pub(crate) struct Pool {
+pub(crate) struct WorkerSettings {
     pub(crate) concurrency: usize,
     pub(crate) sharing: Sharing,
     pub(crate) drain: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Pool {
     pub(crate) spawn: Arc<dyn Spawn>,
 }
 
-impl Default for Pool {
+impl Default for WorkerSettings {
     fn default() -> Self {
         Self {
             concurrency: 1,
@@ -53,7 +53,7 @@ impl Default for Pool {
     }
 }
 
-impl Pool {
+impl WorkerSettings {
     pub(crate) fn check(&self) -> Result<()> {
         if self.concurrency == 0 {
             return Err(Error::invalid("a concurrency of 0: at least 1"));
@@ -76,20 +76,20 @@ impl Pool {
         Ok(())
     }
 
-    /// What jitter between tries of a backend that fails is made from: by chance unless it was
-    /// set, so that workers do not come back together.
+    /// The seed of the jitter between tries of a failing backend: random unless set, so that
+    /// workers do not come back together.
     pub(crate) fn outage_seed(&self) -> u64 {
         self.seed
             .unwrap_or_else(|| RandomState::new().hash_one("queue-kit"))
     }
 
-    /// What jitter between attempts is made from, beside the message.
+    /// The seed of the jitter between attempts, in addition to the message.
     pub(crate) fn retry_seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
 }
 
-/// What belongs to one queue of a worker.
+/// The settings of one queue of a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(crate) name: Option<Arc<str>>,
@@ -169,69 +169,69 @@ impl Terms {
     }
 }
 
-/// The setters of what belongs to the worker as a whole, over a field `pool`.
-macro_rules! pool_setters {
+/// The setters of [`WorkerSettings`], over a field `settings`.
+macro_rules! worker_setters {
     () => {
-        /// How many handlers run at once. 1 by default.
+        /// Sets how many handlers run at once. 1 by default.
         ///
-        /// No more messages are leased than there are free slots, so none waits behind another
-        /// while a worker elsewhere has room.
+        /// The worker leases no more messages than it has free slots, so no message waits behind
+        /// another while a worker elsewhere has room.
         pub fn concurrency(mut self, handlers: usize) -> Self {
-            self.pool.concurrency = handlers;
+            self.settings.concurrency = handlers;
             self
         }
 
-        /// How long handlers may finish after shutdown began. 10 s by default.
+        /// Sets the time that handlers have to finish after the shutdown began. 10 s by default.
         pub fn drain(mut self, grace: Duration) -> Self {
-            self.pool.drain = grace;
+            self.settings.drain = grace;
             self
         }
 
-        /// How long a handler that was told to stop may go on before it is cut off: after a lost
-        /// lease, and after the drain. 1 s by default.
+        /// Sets how long a handler may go on after the worker has told it to stop, on a lost lease
+        /// or after the drain. Then the worker cuts it off. 1 s by default.
         pub fn cleanup(mut self, time: Duration) -> Self {
-            self.pool.cleanup = time;
+            self.settings.cleanup = time;
             self
         }
 
-        /// How long a result waits, at most, for others to be sent with. 5 ms by default, and
-        /// never more than a sixteenth of what handlers take on average.
+        /// Sets the longest time that a result waits to travel with others. 5 ms by default, and
+        /// never more than a sixteenth of the handlers' average time.
         ///
-        /// Nothing waits if no other handler runs, or once an eighth of the slots is free. Zero
+        /// No result waits if no other handler runs, or once an eighth of the slots is free. Zero
         /// sends each result at once, which costs more round trips.
         pub fn linger(mut self, time: Duration) -> Self {
-            self.pool.linger = time;
+            self.settings.linger = time;
             self
         }
 
-        /// How often an idle worker looks without having been told of an arrival, in case a hint
-        /// was lost. 5 s by default; what is due by itself is waited for exactly.
+        /// Sets how often an idle worker looks without a hint, in case one was lost. 5 s by
+        /// default. Due times do not depend on it: the worker waits for them exactly.
         pub fn poll(mut self, interval: Duration) -> Self {
-            self.pool.poll = interval;
+            self.settings.poll = interval;
             self
         }
 
-        /// What all jitter is made from. Without it, delays between attempts depend on the
-        /// message alone, and delays between tries of a backend that fails on chance.
+        /// Sets the seed of all jitter. Without it, delays between attempts depend on the message
+        /// alone, and delays between tries of a failing backend are random.
         pub fn seed(mut self, seed: u64) -> Self {
-            self.pool.seed = Some(seed);
+            self.settings.seed = Some(seed);
             self
         }
 
-        /// Starts no more messages than this in a time. No limit by default.
+        /// Limits the messages that the worker starts in a time. No limit by default.
         ///
-        /// It is the limit of this worker; several workers have as many times that.
+        /// The limit is this worker's; several workers have as many times that.
         #[cfg(feature = "rate-limit")]
         pub fn rate(mut self, rate: crate::Rate) -> Self {
-            self.pool.rate = Some(rate);
+            self.settings.rate = Some(rate);
             self
         }
 
-        /// Reads each queue's depth and the age of its oldest ready message so often, for the
-        /// gauges of [`metrics`](crate::metrics), by one call for each. Never by default.
+        /// Reads each queue's depth and the age of its oldest ready message in this interval, for
+        /// the gauges of [`metrics`](crate::metrics), by one call for each queue. Never by default.
         #[cfg(feature = "metrics")]
         pub fn sample_every(mut self, interval: Duration) -> Self {
-            self.pool.sample = Some(interval);
+            self.settings.sample = Some(interval);
             self
         }
 
@@ -239,68 +239,68 @@ macro_rules! pool_setters {
         /// so that a bridge to a tracing system joins it to its producer's trace. See
         /// [`tracing`](crate::tracing).
         ///
-        /// It runs in the job's task; its panic is a failed attempt.
+        /// It runs in the job's task; if it panics, the attempt fails.
         #[cfg(feature = "tracing")]
         pub fn link(
             mut self,
             link: impl Fn(&::tracing::Span, &queue_core::Headers) + Send + Sync + 'static,
         ) -> Self {
-            self.pool.link = Some(crate::tracing::Link::new(link));
+            self.settings.link = Some(crate::tracing::Link::new(link));
             self
         }
 
         /// Runs the handlers' tasks elsewhere: on another runtime, or in a simulator.
         pub fn spawn(mut self, spawn: impl Spawn) -> Self {
-            self.pool.spawn = Arc::new(spawn);
+            self.settings.spawn = Arc::new(spawn);
             self
         }
 
-        /// A view of the worker from outside, also while it runs.
+        /// Returns a view of the worker from outside, also while it runs.
         pub fn health(&self) -> Health {
             self.health.clone()
         }
     };
 }
 
-/// The setters of what belongs to one queue, over a field `terms`.
+/// The setters of [`Terms`], over a field `terms`.
 macro_rules! terms_setters {
     () => {
-        /// What the queue is called in events and to its handlers. By default the name it was
-        /// opened under, where it is known.
+        /// Sets the queue's name in events and in its handlers' contexts. By default it is the name
+        /// that the queue was opened under, where known.
         pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
             self.terms.name = Some(name.into());
             self
         }
 
-        /// How long a lease is, 30 s by default. Heartbeats extend it while its handler runs, a
-        /// third of it after the last time; if the worker dies, others have the message this long
-        /// after.
+        /// Sets the length of a lease, 30 s by default. Heartbeats extend it while its handler
+        /// runs, a third of it after the last time. If the worker dies, other workers get the
+        /// message this long after.
         pub fn lease(mut self, ttl: Duration) -> Self {
             self.terms.lease = ttl;
             self
         }
 
-        /// How long a failed message waits, unless its failure says otherwise. By default a
-        /// second, doubling up to an hour, half of it random. How often it is tried is stored with
-        /// the queue (`max_attempts`).
+        /// Sets how long a failed message waits, unless its failure says otherwise. By default a
+        /// second, doubling up to an hour, half of it random. The queue itself stores the number of
+        /// attempts (`max_attempts`).
         pub fn retry(mut self, backoff: Backoff) -> Self {
             self.terms.retry = backoff;
             self
         }
 
-        /// Cuts a handler off after this long, as a failed attempt. No timeout by default.
+        /// Cuts a handler off after this long; the attempt counts as failed. No timeout by default.
         ///
-        /// It takes effect at an await: a handler that blocks its thread cannot be cut off.
+        /// It takes effect at an await: the worker cannot cut off a handler that blocks its thread.
         pub fn timeout(mut self, limit: Duration) -> Self {
             self.terms.timeout = Some(limit);
             self
         }
 
-        /// How long heartbeats hold a message at most, from its lease; the last one may reach a
-        /// lease further. For as long as the handler runs, by default.
+        /// Sets the longest time, from its lease on, that heartbeats hold a message; the last
+        /// heartbeat may reach a lease further. By default they hold it while the handler runs.
         ///
-        /// After that the lease is lost, and the handler is told so. A timeout longer than this is
-        /// refused.
+        /// After that the lease is lost, and the worker tells the handler so. The worker refuses a
+        /// timeout longer than this.
         pub fn max_hold(mut self, hold: Duration) -> Self {
             self.terms.hold = Some(hold);
             self
@@ -308,4 +308,4 @@ macro_rules! terms_setters {
     };
 }
 
-pub(crate) use {pool_setters, terms_setters};
+pub(crate) use {terms_setters, worker_setters};

@@ -1,21 +1,21 @@
-//! Which queue gets the free slots.
+//! The division of free slots among queues.
 
-/// How several queues share a worker's slots.
+/// The rule by which several queues share a worker's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sharing {
     /// By weight: while all have work, each gets its share, and none starves.
     #[default]
     ByWeight,
-    /// Strictly in the order they were added: a later one gets what the earlier ones leave, and
-    /// may starve.
+    /// Strictly in the order in which they were added: a later queue gets the slots that the
+    /// earlier ones leave, and may starve.
     InOrder,
 }
 
 /// One free slot, in the units that weights divide.
 const SLOT: u64 = 1 << 20;
 
-/// Start-time fair queueing: each queue has the time at which its next slot begins, which runs
-/// slower the heavier it is. One that had nothing to do does not save up its share.
+/// Start-time fair queueing: each queue has the virtual time at which its next slot begins, which
+/// runs slower the heavier the queue is. A queue that had nothing to do does not save up its share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
     sharing: Sharing,
@@ -29,12 +29,12 @@ struct Share {
     next: u64,
 }
 
-/// What a queue wants.
+/// The slots that a queue asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// Nothing, as far as is known.
+pub(crate) enum Demand {
+    /// No slots, as far as the worker knows.
     Nothing,
-    /// It may have work, and cannot be asked just now.
+    /// It may have work, but the worker cannot ask it just now.
     Later,
     /// Up to this many slots.
     Slots(usize),
@@ -53,23 +53,23 @@ impl Shares {
         }
     }
 
-    /// Divides the free slots. It charges nobody: what came of it does.
-    pub(crate) fn divide(&self, free: usize, wishes: &[Wish]) -> Vec<usize> {
+    /// Divides the free slots. It charges no queue: the messages that come do.
+    pub(crate) fn divide(&self, free: usize, demands: &[Demand]) -> Vec<usize> {
         match self.sharing {
-            Sharing::InOrder => in_order(free, wishes),
-            Sharing::ByWeight => self.by_weight(free, wishes),
+            Sharing::InOrder => in_order(free, demands),
+            Sharing::ByWeight => self.by_weight(free, demands),
         }
     }
 
-    fn by_weight(&self, free: usize, wishes: &[Wish]) -> Vec<usize> {
-        let mut given = vec![0; wishes.len()];
+    fn by_weight(&self, free: usize, demands: &[Demand]) -> Vec<usize> {
+        let mut given = vec![0; demands.len()];
         let mut trial = self.clone();
         for _ in 0..free {
-            let wants = |queue: &usize| match wishes[*queue] {
-                Wish::Slots(slots) => given[*queue] < slots,
-                Wish::Nothing | Wish::Later => false,
+            let wants = |queue: &usize| match demands[*queue] {
+                Demand::Slots(slots) => given[*queue] < slots,
+                Demand::Nothing | Demand::Later => false,
             };
-            let open = (0..wishes.len()).filter(wants);
+            let open = (0..demands.len()).filter(wants);
             let Some(queue) = open.min_by_key(|queue| trial.start(*queue)) else {
                 break;
             };
@@ -79,7 +79,7 @@ impl Shares {
         given
     }
 
-    /// This queue took so many slots.
+    /// Charges a queue for the slots that it took.
     pub(crate) fn charge(&mut self, queue: usize, slots: usize) {
         if slots == 0 {
             return;
@@ -95,35 +95,35 @@ impl Shares {
     }
 }
 
-fn in_order(free: usize, wishes: &[Wish]) -> Vec<usize> {
+fn in_order(free: usize, demands: &[Demand]) -> Vec<usize> {
     let mut left = free;
-    let give = |wish: &Wish| match *wish {
-        Wish::Nothing => 0,
-        // Whoever comes later waits until this one has been asked.
-        Wish::Later => {
+    let give = |demand: &Demand| match *demand {
+        Demand::Nothing => 0,
+        // Later queues wait until the worker has asked this one.
+        Demand::Later => {
             left = 0;
             0
         }
-        Wish::Slots(slots) => {
+        Demand::Slots(slots) => {
             let given = slots.min(left);
-            // It may want more than it is given now.
+            // A queue that gets less than it asked for leaves nothing to later ones.
             left = if slots > left { 0 } else { left - given };
             given
         }
     };
-    wishes.iter().map(give).collect()
+    demands.iter().map(give).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: Wish = Wish::Slots(usize::MAX);
+    const ALL: Demand = Demand::Slots(usize::MAX);
 
-    fn run(shares: &mut Shares, wishes: &[Wish], rounds: usize) -> Vec<usize> {
-        let mut total = vec![0; wishes.len()];
+    fn run(shares: &mut Shares, demands: &[Demand], rounds: usize) -> Vec<usize> {
+        let mut total = vec![0; demands.len()];
         for _ in 0..rounds {
-            for (queue, slots) in shares.divide(1, wishes).into_iter().enumerate() {
+            for (queue, slots) in shares.divide(1, demands).into_iter().enumerate() {
                 shares.charge(queue, slots);
                 total[queue] += slots;
             }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn one_alone_gets_all_and_saves_nothing_for_the_other() {
         let mut shares = Shares::new(Sharing::ByWeight, [1, 1]);
-        assert_eq!(run(&mut shares, &[ALL, Wish::Nothing], 100), [100, 0]);
+        assert_eq!(run(&mut shares, &[ALL, Demand::Nothing], 100), [100, 0]);
         let both = run(&mut shares, &[ALL, ALL], 100);
         assert!(both[0] >= 49, "{both:?}");
     }
@@ -150,8 +150,8 @@ mod tests {
     fn in_order_the_first_takes_what_it_wants() {
         let shares = Shares::new(Sharing::InOrder, [1, 1, 1]);
         assert_eq!(shares.divide(4, &[ALL, ALL, ALL]), [4, 0, 0]);
-        assert_eq!(shares.divide(4, &[Wish::Nothing, ALL, ALL]), [0, 4, 0]);
-        assert_eq!(shares.divide(4, &[Wish::Later, ALL, ALL]), [0, 0, 0]);
-        assert_eq!(shares.divide(4, &[Wish::Slots(1), ALL, ALL]), [1, 3, 0]);
+        assert_eq!(shares.divide(4, &[Demand::Nothing, ALL, ALL]), [0, 4, 0]);
+        assert_eq!(shares.divide(4, &[Demand::Later, ALL, ALL]), [0, 0, 0]);
+        assert_eq!(shares.divide(4, &[Demand::Slots(1), ALL, ALL]), [1, 3, 0]);
     }
 }

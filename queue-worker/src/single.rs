@@ -9,19 +9,20 @@ use super::{
     batch::Batch,
     handler::{Handle, Single},
     runner,
-    settings::{Pool, Terms, pool_setters, terms_setters},
+    settings::{Terms, WorkerSettings, terms_setters, worker_setters},
     source::Source,
 };
 
-/// Runs a handler for every message of one queue, of any kind that leases.
+/// Runs a handler for every message of one queue of any leasing kind.
 ///
-/// Nothing happens before [`run_until`](Self::run_until) or one of its siblings is awaited. See
-/// the [module](super) for what it does, and [`Workers`](super::Workers) for several queues.
+/// It does nothing before the caller awaits [`run_until`](Self::run_until) or one of its siblings.
+/// The [crate](crate) says what it does then; for several queues there are
+/// [`Workers`](super::Workers).
 #[must_use = "it does nothing until it is run"]
 #[derive(Debug)]
 pub struct Worker<T> {
     consumer: Consumer<T>,
-    pool: Pool,
+    settings: WorkerSettings,
     terms: Terms,
     health: Health,
 }
@@ -33,22 +34,22 @@ impl<T: Send + 'static> Worker<T> {
         Self {
             terms: Terms::of(&consumer),
             consumer,
-            pool: Pool::default(),
+            settings: WorkerSettings::default(),
             health: Health::new(),
         }
     }
 
-    pool_setters!();
+    worker_setters!();
     terms_setters!();
 
     /// Handles messages until `shutdown` ends, then drains, and reports.
     ///
-    /// Everything inside runs in this future and in handlers' tasks; dropping it is a crash.
+    /// The worker runs in this future and in handlers' tasks; dropping the future is a crash.
     ///
     /// # Errors
     ///
-    /// `Invalid` for settings that cannot be meant, before anything is done. A backend that fails
-    /// is no error of this call: it is tried again.
+    /// `Invalid` for settings that make no sense, before the worker does anything. A failing
+    /// backend is no error of this call: the worker tries again.
     pub async fn run_until<H, F>(
         self,
         shutdown: impl Future<Output = ()> + Send,
@@ -76,9 +77,9 @@ impl<T: Send + 'static> Worker<T> {
         self.run_until(std::future::pending(), handler).await
     }
 
-    /// As [`run_until`](Self::run_until), with a handler that gets up to `max` messages at once:
-    /// those that are there, it does not wait for more. Each is settled by its own verdict, and
-    /// each has its own lease and context. One batch takes one slot.
+    /// As [`run_until`](Self::run_until), with a handler that gets up to `max` messages at once.
+    /// The worker does not wait for more than are ready. Each message has its own lease, context
+    /// and verdict. One batch takes one slot.
     ///
     /// # Errors
     ///
@@ -106,6 +107,6 @@ impl<T: Send + 'static> Worker<T> {
     ) -> Result<Report> {
         let queue = Arc::clone(self.consumer.queue());
         let source = Source::new(queue, handler, self.terms);
-        runner::run(self.pool, vec![source], self.health, shutdown).await
+        runner::run(self.settings, vec![source], self.health, shutdown).await
     }
 }

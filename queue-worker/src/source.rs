@@ -1,4 +1,4 @@
-//! What the loop takes messages from.
+//! The queues that the loop takes messages from.
 
 use std::{fmt, sync::Arc};
 
@@ -6,7 +6,7 @@ use queue_core::Leasing;
 
 use super::{handler::Handle, settings::Terms};
 
-/// A queue, its handler and its terms, of a type that is forgotten.
+/// A queue, its handler and its terms, with the value's type erased.
 pub(crate) struct Source {
     pub(crate) queue: Arc<dyn Leasing>,
     pub(crate) handler: Arc<dyn Handle>,

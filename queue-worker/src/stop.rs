@@ -1,13 +1,13 @@
-//! The end of a handling, as its handler is told of it.
+//! The worker's order to a handler to stop.
 
-/// Why a handler is told to stop.
+/// Why the worker tells a handler to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The lease is lost: the message is somebody else's, or will be. Whatever the handler
-    /// answers, nothing is settled.
+    /// The lease is lost: another worker has the message, or will have it. The worker settles
+    /// nothing, whatever the handler answers.
     LeaseLost,
-    /// The worker shuts down and the time to finish is over. What is not done is released, its
-    /// attempt refunded.
+    /// The worker shuts down and the drain is over. It releases unfinished messages, which refunds
+    /// the attempt.
     Shutdown,
 }

@@ -1,30 +1,30 @@
-//! What a worker does, as [`tracing`] spans and events.
+//! A worker's [`tracing`] spans and events.
 //!
 //! **Spans.** Each handling of a message is a span `job`, in which its handler runs:
 //!
 //! | field | what it shows |
 //! | --- | --- |
-//! | `queue`, `id`, `attempt` | which message of which queue, and which attempt |
-//! | `trace_id`, `parent_id` | where it was pushed, in hexadecimal, if its headers have a [`TraceParent`](queue_core::TraceParent) |
-//! | `outcome` | how the handling ended: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
-//! | `reason` | why it failed, if it did |
+//! | `queue`, `id`, `attempt` | the message, its queue, and the attempt |
+//! | `trace_id`, `parent_id` | the span of its push, in hexadecimal, if its headers have a [`TraceParent`](queue_core::TraceParent) |
+//! | `outcome` | the handling's end: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
+//! | `reason` | why the handling failed, if it did |
 //!
-//! A handler of several messages runs in one span `batch` (`queue`, `messages`), whose children
-//! the messages' spans are. A job has no parent in its own process: it is not part of whatever
-//! started the worker.
+//! A batch handler runs in one span `batch` (`queue`, `messages`), the parent of the messages'
+//! spans. A job has no other parent in its own process: it is not part of the span that started the
+//! worker.
 //!
-//! **Events** tell of what handlers do not see, with the target `queue_kit` and the level of what
-//! is to be done about it: `WARN` for what somebody should know (leases lost, messages dead,
-//! calls that fail), `INFO` for the worker's phases and recoveries, `DEBUG` for each settlement.
+//! **Events** tell what handlers do not see. Their target is `queue_kit`, and their level says how
+//! urgent they are: `WARN` for leases lost, messages dead and calls that fail, `INFO` for the
+//! worker's phases and recoveries, `DEBUG` for each settlement.
 //!
 //! # From producer to handler
 //!
 //! The trace travels in the header `traceparent` of the W3C. A producer puts it there with
-//! [`Headers::with_trace_parent`](queue_core::Headers::with_trace_parent), a handler finds it by
-//! [`Context::headers`](crate::Context::headers), and so does the span.
+//! [`Headers::with_trace_parent`](queue_core::Headers::with_trace_parent). A handler finds it by
+//! [`Context::headers`](crate::Context::headers), and the span shows it.
 //!
-//! To have a tracing system join both ends, its bridge has to be told of the parent before the
-//! span is entered. [`Worker::link`](crate::Worker::link) is called then. With
+//! A tracing system joins both ends if its bridge learns the parent before the span is entered. The
+//! worker calls the function of [`Worker::link`](crate::Worker::link) then. With
 //! `tracing-opentelemetry`, for example:
 //!
 //! ```text
@@ -64,7 +64,7 @@ use super::{
 
 const TARGET: &str = "queue_kit";
 
-/// What is called with each job's span and headers before the span is entered.
+/// The user's function, which gets each job's span and headers before the span is entered.
 #[derive(Clone)]
 pub(crate) struct Link(Arc<dyn Join>);
 
@@ -93,7 +93,7 @@ pub(crate) fn enclose(
     handling: Handling,
 ) -> Handling {
     let (queue, leases) = (Arc::clone(queue), leases.to_vec());
-    // Spans are made in the job's own task, so that a subscriber or a link that panics takes down
+    // The job's own task makes the spans, so that a subscriber or a link that panics takes down
     // this job and not the worker.
     Box::pin(async move {
         let batch = match &*leases {
@@ -107,7 +107,7 @@ pub(crate) fn enclose(
             ),
         };
         let spans = leases.iter().map(|lease| job(&queue, lease, &batch));
-        let mut open = Open(spans.collect());
+        let mut open = OpenSpans(spans.collect());
         if let Some(Link(link)) = link {
             for (span, lease) in open.0.iter().zip(&leases) {
                 link(span, &lease.headers);
@@ -123,7 +123,7 @@ pub(crate) fn enclose(
     })
 }
 
-/// An error's level, so that no filter by level leaves its events without their job.
+/// The span has an error's level, so that no filter by level leaves its events without their job.
 fn job(queue: &Arc<str>, lease: &Lease, batch: &Span) -> Span {
     let span = error_span!(
         target: TARGET,
@@ -150,10 +150,10 @@ fn job(queue: &Arc<str>, lease: &Lease, batch: &Span) -> Span {
     span
 }
 
-/// Spans of jobs whose end is not known yet.
-struct Open(Vec<Span>);
+/// Spans of jobs that have not ended yet.
+struct OpenSpans(Vec<Span>);
 
-impl Open {
+impl OpenSpans {
     fn end(&mut self, endings: &[Ending]) {
         for (span, ending) in self.0.drain(..).zip(endings) {
             span.record("outcome", ending.name());
@@ -165,15 +165,15 @@ impl Open {
                 Ending::Undecodable(reason) => {
                     span.record("reason", &**reason);
                 }
-                Ending::Broken(broken) => {
-                    span.record("reason", broken.failure().reason());
+                Ending::Abnormal(abnormal) => {
+                    span.record("reason", abnormal.failure().reason());
                 }
             }
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenSpans {
     fn drop(&mut self) {
         for span in &self.0 {
             span.record("outcome", "cut_off");
@@ -181,7 +181,7 @@ impl Drop for Open {
     }
 }
 
-/// What the loop tells.
+/// Emits an event of the loop.
 pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
     let queue = &**queue;
     match event {

@@ -1,21 +1,21 @@
-//! What a handler says of its message.
+//! Verdicts of handlers on their messages.
 
 use std::{fmt::Display, time::Duration};
 
-/// What became of a message, as its handler sees it.
+/// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is done: ack.
     Done,
-    /// It is not, and this is what to do.
+    /// It failed, and the failure says what to do.
     Failed(Failure),
 }
 
 /// Why a message failed, and what to do about it.
 ///
-/// Anything that can be shown becomes one, with the worker's [`Backoff`](super::Backoff) as its
-/// remedy, so that `?` works in a handler whose error is a `Failure`. It is itself no `Display`,
-/// for that reason.
+/// Any `Display` value converts into one, with the worker's [`Backoff`](super::Backoff) as its
+/// remedy, so that `?` works in a handler whose error is a `Failure`. For that reason it is itself
+/// no `Display`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,7 +44,8 @@ pub struct Failure {
 pub enum Remedy {
     /// Try again after the worker's back-off; the attempt counts.
     Backoff,
-    /// Try again after this delay; the attempt counts. Zero is at once, behind what is ready.
+    /// Try again after this delay; the attempt counts. Zero means at once, behind the messages that
+    /// are ready.
     Retry {
         /// Cut at [`limits::MAX_DELAY`](queue_core::limits::MAX_DELAY).
         delay: Duration,
@@ -64,7 +65,7 @@ impl Failure {
         Self::with(reason, Remedy::Backoff)
     }
 
-    /// Try again at once, behind what is ready now. The attempt counts.
+    /// Try again at once, behind the messages that are ready now. The attempt counts.
     pub fn retry_now(reason: impl Display) -> Self {
         Self::retry_after(reason, Duration::ZERO)
     }
@@ -74,8 +75,8 @@ impl Failure {
         Self::with(reason, Remedy::Retry { delay })
     }
 
-    /// Try again after this delay, the attempt refunded: something was busy, and a message that
-    /// is deferred for ever never dies.
+    /// Try again after this delay; the attempt is refunded, since something was busy. A message
+    /// that is deferred for ever never dies.
     pub fn defer(reason: impl Display, delay: Duration) -> Self {
         Self::with(reason, Remedy::Defer { delay })
     }
@@ -87,18 +88,18 @@ impl Failure {
 
     fn with(reason: impl Display, remedy: Remedy) -> Self {
         Self {
-            // The alternate form, in which errors that keep their causes show them.
+            // In the alternate form, errors that keep their causes show them.
             reason: format!("{reason:#}"),
             remedy,
         }
     }
 
-    /// Why.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub const fn remedy(&self) -> Remedy {
         self.remedy
     }
@@ -110,10 +111,10 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// What a handler may return: nothing, a [`Verdict`], or a `Result` whose error is anything that
-/// can be shown, or a [`Failure`].
+/// The return types of handlers: nothing, a [`Verdict`], or a `Result` whose error is a [`Failure`]
+/// or any `Display` value.
 pub trait IntoVerdict {
-    /// As a verdict.
+    /// Converts into a verdict.
     fn into_verdict(self) -> Verdict;
 }
 

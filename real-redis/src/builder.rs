@@ -1,29 +1,29 @@
-//! What kind of server to start.
+//! The configuration of a server to start.
 
 use std::{env, fmt::Write, path::Path};
 
 use super::ServerError;
 
-/// Names the program that is started instead of `redis-server`.
+/// Names the program to start instead of `redis-server`.
 const PROGRAM: &str = "QUEUE_TEST_REDIS_SERVER";
 
-/// When an append-only file is written through to the disk, and what a crash of the process
-/// (`kill -9`) may undo. A power cut undoes what has not been written through.
+/// When the server syncs its append-only file to the disk, and which writes a crash of the process
+/// (`kill -9`) may undo. A power cut undoes all writes that are not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aof {
-    /// When the system likes. The file itself is written before each reply, so a crash of the
+    /// When the system decides. The server writes the file before each reply, so a crash of the
     /// process undoes nothing.
     BySystem,
-    /// Once a second, in the background; and while that is under way the server answers before it
-    /// has written the file. So a crash may undo up to two seconds, if rarely more than a few
+    /// Once a second, in the background. While a sync is under way, the server answers before it
+    /// writes the file. So a crash may undo up to two seconds, though rarely more than a few
     /// milliseconds.
     EverySecond,
-    /// Before each reply: nothing is undone.
+    /// Before each reply: a crash undoes nothing.
     Always,
 }
 
-/// A server to start: plain, without persistence and on its Unix socket alone, unless told
-/// otherwise.
+/// A server to start. By default it is plain, without persistence, and listens on its Unix socket
+/// alone.
 ///
 /// ```
 /// use real_redis::{Aof, Server};
@@ -55,13 +55,13 @@ impl ServerBuilder {
         self
     }
 
-    /// Keeps an append-only file in the server's folder, from which a restart loads.
+    /// Keeps an append-only file in the server's folder, which a restart loads.
     pub fn with_aof(mut self, aof: Aof) -> Self {
         self.aof = Some(aof);
         self
     }
 
-    /// Listens on a loopback port too: for replicas, and for what only TCP can do.
+    /// Also listens on a loopback port, which replicas and tests of TCP need.
     pub fn with_tcp(mut self) -> Self {
         self.tcp = true;
         self

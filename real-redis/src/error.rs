@@ -1,9 +1,9 @@
-//! Why a server cannot be had.
+//! The error of a test server.
 
 use std::{error::Error, fmt};
 
-/// Why a test has no server: what was tried, what came of it, and the server's own log where
-/// there is one.
+/// Why a test has no server: the step that failed, its error, and the server's own log if there is
+/// one.
 ///
 /// `Debug` prints the same text as `Display`, so that an `unwrap` in a test is readable.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ impl ServerError {
         Self(message.into())
     }
 
-    /// Puts what was tried in front of what came of it.
+    /// Puts the failed step in front of its cause.
     pub fn tried(what: &str, cause: impl fmt::Display) -> Self {
         Self(format!("{what}: {cause}"))
     }

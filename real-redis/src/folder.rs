@@ -1,4 +1,4 @@
-//! A folder of a server's own.
+//! The folder of a server.
 
 use std::{
     env, fs, io,
@@ -12,12 +12,13 @@ use super::ServerError;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A Unix socket's path holds about a hundred bytes; what is longer goes to `/tmp` instead.
+/// A Unix socket's path holds about a hundred bytes; if the temporary folder's path is longer than
+/// this, `/tmp` takes its place.
 const LONGEST_TEMPORARY: usize = 60;
 
-/// Makes a folder that nobody else has, readable by this user only.
+/// Makes a new folder that only this user can read.
 ///
-/// Nothing here removes it: that is the watchdog's work, which outlives a killed test.
+/// The watchdog removes it, since it outlives a killed test.
 pub(super) fn make() -> Result<PathBuf, ServerError> {
     let mut parent = env::temp_dir();
     if parent.as_os_str().len() > LONGEST_TEMPORARY {
@@ -28,7 +29,7 @@ pub(super) fn make() -> Result<PathBuf, ServerError> {
         let folder = parent.join(format!("real-redis-{}-{number}", process::id()));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return plain(folder),
-            // Left by another process that had our id.
+            // A former process with our id left it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("cannot make the folder {}", folder.display());
@@ -38,7 +39,7 @@ pub(super) fn make() -> Result<PathBuf, ServerError> {
     }
 }
 
-/// The folder, if a configuration file can name it without escapes.
+/// Answers the folder, if a configuration file can name it without escapes.
 fn plain(folder: PathBuf) -> Result<PathBuf, ServerError> {
     let quotable = |path: &Path| {
         path.to_str()
@@ -47,7 +48,7 @@ fn plain(folder: PathBuf) -> Result<PathBuf, ServerError> {
     if quotable(&folder) {
         return Ok(folder);
     }
-    // An empty folder that was made a moment ago; if it stays, it harms nobody.
+    // The folder is empty and a moment old; if it stays, it does no harm.
     let _ = fs::remove_dir(&folder);
     Err(ServerError::new(format!(
         "the temporary folder {} has a character in its name that a Redis configuration cannot \

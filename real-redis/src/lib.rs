@@ -1,10 +1,10 @@
-//! Real redis-servers in tests, for whoever tests a program that talks to one.
+//! Real redis-servers for tests of programs that talk to one.
 //!
-//! [`Server`] starts one by itself, in a folder of its own, on a Unix socket of its own and, if
-//! asked, a loopback port; crashes it, freezes it, restarts it; and leaves nothing behind, also
-//! when the test panics or is killed. [`Place`] is where a test's keys live: a server that all
-//! tests of a process share, or the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between
-//! a client and a server, and makes the line slow, long or silent. [`VirtualClient`] connects where
+//! [`Server`] starts one in a folder of its own, on a Unix socket of its own and, if asked, a
+//! loopback port. It crashes, freezes and restarts the server, and leaves nothing behind, also when
+//! the test panics or is killed. [`Place`] is a key prefix for a test, on a server that all tests
+//! of a process share, or on the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between a
+//! client and a server, and makes the line slow, long or silent. [`VirtualClient`] connects while
 //! tokio's clock is paused.
 //!
 //! ```
@@ -16,17 +16,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it takes
+//! # Requirements
 //!
 //! A `redis-server`, 6.2 or newer, in the `PATH`, or the one that `QUEUE_TEST_REDIS_SERVER` names;
-//! and a POSIX shell. A missing one is an error that says how to install it, never a skipped
-//! test.
+//! and a POSIX shell. If it is missing, the test fails with an error that says how to install it;
+//! it never skips.
 //!
-//! # Servers of others
+//! # Existing servers
 //!
-//! A [`Server`] is always one's own, so a test may kill it, fill it and configure it. Only a
-//! [`Place`] ever talks to an existing server, only to the one that `QUEUE_TEST_REDIS_URL` names,
-//! and only under a key prefix that no other run uses; it removes those keys and nothing else.
+//! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`Place`]
+//! ever talks to an existing server, only to the one that `QUEUE_TEST_REDIS_URL` names, and only
+//! under a key prefix that no other run uses; it removes those keys and nothing else.
 
 #![cfg(unix)]
 

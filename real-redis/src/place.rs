@@ -1,4 +1,4 @@
-//! Where a test's keys live.
+//! A key prefix for a test, on a shared server.
 
 use std::{
     env,
@@ -14,7 +14,7 @@ use redis::{Client, Connection, RedisResult};
 
 use super::{Server, ServerError};
 
-/// Names an existing server to use instead of one of our own.
+/// Names an existing server to use instead of a new one.
 const EXISTING: &str = "QUEUE_TEST_REDIS_URL";
 
 /// The server of all tests in this process. It is never dropped; its watchdog ends it with the
@@ -25,11 +25,11 @@ static SHARED: LazyLock<Result<Server, ServerError>> = LazyLock::new(Server::sta
 static RUN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(process::id()));
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A server's URL and a key prefix on it that nobody else uses.
+/// A server's URL, and a key prefix on it that nobody else uses.
 ///
-/// By default the server is a plain one that all tests of the process share, started by the first
-/// that asks. With `QUEUE_TEST_REDIS_URL` it is the one named there: for a test that only needs
-/// *a* server. Those that crash, fill, freeze or configure theirs start a [`Server`] of their own
+/// It is for tests that need just any server. By default that is a plain one that all tests of the
+/// process share; the first one starts it. With `QUEUE_TEST_REDIS_URL` it is the one named there.
+/// Tests that crash, fill, freeze or configure their server start a [`Server`] of their own,
 /// whatever the variable says.
 ///
 /// Dropping it removes the keys under its prefix, and no others.
@@ -60,8 +60,8 @@ impl Place {
         &self.url
     }
 
-    /// The prefix that every key has to have: letters, digits and `-`, and a dot at its end, so
-    /// that none is the beginning of another.
+    /// The prefix for every key of the test: letters, digits and `-`, and a dot at its end, so that
+    /// no prefix begins another.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

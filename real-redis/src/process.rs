@@ -1,4 +1,4 @@
-//! One life of a server: a process from its start to its end.
+//! The process of a server, from its start to its end.
 
 use std::{
     fs::OpenOptions,
@@ -12,14 +12,14 @@ use std::{
 
 use super::{ServerError, watchdog::Watchdog};
 
-/// Waits for a word before it becomes the server, so that the watchdog knows its id by then: a
-/// test that is killed in between leaves nothing either.
+/// Waits for a word before it becomes the server, so that the watchdog knows its id first: then a
+/// test killed in between leaves nothing either.
 const GATE: &str = r#"read -r go && exec "$@" </dev/null"#;
 
-/// What the gate exits with when there is no such program.
+/// The gate's exit status if there is no such program.
 const NOT_FOUND: i32 = 127;
 
-/// How often a bounded wait looks.
+/// The interval at which a bounded wait looks.
 pub(super) const LOOK: Duration = Duration::from_millis(2);
 
 /// A running server.
@@ -27,7 +27,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(2);
 pub(super) struct Process(Child);
 
 impl Process {
-    /// Starts `program` with this configuration; what it prints goes to the log.
+    /// Starts `program` with this configuration; its output goes to the log.
     pub(super) fn start(
         program: &str,
         config: &Path,
@@ -66,12 +66,12 @@ impl Process {
         self.0.id()
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
 
-    /// What to tell about an end that nobody asked for.
+    /// The message for an end that nobody asked for.
     pub(super) fn explain(program: &str, status: ExitStatus) -> String {
         if status.code() == Some(NOT_FOUND) {
             return format!(
@@ -107,7 +107,7 @@ impl Process {
         }
     }
 
-    /// Stops it (SIGSTOP), and waits until it does nothing any more.
+    /// Stops it (SIGSTOP), and waits until it has stopped.
     pub(super) fn freeze(&mut self, patience: Duration) -> Result<(), ServerError> {
         self.signal("STOP")?;
         let start = Instant::now();
@@ -126,8 +126,8 @@ impl Process {
     }
 
     fn signal(&mut self, name: &str) -> Result<(), ServerError> {
-        // Until it has been waited for, its id cannot be another's. The shell's own `kill` is
-        // always there; the program often is not.
+        // Until somebody waits for the process, no other can have its id. The shell's own `kill`
+        // always exists; the program of that name often does not.
         if let Some(status) = self.ended() {
             return Err(ServerError::new(format!(
                 "no SIG{name} for a server that has ended ({status})"
@@ -151,11 +151,11 @@ impl Drop for Process {
     }
 }
 
-/// Whether the kernel reports the process as stopped; where there is no `/proc` to ask, `ps` is.
+/// Whether the kernel reports the process as stopped: by `/proc`, or by `ps` where there is none.
 fn is_stopped(process: u32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat"))
         .ok()
-        // The name comes in parentheses and may have spaces in it; the state follows.
+        // The name is in parentheses and may contain spaces; the state follows it.
         .and_then(|stat| stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned()));
     let state = state.or_else(|| {
         let ps = Command::new("ps")

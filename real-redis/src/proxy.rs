@@ -1,4 +1,4 @@
-//! A slow wire, on demand.
+//! A proxy that makes a connection slow, long or silent.
 
 use std::{
     io,
@@ -20,14 +20,14 @@ use tokio::{
 
 use super::Server;
 
-/// How much is read at a time, and how many such pieces are under way on a long line before a sender
-/// waits; on a short one it waits for each.
+/// The bytes to read at a time, and the number of such pieces under way on a long line before a
+/// sender waits; on a short one it waits for each.
 const CHUNK: usize = 64 * 1024;
 const UNDER_WAY: usize = 256;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From clients to the server.
@@ -36,9 +36,9 @@ pub enum Direction {
     Replies,
 }
 
-/// Stands between clients and a [`Server`], and holds back what passes when told to: a server
-/// that is slow for a cause and not for a time, so that a test need not sleep. It can also be slow
-/// as a line is, by the byte, and leave connections half-open.
+/// Stands between clients and a [`Server`], and holds bytes back on demand: the test decides how
+/// long the server is slow, and need not sleep. It can also limit bytes a second, as a line does,
+/// and leave connections half-open.
 ///
 /// Needs a tokio runtime with I/O. Dropping it closes its connections.
 ///
@@ -69,31 +69,31 @@ pub struct Proxy {
     server_url: String,
     server: PathBuf,
     socket: PathBuf,
-    wire: Arc<Wire>,
+    shared: Arc<Shared>,
     listening: AbortHandle,
 }
 
 #[derive(Debug)]
-struct Wire {
-    requests: Way,
-    replies: Way,
+struct Shared {
+    requests: DirectionState,
+    replies: DirectionState,
     /// Counts the cuts; a connection ends when it changes.
     cuts: watch::Sender<u32>,
-    /// Counts the times that connections were left to themselves.
+    /// Counts the strandings, which leave connections half-open.
     strandings: watch::Sender<u32>,
 }
 
-/// One direction: whether it is held, how fast and how long it is, and how many bytes have come so
-/// far, held ones too.
+/// One direction: whether the proxy holds it, its rate and latency, and the bytes that have come so
+/// far, held ones included.
 #[derive(Debug)]
-struct Way {
+struct DirectionState {
     held: watch::Sender<bool>,
     bytes_per_second: watch::Sender<u32>,
     latency: watch::Sender<Duration>,
     seen: watch::Sender<u64>,
 }
 
-impl Way {
+impl DirectionState {
     fn open() -> Self {
         Self {
             held: watch::Sender::new(false),
@@ -144,7 +144,7 @@ impl Way {
             if arrival > Instant::now() {
                 sleep_until(arrival).await;
             }
-            // It fails only without a sender, and that is `self`.
+            // It fails only without a sender, and `self` holds the sender.
             let _ = held.wait_for(|held| !held).await;
             to.write_all(&bytes).await?;
             let speed = *self.bytes_per_second.borrow();
@@ -160,92 +160,92 @@ impl Way {
 }
 
 impl Proxy {
-    /// Listens on a socket of its own, beside the server's.
+    /// Listens on a socket beside the server's.
     ///
     /// # Errors
     ///
-    /// If the socket cannot be had.
+    /// If it cannot create the socket.
     pub fn before(server: &Server) -> io::Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let socket = server.folder().join(format!("proxy-{number}.sock"));
         let listener = UnixListener::bind(&socket)?;
-        let wire = Arc::new(Wire {
-            requests: Way::open(),
-            replies: Way::open(),
+        let shared = Arc::new(Shared {
+            requests: DirectionState::open(),
+            replies: DirectionState::open(),
             cuts: watch::Sender::new(0),
             strandings: watch::Sender::new(0),
         });
-        let accept = accept(listener, server.socket(), Arc::clone(&wire));
+        let accept = accept(listener, server.socket(), Arc::clone(&shared));
         Ok(Self {
             server_url: server.url(),
             server: server.socket(),
             socket,
-            wire,
+            shared,
             listening: tokio::spawn(accept).abort_handle(),
         })
     }
 
-    /// The server's URL, through here.
+    /// The server's URL through this proxy.
     pub fn url(&self) -> String {
         let (from, to) = (self.server.display(), self.socket.display());
         self.server_url.replace(&from.to_string(), &to.to_string())
     }
 
-    /// Holds back what goes this way, until [`release`](Self::release).
+    /// Holds back all bytes in this direction, until [`release`](Self::release).
     pub fn hold(&self, direction: Direction) {
-        self.way(direction).held.send_replace(true);
+        self.state(direction).held.send_replace(true);
     }
 
-    /// Lets everything go on, what was held first.
+    /// Lets everything go on, held bytes first.
     pub fn release(&self) {
-        self.wire.requests.held.send_replace(false);
-        self.wire.replies.held.send_replace(false);
+        self.shared.requests.held.send_replace(false);
+        self.shared.replies.held.send_replace(false);
     }
 
-    /// Lets each connection carry so many bytes a second this way from now on.
+    /// Limits each connection to this many bytes a second in this direction from now on.
     ///
     /// # Panics
     ///
-    /// If it is 0: that is [`hold`](Self::hold).
+    /// If it is 0: use [`hold`](Self::hold).
     pub fn throttle(&self, direction: Direction, bytes_per_second: u32) {
         assert_ne!(bytes_per_second, 0, "nothing would pass: use hold");
-        let speed = &self.way(direction).bytes_per_second;
+        let speed = &self.state(direction).bytes_per_second;
         speed.send_replace(bytes_per_second);
     }
 
-    /// Makes a long line of each connection that is opened from now on: what is sent this way
-    /// arrives so much later, but no less of it.
+    /// Makes each connection opened from now on a long line: bytes in this direction arrive this
+    /// much later, at the same rate.
     pub fn lengthen(&self, direction: Direction, latency: Duration) {
-        self.way(direction).latency.send_replace(latency);
+        self.state(direction).latency.send_replace(latency);
     }
 
-    /// How many bytes have come so far, of all connections and held ones too.
+    /// The bytes that have come so far on all connections, held ones included.
     pub fn seen(&self, direction: Direction) -> u64 {
-        *self.way(direction).seen.borrow()
+        *self.state(direction).seen.borrow()
     }
 
     /// Waits until more bytes than these have come.
     pub async fn beyond(&self, direction: Direction, bytes: u64) {
-        let mut seen = self.way(direction).seen.subscribe();
-        // It fails only without a sender, and that is `self`.
+        let mut seen = self.state(direction).seen.subscribe();
+        // It fails only without a sender, and `self` holds the sender.
         let _ = seen.wait_for(|seen| *seen > bytes).await;
     }
 
-    /// Closes every connection; what is held is lost. New ones are accepted.
+    /// Closes every connection; held bytes are lost. It still accepts new ones.
     pub fn cut(&self) {
-        self.wire.cuts.send_modify(|cuts| *cuts += 1);
+        self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Leaves every connection half-open: nothing passes any more, and neither end is told. New
-    /// ones are as usual.
+    /// Leaves every connection half-open: nothing passes any more, and neither end learns it. New
+    /// connections work as usual.
     pub fn strand(&self) {
-        self.wire.strandings.send_modify(|times| *times += 1);
+        self.shared.strandings.send_modify(|times| *times += 1);
     }
 
-    fn way(&self, direction: Direction) -> &Way {
+    fn state(&self, direction: Direction) -> &DirectionState {
         match direction {
-            Direction::Requests => &self.wire.requests,
-            Direction::Replies => &self.wire.replies,
+            Direction::Requests => &self.shared.requests,
+            Direction::Replies => &self.shared.replies,
         }
     }
 }
@@ -256,23 +256,23 @@ impl Drop for Proxy {
     }
 }
 
-/// Accepts connections; when it is dropped they end, with the set that holds them.
-async fn accept(listener: UnixListener, server: PathBuf, wire: Arc<Wire>) {
+/// Accepts connections. When it is dropped, they end with the set that holds them.
+async fn accept(listener: UnixListener, server: PathBuf, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
-        let (server, wire) = (server.clone(), Arc::clone(&wire));
+        let (server, shared) = (server.clone(), Arc::clone(&shared));
         connections.spawn(async move {
-            let mut cuts = wire.cuts.subscribe();
-            let mut strandings = wire.strandings.subscribe();
-            // A server that is down is a connection that ends at once.
+            let mut cuts = shared.cuts.subscribe();
+            let mut strandings = shared.strandings.subscribe();
+            // If the server is down, the connection ends at once.
             let Ok(server) = UnixStream::connect(server).await else {
                 return;
             };
             let (mut from_client, mut to_client) = client.into_split();
             let (mut from_server, mut to_server) = server.into_split();
             tokio::select! {
-                _ = wire.requests.carry(&mut from_client, &mut to_server) => {}
-                _ = wire.replies.carry(&mut from_server, &mut to_client) => {}
+                _ = shared.requests.carry(&mut from_client, &mut to_server) => {}
+                _ = shared.replies.carry(&mut from_server, &mut to_client) => {}
                 _ = cuts.changed() => {}
                 // It stays open until it is cut.
                 _ = strandings.changed() => drop(cuts.changed().await),

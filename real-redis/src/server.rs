@@ -1,4 +1,4 @@
-//! A server of a test's own.
+//! A server for one test.
 
 use std::{
     fs,
@@ -17,41 +17,41 @@ use super::{
     watchdog::Watchdog,
 };
 
-/// How long a start, an end or an answer may take. Far beyond what any takes, also on a busy
-/// machine, so that only a real fault meets it.
+/// The longest time for a start, an end or an answer: far more than any takes, also on a busy
+/// machine, so that only a real fault exceeds it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Below the ports that systems give to outgoing connections, so that a restart finds its own
+/// Below the ports that systems give to outgoing connections, so that a restart finds its own port
 /// free.
 const PORTS: std::ops::Range<u16> = 10_000..30_000;
 const PORTS_TRIED: u32 = 64;
 
-/// How much of a log goes into an error.
+/// The lines of a log that go into an error.
 const LOG_LINES: usize = 30;
 
 /// A real redis-server in a folder of its own, for this test alone.
 ///
 /// Dropping it kills the server and removes the folder; so does the end of the test's process,
 /// however it ends. Every method takes `&self`, so that a test can share a server between tasks.
-/// They block the thread for the few milliseconds they take.
+/// They block the thread, for a few milliseconds.
 #[derive(Debug)]
 pub struct Server {
     settings: ServerBuilder,
     folder: PathBuf,
     port: Option<u16>,
-    life: Mutex<Life>,
+    supervised: Mutex<Supervised>,
 }
 
-/// The process, while there is one, and what cleans up after it.
+/// The process, while there is one, and the watchdog that cleans up after it.
 #[derive(Debug)]
-struct Life {
+struct Supervised {
     process: Option<Process>,
     watchdog: Watchdog,
 }
 
 impl ServerBuilder {
     /// Follows `primary`, which has to listen [on a port](Self::with_tcp). The start waits until
-    /// it has all that the primary has.
+    /// the replica has all the primary's data.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Server {
         Self::builder().start()
     }
 
-    /// What kind of server to start.
+    /// The builder of a server.
     pub fn builder() -> ServerBuilder {
         ServerBuilder::default()
     }
@@ -104,7 +104,7 @@ impl Server {
             settings,
             folder,
             port: None,
-            life: Mutex::new(Life {
+            supervised: Mutex::new(Supervised {
                 process: None,
                 watchdog,
             }),
@@ -118,8 +118,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Lets the server itself take the port, and tries another if somebody has it: nothing can
-    /// come between the look and the taking.
+    /// Lets the server itself take the port, and tries another if it is in use: so nobody can take
+    /// the port between a check and its use.
     fn launch_on_a_port(&mut self) -> Result<(), ServerError> {
         let count = u64::from(PORTS.end - PORTS.start);
         let mut tried = 0;
@@ -134,7 +134,7 @@ impl Server {
             if tried == PORTS_TRIED || !error.to_string().contains("Address already in use") {
                 return Err(error);
             }
-            // What it says about this port must not be taken for the next one's.
+            // The log of this port must not pass for the next one's.
             let _ = fs::remove_file(self.log_path());
         }
     }
@@ -191,7 +191,7 @@ impl Server {
 
     /// Its process, while it runs.
     pub fn process_id(&self) -> Option<u32> {
-        self.life().process.as_ref().map(Process::id)
+        self.supervised().process.as_ref().map(Process::id)
     }
 
     /// A client of the redis crate, for connections of any sort.
@@ -203,7 +203,7 @@ impl Server {
         Client::open(self.url()).map_err(|error| ServerError::tried("cannot use the URL", error))
     }
 
-    /// A blocking connection, whose every answer takes 30 s at most.
+    /// A blocking connection; each answer may take 30 s at most.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// How often it ran each command so far.
+    /// The number of calls of each command so far.
     ///
     /// # Errors
     ///
@@ -239,12 +239,12 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the process that cleans up is gone.
+    /// If the watchdog is gone.
     pub fn kill(&self) -> Result<(), ServerError> {
-        let mut life = self.life();
-        if let Some(mut process) = life.process.take() {
+        let mut supervised = self.supervised();
+        if let Some(mut process) = supervised.process.take() {
             process.kill();
-            life.watchdog.release()?;
+            supervised.watchdog.release()?;
         }
         Ok(())
     }
@@ -256,12 +256,12 @@ impl Server {
     ///
     /// If it does not run, or has not ended after 30 s.
     pub fn shut_down(&self) -> Result<(), ServerError> {
-        let mut life = self.life();
-        let process = running(&mut life.process)?;
+        let mut supervised = self.supervised();
+        let process = running(&mut supervised.process)?;
         process.thaw()?;
         process.terminate(PATIENCE)?;
-        life.process = None;
-        life.watchdog.release()
+        supervised.process = None;
+        supervised.watchdog.release()
     }
 
     /// Starts it on the same folder and address, after [`kill`](Self::kill) or
@@ -271,19 +271,19 @@ impl Server {
     ///
     /// If it runs already, or does not come up; its log is in the message.
     pub fn start_again(&self) -> Result<(), ServerError> {
-        let mut life = self.life();
-        if life.process.is_some() {
+        let mut supervised = self.supervised();
+        if supervised.process.is_some() {
             return Err(ServerError::new("the server runs already"));
         }
         let (config, log) = (self.config_path(), self.log_path());
         let program = self.settings.program();
-        let mut process = Process::start(&program, &config, &log, &mut life.watchdog)?;
+        let mut process = Process::start(&program, &config, &log, &mut supervised.watchdog)?;
         if let Err(error) = self.wait_until_ready(&mut process, &program) {
             process.kill();
-            life.watchdog.release()?;
+            supervised.watchdog.release()?;
             return Err(error);
         }
-        life.process = Some(process);
+        supervised.process = Some(process);
         Ok(())
     }
 
@@ -303,7 +303,7 @@ impl Server {
     ///
     /// If it does not run.
     pub fn freeze(&self) -> Result<(), ServerError> {
-        running(&mut self.life().process)?.freeze(PATIENCE)
+        running(&mut self.supervised().process)?.freeze(PATIENCE)
     }
 
     /// Lets it go on (SIGCONT) after [`freeze`](Self::freeze).
@@ -312,10 +312,10 @@ impl Server {
     ///
     /// If it does not run.
     pub fn thaw(&self) -> Result<(), ServerError> {
-        running(&mut self.life().process)?.thaw()
+        running(&mut self.supervised().process)?.thaw()
     }
 
-    /// What it has logged.
+    /// The server's log.
     pub fn log(&self) -> String {
         let log = fs::read(self.log_path()).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
@@ -331,7 +331,7 @@ impl Server {
             if let Some(status) = process.ended() {
                 return Err(self.failed(Process::explain(program, status)));
             }
-            // Whatever fails may be on its way: no socket yet, or still loading.
+            // The failure may pass: there is no socket yet, or the server is still loading.
             let Err(error) = self.look() else {
                 return Ok(());
             };
@@ -343,7 +343,7 @@ impl Server {
         }
     }
 
-    /// Whether it answers, and as a replica has all that the primary has.
+    /// Whether it answers and, as a replica, has all the primary's data.
     fn look(&self) -> Result<(), ServerError> {
         let mut connection = self.connect_within(PATIENCE)?;
         let refused = |error| ServerError::tried("the server refuses", error);
@@ -378,15 +378,17 @@ impl Server {
         self.folder.join("redis.log")
     }
 
-    /// A panic elsewhere leaves nothing half done here, and the clean-up has to go on.
-    fn life(&self) -> MutexGuard<'_, Life> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A panic elsewhere leaves nothing half done here, and the clean-up must still work.
+    fn supervised(&self) -> MutexGuard<'_, Supervised> {
+        self.supervised
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It fails if the watchdog is gone; then the process has been killed all the same.
+        // It fails if the watchdog is gone; the process is dead all the same.
         let _ = self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! How often a server ran each command.
+//! The calls of each command on a server.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use redis::{Connection, RedisResult};
 
 /// Calls of each command, by its lower-case name (`evalsha`, `script|load`).
 ///
-/// Commands that a script runs are counted too, under their own names.
+/// Commands that a script runs count too, under their own names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandCounts(BTreeMap<String, u64>);
 
@@ -21,17 +21,17 @@ impl CommandCounts {
         Self(counts.collect())
     }
 
-    /// How often this command ran.
+    /// The calls of this command.
     pub fn of(&self, command: &str) -> u64 {
         self.0.get(command).copied().unwrap_or(0)
     }
 
-    /// How often these commands ran, all together.
+    /// The calls of all these commands together.
     pub fn sum<'a>(&self, commands: impl IntoIterator<Item = &'a str>) -> u64 {
         commands.into_iter().map(|command| self.of(command)).sum()
     }
 
-    /// What has run since `earlier`; commands that have not are left out.
+    /// The calls since `earlier`, without commands that had none.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let more = self.0.iter().filter_map(|(name, calls)| {
@@ -51,7 +51,7 @@ impl CommandCounts {
 ///
 /// # Errors
 ///
-/// What the server or the connection answers.
+/// Those of the server or the connection.
 pub fn command_counts(connection: &mut Connection) -> RedisResult<CommandCounts> {
     let info: String = redis::cmd("INFO").arg("commandstats").query(connection)?;
     Ok(CommandCounts::parse(&info))

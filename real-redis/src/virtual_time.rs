@@ -1,4 +1,4 @@
-//! A real server in virtual time.
+//! Connections to a real server in virtual time.
 
 use std::{
     fmt,
@@ -17,19 +17,19 @@ use tokio::{
     task,
 };
 
-/// Connects to a server in such a way that tokio's clock can be paused.
+/// Connects to a server while tokio's clock is paused.
 ///
 /// A paused clock leaps to the next timer whenever all tasks wait, also when they wait for a
 /// socket: an answer that takes a moment would cost seconds. So a command is one *blocking* round
-/// trip here, during which no time passes; none may block on the server. Whoever listens to a
-/// channel asks the server after each command whether it has said something.
+/// trip here, during which no time passes; no command may block on the server. A connection that
+/// listens to a channel asks the server after each command whether it has pushed something.
 ///
-/// All connections of a test must come from clones of one client, or they do not hear each other. It
-/// needs a runtime of one thread.
+/// All connections of a test must come from clones of one client, or they miss each other's
+/// messages. It needs a runtime of one thread.
 #[derive(Clone)]
 pub struct VirtualClient {
     client: Client,
-    /// A command was run: who listens asks.
+    /// Tells listening connections that a command has run.
     ran: Arc<Notify>,
 }
 
@@ -38,7 +38,7 @@ impl VirtualClient {
     ///
     /// # Errors
     ///
-    /// If the URL is not understood.
+    /// If the URL is malformed.
     pub fn new(url: &str) -> RedisResult<Self> {
         let info = url.into_connection_info()?;
         let settings = info.redis_settings().clone();
@@ -53,17 +53,17 @@ impl VirtualClient {
     ///
     /// # Errors
     ///
-    /// If the server does not take it.
+    /// If the server does not accept it.
     pub fn connect(&self) -> RedisResult<VirtualConnection> {
-        Ok(self.wire(self.client.get_connection()?))
+        Ok(self.wrap(self.client.get_connection()?))
     }
 
-    /// A connection that may subscribe, and what the server says on it unasked, the confirmation of
-    /// each subscription included.
+    /// A connection that may subscribe, and the server's pushes on it, with the confirmation of
+    /// each subscription.
     ///
     /// # Errors
     ///
-    /// If the server does not take it.
+    /// If the server does not accept it.
     ///
     /// # Panics
     ///
@@ -72,28 +72,28 @@ impl VirtualClient {
         let mut connection = self.client.get_connection()?;
         let (said, hears) = std::sync::mpsc::channel();
         connection.set_push_sender(said);
-        let connection = self.wire(connection);
+        let connection = self.wrap(connection);
         let (pushes, told) = unbounded_channel();
         task::spawn(listen(Arc::downgrade(&connection.0), hears, pushes));
         Ok((connection, told))
     }
 
-    fn wire(&self, connection: Connection) -> VirtualConnection {
-        VirtualConnection(Arc::new(Wire {
+    fn wrap(&self, connection: Connection) -> VirtualConnection {
+        VirtualConnection(Arc::new(Inner {
             connection: Mutex::new(connection),
             ran: Arc::clone(&self.ran),
         }))
     }
 }
 
-/// Passes on what the server says unasked, until the connection is dropped.
-async fn listen(wire: Weak<Wire>, hears: Receiver<PushInfo>, pushes: UnboundedSender<PushInfo>) {
-    while let Some(wire) = wire.upgrade() {
-        let ran = Arc::clone(&wire.ran);
+/// Passes on the server's pushes, until the connection is dropped.
+async fn listen(inner: Weak<Inner>, hears: Receiver<PushInfo>, pushes: UnboundedSender<PushInfo>) {
+    while let Some(inner) = inner.upgrade() {
+        let ran = Arc::clone(&inner.ran);
         let ran = ran.notified();
-        // What it has said comes before its answer. A dead connection is told to whoever uses it.
-        let _ = lock(&wire.connection).req_command(&redis::cmd("PING"));
-        drop(wire);
+        // Pushes come before the answer. A dead connection shows its error to its user.
+        let _ = lock(&inner.connection).req_command(&redis::cmd("PING"));
+        drop(inner);
         while let Ok(said) = hears.try_recv() {
             if pushes.send(said).is_err() {
                 return;
@@ -111,9 +111,9 @@ impl fmt::Debug for VirtualClient {
     }
 }
 
-/// One that a [`VirtualClient`] has opened. Clones are the same connection.
+/// A connection of a [`VirtualClient`]. Clones share it.
 #[derive(Clone)]
-pub struct VirtualConnection(Arc<Wire>);
+pub struct VirtualConnection(Arc<Inner>);
 
 impl fmt::Debug for VirtualConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,14 +121,14 @@ impl fmt::Debug for VirtualConnection {
     }
 }
 
-struct Wire {
+struct Inner {
     connection: Mutex<Connection>,
     ran: Arc<Notify>,
 }
 
-impl Wire {
-    /// One round trip. No time passes, but others may run before and after: so a future can be
-    /// dropped before it sent anything, or after the server has run it.
+impl Inner {
+    /// Makes one round trip. No time passes, but other tasks may run before and after: so a future
+    /// can be dropped before it has sent anything, or after the server has run the command.
     async fn pass<T>(&self, trip: impl FnOnce(&mut Connection) -> T) -> T {
         task::yield_now().await;
         let answer = trip(&mut lock(&self.connection));
@@ -138,9 +138,9 @@ impl Wire {
     }
 }
 
-impl Drop for Wire {
+impl Drop for Inner {
     fn drop(&mut self) {
-        // Whoever listens on it ends.
+        // The listening task ends.
         self.ran.notify_waiters();
     }
 }
@@ -149,7 +149,7 @@ impl ConnectionLike for VirtualConnection {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         let trip = |connection: &mut Connection| {
             if command.args_iter().next() == Some(Arg::Simple(b"SUBSCRIBE")) {
-                // It is confirmed by a push, and the crate waits for something else.
+                // The server confirms it by a push, and the crate would wait for a reply.
                 connection.send_packed_command(&command.get_packed_command())?;
                 return connection.recv_response();
             }
@@ -176,7 +176,7 @@ impl ConnectionLike for VirtualConnection {
     }
 }
 
-/// A panic elsewhere is the failure to report, not the lock.
+/// Ignores the poison: the panic itself is the failure to report.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

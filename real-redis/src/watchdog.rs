@@ -1,4 +1,4 @@
-//! What cleans up after a server, whatever happens to the test.
+//! The watchdog, which cleans up after a server whatever happens to the test.
 
 use std::{
     io::Write,
@@ -9,10 +9,10 @@ use std::{
 
 use super::ServerError;
 
-/// Reads process ids until its input ends, which it does also when the test is killed; then kills
-/// the last one and removes the folder. An empty line means that there is none to kill.
+/// Reads process ids until its input ends, also by the death of the test; then kills the last one
+/// and removes the folder. An empty line means that there is no process to kill.
 ///
-/// The traps: a process group that is left with a stopped member gets a SIGHUP.
+/// It traps SIGHUP, since the kernel sends one to an orphaned process group with a stopped member.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 server=
@@ -21,8 +21,8 @@ while read -r line; do server=$line; done
 rm -rf "$1"
 "#;
 
-/// A shell beside the server that ends what is left when this is dropped, or when the whole test
-/// process is gone.
+/// A shell beside the server. It cleans up when this is dropped, or when the whole test process is
+/// gone.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     child: Child,
@@ -38,7 +38,7 @@ impl Watchdog {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Out of reach of a Ctrl-C, which would end it before the server.
+            // In a group of its own, since a Ctrl-C would end it before the server.
             .process_group(0)
             .spawn()
             .map_err(|error| ServerError::tried("cannot start a shell (`sh`)", error))?;
@@ -46,12 +46,12 @@ impl Watchdog {
         Ok(Self { child, orders })
     }
 
-    /// From now on, this process is to be killed at the end.
+    /// From now on the watchdog kills this process at the end.
     pub(super) fn guard(&mut self, process: u32) -> Result<(), ServerError> {
         self.tell(&process.to_string())
     }
 
-    /// There is no process any more: its id may become another's.
+    /// The process is gone, and another may get its id.
     pub(super) fn release(&mut self) -> Result<(), ServerError> {
         self.tell("")
     }
@@ -68,8 +68,8 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.orders = None;
-        // It ends by itself at the end of its input; waiting makes the clean-up visible to
-        // whoever comes next.
+        // It ends by itself at the end of its input; this waits, so that the clean-up is over when
+        // the drop is.
         let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The test servers themselves: their lives, their ends, and what they leave behind.
+//! The test servers themselves: their starts, their ends, and their clean-up.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ use redis::Commands;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// For what ends by itself a moment later, in another process.
+/// The longest wait for another process that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Tells a test that runs in a process of its own to freeze its server.
@@ -33,7 +33,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Whether there is no such process, or only its remains that nobody has asked for yet.
+/// Whether the process is gone, or is a zombie.
 fn is_gone(process: u32) -> bool {
     let kill = Command::new("sh")
         .args(["-c", "kill -0 \"$1\" 2>/dev/null", "sh"])
@@ -43,7 +43,7 @@ fn is_gone(process: u32) -> bool {
     !kill.is_ok_and(|status| status.success()) || stat.contains(") Z ")
 }
 
-/// This test program again, in a process of its own, for one of its ignored tests.
+/// Runs one ignored test of this test program in a process of its own.
 fn run_alone(test: &str) -> Command {
     let mut command = Command::new(env::current_exe().expect("the test program has a path"));
     command
@@ -53,7 +53,7 @@ fn run_alone(test: &str) -> Command {
     command
 }
 
-/// What follows `mark` in the line that has it.
+/// The text after `mark` in the line that has it.
 fn line_after(child: &mut Child, mark: &str) -> String {
     let output = child.stdout.take().expect("its output is a pipe");
     let lines = BufReader::new(output).lines().map_while(Result::ok);
@@ -100,7 +100,7 @@ fn a_test_that_waits_to_be_killed() -> Test {
     let process = server.process_id().expect("it runs");
     println!("\nserver: {process} {}", server.folder().display());
     std::io::stdout().flush()?;
-    // Ends only with the process that started this one, or when run by hand.
+    // This ends only with its parent process, or when run by hand.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The bodies that a trait's methods have by default.
+//! The default bodies of the traits' methods.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -8,9 +8,9 @@ use queue_kit::{
     *,
 };
 
-use crate::troubled::*;
+use crate::faulty::*;
 
-/// A backend that writes no `turn` of its own.
+/// A backend without a `turn` of its own.
 #[derive(Debug)]
 struct Plain(Front);
 
@@ -63,15 +63,15 @@ async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
     jobs.push_one("b").await.unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let full = before(&jobs, |_, call| match call {
-        Call::Lease(..) => Fate::Refused(down()),
-        _ => Fate::Made,
+        Call::Lease(..) => Behaviour::Refused(down()),
+        _ => Behaviour::Made,
     });
     let plain = Plain(full.front());
     let done = [Settlement::ack(held.receipt)];
     let error = plain.turn(&done, ONE, SECOND).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(jobs.counters().await.unwrap().acked, 1);
-    // Nothing was settled: the lease's own word holds.
+    // Nothing was settled: the lease's own outcome holds.
     let error = plain.turn(&[], ONE, SECOND).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotApplied);
 }
@@ -83,8 +83,8 @@ async fn a_turn_whose_settling_failed_leases_nothing() {
     jobs.push_one("b").await.unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let broken = before(&jobs, |_, call| match call {
-        Call::Settle(_) => Fate::Refused(down()),
-        _ => Fate::Made,
+        Call::Settle(_) => Behaviour::Refused(down()),
+        _ => Behaviour::Made,
     });
     let done = [Settlement::ack(held.receipt)];
     let error = Plain(broken.front()).turn(&done, ONE, SECOND).await;
@@ -98,12 +98,12 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     let jobs = reliable().await;
     jobs.push_one("a").await.unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
-    let plain = Plain(before(&jobs, |_, _| Fate::Made).front());
+    let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let back = [Settlement::release(held.receipt)];
     let (settled, leased) = plain.turn(&back, ONE, SECOND).await.unwrap();
     assert_eq!(settled, [Settled::Done]);
     assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
-    // A bad argument to the one is found before the other is done.
+    // The call finds a bad argument to one part before it does the other.
     let back = [Settlement::release(leased.deliveries[0].receipt)];
     let error = plain.turn(&back, ONE, Duration::ZERO).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);

@@ -1,7 +1,7 @@
-//! What callers have beside the primitives, on queues in memory and in virtual time: calls that
-//! wait, typed handles, and the bodies that a trait's methods have by default.
+//! The calls that users have on top of the primitives, on queues in memory and in virtual time:
+//! calls that wait, typed handles, and the default bodies of the traits' methods.
 
 mod defaults;
-mod troubled;
+mod faulty;
 mod typed;
 mod waiting;

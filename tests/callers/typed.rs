@@ -1,4 +1,4 @@
-//! Typed handles: what a call on values does to the queue of bytes beneath.
+//! Typed handles: the effect of calls on values on the queue of bytes beneath.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use queue_kit::MemoryBackend;
 use queue_kit::*;
 use tokio::time::Instant;
 
-use crate::troubled::*;
+use crate::faulty::*;
 
 async fn open() -> Queues {
     Queues::new(MemoryBackend::new())
@@ -22,7 +22,7 @@ async fn a_body_that_does_not_decode_is_received_and_left_to_the_caller() {
     assert_eq!(&delivery.bytes()[..], b"no number");
     let counters = jobs.counters().await.unwrap();
     assert_eq!((counters.depth.leased, counters.acked), (1, 0));
-    // Nobody settles it: it comes again.
+    // Nobody settles it, so it comes again.
     let again = numbers.receive(SECOND, 2 * SECOND).await.unwrap().unwrap();
     assert_eq!(again.attempt(), 2);
     again.bury("no number").await.unwrap();
@@ -60,7 +60,7 @@ async fn each_way_to_settle_does_what_it_is_called() {
     numbers.push(&7).await.unwrap();
     let take = async || numbers.receive(SECOND, 10 * SECOND).await.unwrap().unwrap();
     let start = Instant::now();
-    // Refunded.
+    // Defer refunds the attempt.
     take().await.defer(2 * SECOND).await.unwrap();
     let delivery = take().await;
     assert_eq!(delivery.attempt(), 1);
@@ -69,13 +69,13 @@ async fn each_way_to_settle_does_what_it_is_called() {
     let delivery = take().await;
     assert_eq!(delivery.attempt(), 1);
     assert_eq!(start.elapsed(), 2 * SECOND);
-    // Charged.
+    // Retry charges it.
     let settled = delivery.retry(3 * SECOND).await.unwrap();
     assert_eq!(settled, Settled::Done);
     let delivery = take().await;
     assert_eq!(delivery.attempt(), 2);
     assert_eq!(start.elapsed(), 5 * SECOND);
-    // It lives longer than it would have.
+    // The lease outlives its first deadline.
     delivery.extend(5 * SECOND).await.unwrap();
     tokio::time::sleep(4 * SECOND).await;
     delivery.ack().await.unwrap();

@@ -1,23 +1,23 @@
-//! Calls that wait: they end in time, ride out what passes, and answer what they know.
+//! Calls that wait: they end in time, outlast transient errors, and answer their last look.
 
 use std::{sync::Arc, time::Duration};
 
 use queue_kit::{call::Call, *};
 use tokio::time::Instant;
 
-use crate::troubled::*;
+use crate::faulty::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// Longer than any test.
 const LEASE: Duration = Duration::from_secs(3600);
-/// What virtual time may take beyond what was asked for.
+/// How far virtual time may pass the requested time.
 const GRAIN: Duration = Duration::from_millis(5);
 
 fn is_lease(call: &Call) -> bool {
     matches!(call, Call::Lease(..))
 }
 
-/// What it answers, and how long it takes.
+/// The call's answer, and the time it takes.
 async fn timed<T>(call: impl Future<Output = T>) -> (T, Duration) {
     let start = Instant::now();
     let answer = tokio::time::timeout(2 * LEASE, call).await;
@@ -31,20 +31,20 @@ fn about(took: Duration, expected: Duration) {
     );
 }
 
-/// Leases fail so before this time; everything else works.
+/// Leases fail with this error before this time; everything else works.
 fn leases_fail(
     until: Duration,
     error: impl Fn() -> Error + Send + Sync + 'static,
-) -> impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static {
+) -> impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static {
     move |at, call| match is_lease(call) && at < until {
-        true => Fate::Refused(error()),
-        false => Fate::Made,
+        true => Behaviour::Refused(error()),
+        false => Behaviour::Made,
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_ends_within_its_timeout_on_a_server_that_hangs() {
-    let queue = before(&reliable().await, |_, _| Fate::Hangs).front();
+    let queue = before(&reliable().await, |_, _| Behaviour::Hangs).front();
     for timeout in [SECOND, 7 * SECOND, MINUTE] {
         let (answer, took) = timed(queue.receive(1, LEASE, timeout)).await;
         let error = answer.unwrap_err();
@@ -57,21 +57,21 @@ async fn it_ends_within_its_timeout_on_a_server_that_hangs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_look_has_a_second_before_it_is_cut() {
-    let queue = before(&reliable().await, |_, _| Fate::Hangs).front();
+    let queue = before(&reliable().await, |_, _| Behaviour::Hangs).front();
     let (answer, took) = timed(queue.receive(1, LEASE, 10 * MILLI)).await;
     answer.unwrap_err();
     about(took, SECOND);
 
     let jobs = reliable().await;
     let slow = before(&jobs, |_, call| match is_lease(call) {
-        true => Fate::Slow(900 * MILLI),
-        false => Fate::Made,
+        true => Behaviour::Slow(900 * MILLI),
+        false => Behaviour::Made,
     });
     jobs.push_one("a").await.unwrap();
     let (answer, took) = timed(slow.front().receive(1, LEASE, 500 * MILLI)).await;
     assert_eq!(answer.unwrap().len(), 1);
     about(took, 900 * MILLI);
-    // The last look begins when the time is over, and has its second all the same.
+    // The last look begins when the time is over, and still has its second.
     let (answer, took) = timed(slow.front().receive(1, LEASE, 950 * MILLI)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 950 * MILLI + 900 * MILLI);
@@ -80,7 +80,7 @@ async fn a_look_has_a_second_before_it_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn a_look_is_not_cut_before_the_time_is_over() {
     let jobs = reliable().await;
-    let slow = before(&jobs, |_, _| Fate::Slow(9 * SECOND)).front();
+    let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND)).front();
     jobs.push_one("a").await.unwrap();
     let (answer, took) = timed(slow.receive(1, LEASE, 10 * SECOND)).await;
     assert_eq!(answer.unwrap().len(), 1);
@@ -90,7 +90,7 @@ async fn a_look_is_not_cut_before_the_time_is_over() {
 #[tokio::test(start_paused = true)]
 async fn without_any_time_it_is_one_look_that_is_not_cut() {
     let jobs = reliable().await;
-    let slow = before(&jobs, |_, _| Fate::Slow(9 * SECOND));
+    let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND));
     jobs.push_one("a").await.unwrap();
     let (answer, took) = timed(slow.front().receive(1, LEASE, Duration::ZERO)).await;
     assert_eq!(answer.unwrap().len(), 1);
@@ -112,7 +112,7 @@ async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
     let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
     assert_eq!(answer.unwrap().len(), 1);
     assert!(took >= outage && took <= outage + SECOND, "{took:?}");
-    // Errors that come at once make no loop that does nothing else.
+    // Errors that come at once do not make the loop spin.
     let looks = failing.times(is_lease).len();
     assert!((20..=25).contains(&looks), "{looks} looks");
 }
@@ -135,10 +135,10 @@ async fn a_pause_begins_anew_after_a_look_that_succeeded() {
     let looks = std::sync::atomic::AtomicU64::new(0);
     let flaky = before(&reliable().await, move |_, call| match call {
         Call::Lease(..) => match looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 {
-            0 => Fate::Refused(down()),
-            _ => Fate::Made,
+            0 => Behaviour::Refused(down()),
+            _ => Behaviour::Made,
         },
-        _ => Fate::Spurious(10 * MILLI),
+        _ => Behaviour::Spurious(10 * MILLI),
     });
     let answer = flaky.front().receive(1, LEASE, 11 * SECOND).await;
     drop(answer);
@@ -149,15 +149,15 @@ async fn a_pause_begins_anew_after_a_look_that_succeeded() {
 #[tokio::test(start_paused = true)]
 async fn when_the_time_is_over_the_last_look_decides() {
     let jobs = reliable().await;
-    // It failed, and later there was nothing.
+    // It failed first, and later found nothing.
     let failing = before(&jobs, leases_fail(3 * SECOND, down)).front();
     let (answer, took) = timed(failing.receive(1, LEASE, 10 * SECOND)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 10 * SECOND);
-    // There was nothing, and it failed in the end.
+    // It found nothing first, and failed in the end.
     let later = before(&jobs, |at, _| match at < 3 * SECOND {
-        true => Fate::Made,
-        false => Fate::Refused(down()),
+        true => Behaviour::Made,
+        false => Behaviour::Refused(down()),
     });
     let (answer, took) = timed(later.front().receive(1, LEASE, 10 * SECOND)).await;
     let error = answer.unwrap_err();
@@ -169,8 +169,8 @@ async fn when_the_time_is_over_the_last_look_decides() {
 #[tokio::test(start_paused = true)]
 async fn an_error_tells_of_any_look_that_perhaps_took_effect() {
     let failing = before(&reliable().await, |at, call| match call {
-        Call::Lease(..) if at < SECOND => Fate::Lost,
-        _ => Fate::Refused(down()),
+        Call::Lease(..) if at < SECOND => Behaviour::Lost,
+        _ => Behaviour::Refused(down()),
     });
     let error = failing.front().receive(1, LEASE, 5 * SECOND).await;
     assert_eq!(error.unwrap_err().outcome(), Outcome::Unknown);
@@ -180,9 +180,9 @@ async fn an_error_tells_of_any_look_that_perhaps_took_effect() {
 async fn a_permanent_error_ends_it_at_once() {
     let jobs = reliable().await;
     let failing = before(&jobs, |at, call| match call {
-        Call::Lease(..) if at < 3 * SECOND => Fate::Refused(down()),
-        Call::Lease(..) => Fate::Refused(forbidden()),
-        _ => Fate::Made,
+        Call::Lease(..) if at < 3 * SECOND => Behaviour::Refused(down()),
+        Call::Lease(..) => Behaviour::Refused(forbidden()),
+        _ => Behaviour::Made,
     });
     let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
     assert_eq!(answer.unwrap_err().kind(), ErrorKind::Configuration);
@@ -194,8 +194,8 @@ async fn without_hints_it_looks_on_a_timer() {
     for broken in [down, forbidden] {
         let jobs = reliable().await;
         let failing = before(&jobs, move |_, call| match call {
-            Call::WaitForArrival(_) => Fate::Refused(broken()),
-            _ => Fate::Made,
+            Call::WaitForArrival(_) => Behaviour::Refused(broken()),
+            _ => Behaviour::Made,
         });
         let queue = failing.front();
         let push = async {
@@ -218,8 +218,8 @@ async fn without_hints_it_looks_on_a_timer() {
 async fn without_hints_what_is_due_by_itself_is_taken_when_it_is_due() {
     let jobs = reliable().await;
     let failing = before(&jobs, |_, call| match call {
-        Call::WaitForArrival(_) => Fate::Refused(forbidden()),
-        _ => Fate::Made,
+        Call::WaitForArrival(_) => Behaviour::Refused(forbidden()),
+        _ => Behaviour::Made,
     });
     jobs.push_one("a").await.unwrap();
     jobs.receive_one(4321 * MILLI, SECOND).await.unwrap();
@@ -234,27 +234,27 @@ fn is_offer(call: &Call) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_that_is_told_in_vain_waits_no_longer_for_it() {
-    let (queue, troubled) = bounded(|_, call| match call {
-        Call::WaitForRoom(_) => Fate::Spurious(300 * MILLI),
-        _ => Fate::Made,
+    let (queue, faulty) = bounded(|_, call| match call {
+        Call::WaitForRoom(_) => Behaviour::Spurious(300 * MILLI),
+        _ => Behaviour::Made,
     })
     .await;
     queue.offer_one("a", Overflow::Reject).await.unwrap();
-    let (answer, took) = timed(troubled.front().offer_or_wait("b", SECOND)).await;
+    let (answer, took) = timed(faulty.front().offer_or_wait("b", SECOND)).await;
     assert_eq!(answer.unwrap(), Offered::Full);
     about(took, SECOND);
-    let waits = troubled.waits_for_room();
+    let waits = faulty.waits_for_room();
     assert_eq!(waits, [1000, 700, 400, 100].map(|left| left * MILLI));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_rides_out_an_outage() {
-    let (queue, troubled) = bounded(|at, call| match call {
-        Call::Offer(..) if at < 20 * SECOND => Fate::Refused(down()),
-        _ => Fate::Made,
+    let (queue, faulty) = bounded(|at, call| match call {
+        Call::Offer(..) if at < 20 * SECOND => Behaviour::Refused(down()),
+        _ => Behaviour::Made,
     })
     .await;
-    let front = troubled.front();
+    let front = faulty.front();
     let (answer, took) = timed(front.offer_or_wait("a", MINUTE)).await;
     assert!(matches!(answer.unwrap(), Offered::Accepted { .. }));
     assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
@@ -263,8 +263,8 @@ async fn a_producer_rides_out_an_outage() {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
-    let (_, troubled) = bounded(|_, _| Fate::Hangs).await;
-    let (answer, took) = timed(troubled.front().offer_or_wait("a", 5 * SECOND)).await;
+    let (_, faulty) = bounded(|_, _| Behaviour::Hangs).await;
+    let (answer, took) = timed(faulty.front().offer_or_wait("a", 5 * SECOND)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, 5 * SECOND);
 }
@@ -272,36 +272,36 @@ async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
 #[tokio::test(start_paused = true)]
 async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() {
     let losing = |at: Duration, call: &Call| match call {
-        Call::Offer(..) if at < SECOND => Fate::Lost,
-        _ => Fate::Made,
+        Call::Offer(..) if at < SECOND => Behaviour::Lost,
+        _ => Behaviour::Made,
     };
-    let (queue, troubled) = bounded(losing).await;
-    let (answer, took) = timed(troubled.front().offer_or_wait("a", MINUTE)).await;
+    let (queue, faulty) = bounded(losing).await;
+    let (answer, took) = timed(faulty.front().offer_or_wait("a", MINUTE)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, Duration::ZERO);
-    assert_eq!(troubled.times(is_offer).len(), 1);
+    assert_eq!(faulty.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
-    let (queue, troubled) = bounded(losing).await;
+    let (queue, faulty) = bounded(losing).await;
     let push = Push::new("a").with_dedup("order 1", MINUTE);
-    let answer = troubled.front().offer_or_wait(push, MINUTE).await;
+    let answer = faulty.front().offer_or_wait(push, MINUTE).await;
     assert!(matches!(answer.unwrap(), Offered::Duplicate(_)));
-    assert!(troubled.times(is_offer).len() > 1);
+    assert!(faulty.times(is_offer).len() > 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_visit_rides_out_an_outage_and_ends_in_time() {
     let rotations = |call: &Call| matches!(call, Call::Rotate(_));
-    let (ring, troubled) = ring(move |at, call| match (rotations(call), at.as_secs()) {
-        (true, 0..20) => Fate::Refused(down()),
-        (true, 100..) => Fate::Hangs,
-        (false, _) => Fate::Refused(forbidden()),
-        _ => Fate::Made,
+    let (ring, faulty) = ring(move |at, call| match (rotations(call), at.as_secs()) {
+        (true, 0..20) => Behaviour::Refused(down()),
+        (true, 100..) => Behaviour::Hangs,
+        (false, _) => Behaviour::Refused(forbidden()),
+        _ => Behaviour::Made,
     })
     .await;
     ring.insert_one("a").await.unwrap();
-    let front = troubled.front();
+    let front = faulty.front();
     let (answer, took) = timed(front.visit(1, MINUTE)).await;
     assert_eq!(answer.unwrap().len(), 1);
     assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
@@ -311,14 +311,14 @@ async fn a_visit_rides_out_an_outage_and_ends_in_time() {
     let (answer, took) = timed(front.visit(1, 10 * SECOND)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 10 * SECOND);
-    assert!(troubled.times(rotations).len() < 60);
+    assert!(faulty.times(rotations).len() < 60);
     tokio::time::sleep(100 * SECOND).await;
     let (answer, took) = timed(front.visit(1, 5 * SECOND)).await;
     answer.unwrap_err();
     about(took, 5 * SECOND);
 }
 
-/// Dropping it at any time leaves nothing to find.
+/// Dropping it at any time leaves no trace.
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_dropped_during_an_outage_loses_nothing() {
     let jobs = reliable().await;

@@ -1,4 +1,4 @@
-//! Does what a page says, in a folder outside of the workspace.
+//! Follows a page, in a folder outside of the workspace.
 
 use std::{
     fs,
@@ -9,8 +9,8 @@ use std::{
 
 use crate::page::{Page, Step};
 
-/// An empty folder, with the checkout of queue-kit in it as the pages suppose. The pages share it, and
-/// with it what is built of queue-kit: to cargo, packages in another place are other packages.
+/// An empty folder with a checkout of queue-kit in it, as the pages suppose. The pages share the
+/// folder, and so the build of queue-kit: to cargo, packages in another place are other packages.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What failed is kept for a look.
+        // After a failure, the folder stays for a look.
         if !std::thread::panicking() {
             fs::remove_dir_all(&self.0).ok();
         }
@@ -79,7 +79,7 @@ impl Crate<'_> {
         fs::write(path, text).expect("writes");
     }
 
-    /// Runs the commands of a block, and finds what the page says that they print.
+    /// Runs the commands of a block, and looks for the output that the page shows.
     fn run(&self, block: &str) -> usize {
         let mut count = 0;
         for command in block.split("$ ").filter(|command| !command.is_empty()) {
@@ -109,8 +109,8 @@ fn workspace() -> PathBuf {
     root.canonicalize().expect("the workspace")
 }
 
-/// Runs a command with the versions that the workspace has, so that nothing is downloaded, and builds
-/// beside the workspace and as it does, so that of other people's crates little is built again.
+/// Runs a command with the workspace's locked versions, so that it downloads nothing. It builds
+/// beside the workspace and with its settings, so that cargo rebuilds few third-party crates.
 fn shell(command: &str, folder: &Path) -> (String, bool) {
     if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
         fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
@@ -132,7 +132,7 @@ fn shell(command: &str, folder: &Path) -> (String, bool) {
     (printed, output.status.success())
 }
 
-/// The text with the lines that the diff takes out replaced by those that it puts in.
+/// Applies a diff: replaces the lines that it removes by those that it adds.
 fn patched(text: &str, diff: &str) -> String {
     let part = |sign: char| -> String {
         let lines = diff.lines().filter_map(|line| line.strip_prefix(sign));

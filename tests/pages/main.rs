@@ -1,5 +1,5 @@
-//! The pages of `docs/` are true: their files are those that are tested here, and who follows them
-//! sees what they say.
+//! The pages of `docs/` are true: their files are the tested ones, and a reader who follows them
+//! sees the output that they show.
 
 #[cfg(unix)]
 mod following;
@@ -15,7 +15,7 @@ fn the_page_shows_the_backend_that_is_tested() {
     BACKEND.shows_what_is_tested_in("queue-conformance/tests/own_backend");
 }
 
-/// It builds crates and what they depend on, so it is for `scripts/test`, and not for every test.
+/// It builds crates with their dependencies, so it runs in `scripts/test`, and not in every test.
 #[cfg(unix)]
 #[test]
 #[ignore = "it builds crates from nothing: cargo test --test pages -- --ignored"]
@@ -25,7 +25,7 @@ fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
         crate_name: "shop",
     };
     let folder = following::Folder::new();
-    // One is built while the other plays.
+    // One page builds while the other runs.
     std::thread::scope(|scope| {
         for page in [logic, BACKEND] {
             let folder = &folder;

@@ -16,7 +16,7 @@ pub(crate) enum Step {
     Write { path: String, text: String },
     /// A change to a file, for the next commands only; there may be several.
     Patch { path: String, diff: String },
-    /// Lines that begin with `$ ` are commands, the others what they print.
+    /// Lines that begin with `$ ` are commands, the others their output.
     Run(String),
 }
 
@@ -26,7 +26,7 @@ impl Page {
         steps(&fs::read_to_string(docs.join(self.file)).expect("the page"))
     }
 
-    /// Compares the files that the page ends with, but for the manifest, with those in this folder.
+    /// Compares the page's final files, except the manifest, with those in this folder.
     pub(crate) fn shows_what_is_tested_in(self, folder: &str) {
         let mut files = BTreeMap::new();
         for step in self.steps() {
@@ -61,8 +61,7 @@ impl Page {
     }
 }
 
-/// The page's blocks. The line before a file, or a change to one, is its path in backquotes and a
-/// colon.
+/// The page's blocks. The line before a file or a diff is its path in backquotes and a colon.
 fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut before = "";
@@ -90,7 +89,7 @@ fn steps(page: &str) -> Vec<Step> {
                 diff: text,
             },
             "console" => Step::Run(text),
-            // A picture, which nothing can check.
+            // An illustration, which no test can check.
             "text" => continue,
             other => panic!("a block of {other:?}, which nothing checks"),
         });

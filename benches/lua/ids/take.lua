@@ -1,4 +1,4 @@
--- A place is the attempt and the id, and is the receipt too.
+-- A place is the attempt and the id; it is the receipt, too.
 -- KEYS: numbers, ready, leases, bodies  ARGV: how many, lease in ms  Returns receipt, body, …
 local sub = string.sub
 local time = redis.call('TIME')

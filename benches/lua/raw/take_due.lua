@@ -1,4 +1,4 @@
--- Takes what is due, and deletes it.
+-- Takes due messages, and deletes them.
 -- KEYS: line, bodies  ARGV: how many  Returns the bodies.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,5 +1,5 @@
--- A member is the attempt and the id, its score when it may be taken: due, or its lease over.
--- Nothing tells the delayed from the leased.
+-- A member is the attempt and the id; its score is the time it may be taken: its due time, or the end of its lease.
+-- Delayed and leased messages look the same here.
 -- KEYS: numbers, visible, the same again, bodies  ARGV: how many, lease in ms
 -- Returns receipt, body, …
 local sub, char, byte = string.sub, string.char, string.byte

@@ -1,26 +1,26 @@
-//! What work costs the server: microseconds of its time for each job, out of `INFO commandstats`.
-//! They move far less than requests per second do.
+//! The server's cost of work: microseconds of its time for each job, from `INFO commandstats`. They
+//! vary far less than requests per second do.
 
 use std::{cell::RefCell, time::Duration};
 
-use super::stand::Stand;
+use super::fixture::Fixture;
 
 /// The samples of one work.
 #[derive(Debug, Default)]
 pub struct Cost(RefCell<Vec<(u64, f64)>>);
 
 impl Cost {
-    /// Does the work, and takes down what these commands cost meanwhile. Those that a script runs
-    /// count in the script.
+    /// Does the work, and records the cost of these commands meanwhile. Commands of a script count
+    /// in the script.
     pub fn of(
         &self,
-        stand: &Stand,
+        fixture: &Fixture,
         commands: &[&str],
         jobs: u64,
         work: impl FnOnce() -> Duration,
     ) -> Duration {
         let spent = || {
-            let micros = stand.micros();
+            let micros = fixture.micros();
             let of = |command: &&str| micros.get(*command).copied().unwrap_or(0.0);
             commands.iter().map(of).sum::<f64>()
         };
@@ -31,8 +31,7 @@ impl Cost {
         time
     }
 
-    /// Microseconds for each job, sample by sample; those of the warm-up, which are shorter, are
-    /// left out.
+    /// Microseconds for each job, sample by sample, without the shorter samples of the warm-up.
     pub fn micros(&self) -> Vec<f64> {
         let samples = self.0.borrow();
         let Some((longest, _)) = samples.last() else {

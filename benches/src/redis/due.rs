@@ -1,4 +1,4 @@
-//! Very many messages due at one moment.
+//! Measures many messages due at one moment.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -7,45 +7,45 @@ use queue_redis::RedisBackend;
 use redis::Script;
 
 use super::{
+    fixture::Fixture,
     ours::{Kind, LEASE, count, leasing, measured},
     raw::add_to_zset,
-    stand::Stand,
 };
 use crate::{
-    kinds::{BODY, Subject},
+    kinds::{BODY, LeasingQueue},
     pairs::Work,
 };
 
-/// How many.
+/// The number of messages.
 pub const MESSAGES: usize = 100_000;
-/// Enough to put them all in before, on an idle machine.
+/// Long enough to push them all before they are due, on an idle machine.
 const AHEAD: Duration = Duration::from_millis(1_500);
 const BATCH: usize = 128;
 /// A time that was due long ago.
 const PAST: u64 = 1_500_000_000_000;
 
-/// How late messages came after their due time, in milliseconds.
+/// The lateness of messages after their due time, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Lateness {
     /// The first.
     pub first: f64,
-    /// Half of them.
+    /// The median.
     pub p50: f64,
-    /// All but one in a hundred.
+    /// The 99th percentile.
     pub p99: f64,
     /// The last.
     pub max: f64,
-    /// How many came before their time.
+    /// The number of messages that came early.
     pub early: usize,
 }
 
 /// Drains them with one consumer, in batches, one turn after the other.
-pub fn ours<'a>(stand: &'a Stand, lateness: &'a dyn Fn(Lateness)) -> Work<'a> {
-    measured(stand, move |name, rounds| {
+pub fn ours<'a>(fixture: &'a Fixture, lateness: &'a dyn Fn(Lateness)) -> Work<'a> {
+    measured(fixture, move |name, rounds| {
         (0..rounds)
             .map(|round| {
                 let name = format!("{name}{round}");
-                let (time, late) = stand.runtime.block_on(drain(&stand.backend, &name));
+                let (time, late) = fixture.runtime.block_on(drain(&fixture.backend, &name));
                 lateness(late);
                 time
             })
@@ -54,12 +54,12 @@ pub fn ours<'a>(stand: &'a Stand, lateness: &'a dyn Fn(Lateness)) -> Work<'a> {
 }
 
 async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
-    let subject = Kind::Delay.open(backend, name).await;
-    let Subject::Delay(delay) = &subject else {
+    let queue = Kind::Delay.open(backend, name).await;
+    let LeasingQueue::Delay(delay) = &queue else {
         unreachable!("it was opened as delay")
     };
     let due = schedule(&**delay).await;
-    let queue = leasing(&subject);
+    let queue = leasing(&queue);
     let mut late = Vec::with_capacity(MESSAGES);
     let mut held = Vec::new();
     let mut first = None;
@@ -90,7 +90,7 @@ async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
     (time, lateness)
 }
 
-/// Puts them in; answers when they are due.
+/// Pushes them; answers their due time.
 async fn schedule(delay: &dyn DelayQueue) -> Duration {
     let mut ahead = AHEAD;
     loop {
@@ -105,25 +105,25 @@ async fn schedule(delay: &dyn DelayQueue) -> Duration {
         if now() < due {
             return due;
         }
-        // The first were due before the last were in: again, with more time.
+        // The first messages were due before the last were pushed: again, with more time.
         delay.purge_all().await.expect("purged");
         ahead *= 2;
     }
 }
 
-/// Takes and deletes as many, in as large batches: no lease, and nothing to come back to.
+/// Takes and deletes as many, in batches as large, without leases.
 ///
 /// # Panics
 ///
 /// If the server does not answer.
-pub fn raw(stand: &Stand) -> Work<'_> {
+pub fn raw(fixture: &Fixture) -> Work<'_> {
     let take = Script::new(include_str!("../../lua/raw/take_due.lua"));
-    measured(stand, move |name, rounds| {
+    measured(fixture, move |name, rounds| {
         (0..rounds)
             .map(|round| {
                 let (line, bodies) = (format!("{name}{round}line"), format!("{name}{round}bodies"));
-                stand.runtime.block_on(async {
-                    let mut raw = stand.raw.clone();
+                fixture.runtime.block_on(async {
+                    let mut raw = fixture.raw.clone();
                     fill(&mut raw, &line, &bodies).await;
                     let start = Instant::now();
                     let mut taken = 0;

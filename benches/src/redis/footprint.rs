@@ -8,14 +8,14 @@ use std::{
 use redis::{AsyncCommands, aio::MultiplexedConnection};
 
 use super::{
+    fixture::Fixture,
     ours::{Kind, fill},
     raw::{LATER, add_to_zset},
-    stand::Stand,
     strategies::{Strategy, Structure},
 };
 use crate::{kinds::BODY, pairs::Work};
 
-/// How many messages the figures stand on.
+/// The number of messages for each figure.
 pub const MESSAGES: usize = 100_000;
 const BATCH: usize = 100;
 
@@ -42,19 +42,19 @@ impl Floor {
 pub type Bytes = RefCell<Vec<f64>>;
 
 /// A queue of ours.
-pub fn ours<'a>(stand: &'a Stand, kind: Kind, bytes: &'a Bytes) -> Work<'a> {
-    filled(stand, bytes, move |name| {
-        stand.runtime.block_on(async {
-            fill(&kind.open(&stand.backend, name).await, MESSAGES).await;
+pub fn ours<'a>(fixture: &'a Fixture, kind: Kind, bytes: &'a Bytes) -> Work<'a> {
+    filled(fixture, bytes, move |name| {
+        fixture.runtime.block_on(async {
+            fill(&kind.open(&fixture.backend, name).await, MESSAGES).await;
         });
     })
 }
 
 /// Another structure.
-pub fn structure<'a>(stand: &'a Stand, strategy: Strategy, bytes: &'a Bytes) -> Work<'a> {
-    filled(stand, bytes, move |name| {
-        stand.runtime.block_on(async {
-            let mut structure = Structure::new(strategy, stand.raw.clone(), name).await;
+pub fn structure<'a>(fixture: &'a Fixture, strategy: Strategy, bytes: &'a Bytes) -> Work<'a> {
+    filled(fixture, bytes, move |name| {
+        fixture.runtime.block_on(async {
+            let mut structure = Structure::new(strategy, fixture.raw.clone(), name).await;
             for _ in 0..MESSAGES / BATCH {
                 structure.push(BATCH).await;
             }
@@ -63,10 +63,10 @@ pub fn structure<'a>(stand: &'a Stand, strategy: Strategy, bytes: &'a Bytes) -> 
 }
 
 /// A plain structure.
-pub fn floor<'a>(stand: &'a Stand, floor: Floor, bytes: &'a Bytes) -> Work<'a> {
-    filled(stand, bytes, move |name| {
-        let mut raw = stand.raw.clone();
-        stand.runtime.block_on(async {
+pub fn floor<'a>(fixture: &'a Fixture, floor: Floor, bytes: &'a Bytes) -> Work<'a> {
+    filled(fixture, bytes, move |name| {
+        let mut raw = fixture.raw.clone();
+        fixture.runtime.block_on(async {
             match floor {
                 Floor::List => fill_list(&mut raw, name).await,
                 Floor::ZsetAndHash => fill_zset(&mut raw, name).await,
@@ -95,19 +95,19 @@ async fn fill_zset(raw: &mut MultiplexedConnection, name: &str) {
     }
 }
 
-/// Fills, and notes by how much the server has grown.
-fn filled<'a>(stand: &'a Stand, bytes: &'a Bytes, fill: impl Fn(&str) + 'a) -> Work<'a> {
+/// Fills a queue, and records the server's growth.
+fn filled<'a>(fixture: &'a Fixture, bytes: &'a Bytes, fill: impl Fn(&str) + 'a) -> Work<'a> {
     Box::new(move |rounds| {
         let mut time = Duration::ZERO;
         for _ in 0..rounds {
-            let name = stand.fresh();
-            let before = stand.memory();
+            let name = fixture.fresh();
+            let before = fixture.memory();
             let start = Instant::now();
             fill(&name);
             time += start.elapsed();
-            let grown = stand.memory().saturating_sub(before);
+            let grown = fixture.memory().saturating_sub(before);
             bytes.borrow_mut().push(grown as f64 / MESSAGES as f64);
-            stand.clear(&name);
+            fixture.clear(&name);
         }
         time
     })

@@ -1,4 +1,4 @@
-//! Our side: queues on the backend, through the traits.
+//! Our side: queues on the Redis backend, through the traits.
 
 use std::{
     num::NonZeroUsize,
@@ -13,14 +13,14 @@ use queue_core::{
 
 use super::{
     cost::Cost,
-    stand::{Shape, Stand},
+    fixture::{Fixture, Shape},
 };
 use crate::{
-    kinds::{BODY, Subject},
+    kinds::{BODY, LeasingQueue},
     pairs::Work,
 };
 
-/// Long enough that none expires while it is measured.
+/// Long enough that no lease expires during a measurement.
 pub const LEASE: Duration = Duration::from_secs(600);
 
 /// The most that one call takes.
@@ -31,7 +31,7 @@ const MOST: usize = 128;
 pub enum Kind {
     /// First in, first out.
     Reliable,
-    /// Of a length that is never reached.
+    /// With a capacity that is never reached.
     Bounded,
     /// Due at once.
     Delay,
@@ -58,29 +58,29 @@ impl Kind {
     /// # Panics
     ///
     /// If it cannot be opened.
-    pub async fn open(self, backend: &impl Backend, name: &str) -> Subject {
+    pub async fn open(self, backend: &impl Backend, name: &str) -> LeasingQueue {
         let name = QueueName::new(name).expect("the name is allowed");
         let opened = "the queue opens";
         match self {
             Self::Reliable => {
                 let config = ReliableConfig::default();
                 let queue = backend.open_reliable(&name, &config);
-                Subject::Reliable(queue.await.expect(opened))
+                LeasingQueue::Reliable(queue.await.expect(opened))
             }
             Self::Bounded => {
                 let config = BoundedConfig::new(u32::MAX as usize);
                 let queue = backend.open_bounded(&name, &config);
-                Subject::Bounded(queue.await.expect(opened))
+                LeasingQueue::Bounded(queue.await.expect(opened))
             }
             Self::Delay => {
                 let config = DelayConfig::default();
                 let queue = backend.open_delay(&name, &config);
-                Subject::Delay(queue.await.expect(opened))
+                LeasingQueue::Delay(queue.await.expect(opened))
             }
             Self::Priority => {
                 let config = PriorityConfig::default();
                 let queue = backend.open_priority(&name, &config);
-                Subject::Priority(queue.await.expect(opened))
+                LeasingQueue::Priority(queue.await.expect(opened))
             }
         }
     }
@@ -98,13 +98,13 @@ pub async fn open_ring(backend: &impl Backend, name: &str) -> Arc<dyn RotatingQu
     ring.await.expect("the ring opens")
 }
 
-/// What leases in any kind.
-pub fn leasing(subject: &Subject) -> &dyn Leasing {
-    match subject {
-        Subject::Reliable(queue) => &**queue,
-        Subject::Delay(queue) => &**queue,
-        Subject::Priority(queue) => &**queue,
-        Subject::Bounded(queue) => &**queue,
+/// The queue as one that leases.
+pub fn leasing(queue: &LeasingQueue) -> &dyn Leasing {
+    match queue {
+        LeasingQueue::Reliable(queue) => &**queue,
+        LeasingQueue::Delay(queue) => &**queue,
+        LeasingQueue::Priority(queue) => &**queue,
+        LeasingQueue::Bounded(queue) => &**queue,
     }
 }
 
@@ -117,10 +117,10 @@ pub fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("at least one")
 }
 
-/// Puts in so many messages that are ready.
-pub async fn fill(subject: &Subject, messages: usize) {
+/// Pushes this many ready messages.
+pub async fn fill(queue: &LeasingQueue, messages: usize) {
     for start in (0..messages).step_by(MOST) {
-        subject.put(MOST.min(messages - start)).await;
+        queue.put(MOST.min(messages - start)).await;
     }
 }
 
@@ -140,7 +140,7 @@ fn receipts(deliveries: &[Delivery]) -> Vec<Settlement> {
     receipts.map(Settlement::ack).collect()
 }
 
-/// Leases exactly so many.
+/// Leases exactly `batch` messages.
 ///
 /// # Panics
 ///
@@ -161,16 +161,16 @@ pub async fn settle(queue: &dyn Leasing, settlements: &[Settlement]) {
     assert!(settled.iter().all(|settled| *settled == Settled::Done));
 }
 
-/// Puts batches in.
-pub fn push(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
-        stand.runtime.block_on(async {
-            let subject = kind.open(&stand.backend, name).await;
+/// Pushes batches.
+pub fn push(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        fixture.runtime.block_on(async {
+            let queue = kind.open(&fixture.backend, name).await;
             let caller = || {
-                let subject = subject.clone();
+                let queue = queue.clone();
                 async move {
                     for _ in 0..rounds {
-                        subject.put(shape.batch).await;
+                        queue.put(shape.batch).await;
                     }
                 }
             };
@@ -180,15 +180,15 @@ pub fn push(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
 }
 
 /// Leases batches and settles each, in two calls.
-pub fn lease_and_settle(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
-        stand.runtime.block_on(async {
-            let subject = kind.open(&stand.backend, name).await;
-            fill(&subject, rounds as usize * shape.messages()).await;
+pub fn lease_and_settle(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        fixture.runtime.block_on(async {
+            let queue = kind.open(&fixture.backend, name).await;
+            fill(&queue, rounds as usize * shape.messages()).await;
             let caller = || {
-                let subject = subject.clone();
+                let queue = queue.clone();
                 async move {
-                    let queue = leasing(&subject);
+                    let queue = leasing(&queue);
                     for _ in 0..rounds {
                         let leased = lease(queue, shape.batch).await;
                         settle(queue, &leased).await;
@@ -205,21 +205,21 @@ pub fn lease_and_settle(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
 /// # Panics
 ///
 /// If the queue refuses.
-pub fn turn(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
-        stand.runtime.block_on(async {
-            let subject = kind.open(&stand.backend, name).await;
-            fill(&subject, (rounds as usize + 1) * shape.messages()).await;
+pub fn turn(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        fixture.runtime.block_on(async {
+            let queue = kind.open(&fixture.backend, name).await;
+            fill(&queue, (rounds as usize + 1) * shape.messages()).await;
             let mut held = Vec::new();
             for _ in 0..shape.in_flight {
-                held.push(lease(leasing(&subject), shape.batch).await);
+                held.push(lease(leasing(&queue), shape.batch).await);
             }
             let caller = || {
-                let subject = subject.clone();
+                let queue = queue.clone();
                 let mut held = held.pop().expect("one for each");
                 async move {
                     for _ in 0..rounds {
-                        let turn = leasing(&subject).turn(&held, count(shape.batch), LEASE);
+                        let turn = leasing(&queue).turn(&held, count(shape.batch), LEASE);
                         let (settled, leased) = turn.await.expect("turned");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);
@@ -232,45 +232,45 @@ pub fn turn(stand: &Stand, kind: Kind, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Puts in, leases and settles one batch after the other.
-pub fn cycle<'a>(stand: &'a Stand, kind: Kind, batch: usize, cost: &'a Cost) -> Work<'a> {
-    measured(stand, move |name, rounds| {
-        let subject = stand.runtime.block_on(kind.open(&stand.backend, name));
-        cost.of(stand, &["evalsha"], rounds * batch as u64, || {
-            stand.runtime.block_on(cycles(&subject, batch, rounds))
+/// Pushes, leases and settles one batch after the other.
+pub fn cycle<'a>(fixture: &'a Fixture, kind: Kind, batch: usize, cost: &'a Cost) -> Work<'a> {
+    measured(fixture, move |name, rounds| {
+        let queue = fixture.runtime.block_on(kind.open(&fixture.backend, name));
+        cost.of(fixture, &["evalsha"], rounds * batch as u64, || {
+            fixture.runtime.block_on(cycles(&queue, batch, rounds))
         })
     })
 }
 
-/// The same, on a queue that has a backlog already.
+/// The same, on a queue with a backlog.
 pub fn cycle_behind<'a>(
-    stand: &'a Stand,
-    subject: &'a Subject,
+    fixture: &'a Fixture,
+    queue: &'a LeasingQueue,
     batch: usize,
     cost: &'a Cost,
 ) -> Work<'a> {
     Box::new(move |rounds| {
-        cost.of(stand, &["evalsha"], rounds * batch as u64, || {
-            stand.runtime.block_on(cycles(subject, batch, rounds))
+        cost.of(fixture, &["evalsha"], rounds * batch as u64, || {
+            fixture.runtime.block_on(cycles(queue, batch, rounds))
         })
     })
 }
 
-async fn cycles(subject: &Subject, batch: usize, rounds: u64) -> Duration {
+async fn cycles(queue: &LeasingQueue, batch: usize, rounds: u64) -> Duration {
     let start = Instant::now();
     for _ in 0..rounds {
-        subject.put(batch).await;
-        let leased = lease(leasing(subject), batch).await;
-        settle(leasing(subject), &leased).await;
+        queue.put(batch).await;
+        let leased = lease(leasing(queue), batch).await;
+        settle(leasing(queue), &leased).await;
     }
     start.elapsed()
 }
 
 /// Puts items into a ring.
-pub fn ring_insert(stand: &Stand, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
-        stand.runtime.block_on(async {
-            let ring = open_ring(&stand.backend, name).await;
+pub fn ring_insert(fixture: &Fixture, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        fixture.runtime.block_on(async {
+            let ring = open_ring(&fixture.backend, name).await;
             let caller = || {
                 let ring = Arc::clone(&ring);
                 async move {
@@ -284,15 +284,15 @@ pub fn ring_insert(stand: &Stand, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Visits the items of a ring of so many.
+/// Visits the items of a ring of this size.
 ///
 /// # Panics
 ///
 /// If the ring refuses.
-pub fn ring_rotate(stand: &Stand, items: usize, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
-        stand.runtime.block_on(async {
-            let ring = open_ring(&stand.backend, name).await;
+pub fn ring_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        fixture.runtime.block_on(async {
+            let ring = open_ring(&fixture.backend, name).await;
             fill_ring(&*ring, items).await;
             let caller = || {
                 let ring = Arc::clone(&ring);
@@ -308,15 +308,15 @@ pub fn ring_rotate(stand: &Stand, items: usize, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Work with a name of its own each time, whose keys are deleted afterwards.
+/// Work under a new name each time, whose keys this deletes afterwards.
 pub(super) fn measured<'a>(
-    stand: &'a Stand,
+    fixture: &'a Fixture,
     mut work: impl FnMut(&str, u64) -> Duration + 'a,
 ) -> Work<'a> {
     Box::new(move |rounds| {
-        let name = stand.fresh();
+        let name = fixture.fresh();
         let time = work(&name, rounds);
-        stand.clear(&name);
+        fixture.clear(&name);
         time
     })
 }

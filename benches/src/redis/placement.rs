@@ -1,19 +1,19 @@
-//! On which cores client and server run: one round trip at a time costs several times more
-//! between two cores than on one, so every figure names it.
+//! The cores that client and server run on: one round trip at a time costs several times more
+//! between two cores than on one, so every figure names its placement.
 
 use std::{fmt, process::Command, thread};
 
-/// Where the client and the server run.
+/// The cores of the client and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// Both on one core: what a job costs in all.
+    /// Both on one core: shows a job's total cost.
     Same,
-    /// A core for each: what two machines see, but for the wire.
+    /// A core for each: as on two machines, but for the network.
     Split,
 }
 
 impl Placement {
-    /// Those that this machine has cores for.
+    /// The placements that this machine has cores for.
     pub fn all() -> Vec<Self> {
         match thread::available_parallelism() {
             Ok(cores) if cores.get() > 1 => vec![Self::Same, Self::Split],
@@ -25,7 +25,7 @@ impl Placement {
     ///
     /// # Panics
     ///
-    /// If `taskset` is missing or fails: an unpinned figure would pass for a pinned one.
+    /// If `taskset` is missing or fails, since an unpinned figure would pass for a pinned one.
     pub fn pin(self, server: u32) {
         let server_core = match self {
             Self::Same => 0,

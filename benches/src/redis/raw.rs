@@ -1,34 +1,34 @@
 //! The other side: raw commands through the redis crate. They keep none of the contract's rules;
-//! they are the limit of what this client and this server can do.
+//! they show the limit of this client and this server.
 
 use std::{ops::Range, sync::LazyLock};
 
 use redis::{AsyncCommands, Direction, Pipeline, Script, aio::MultiplexedConnection};
 
 use super::{
+    fixture::{Fixture, Shape},
     ours::measured,
-    stand::{Shape, Stand},
 };
 use crate::{kinds::BODY, pairs::Work};
 
-/// Takes a batch: from one list to another, in one call.
+/// Moves a batch from one list to another, in one call.
 static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/take.lua")));
 
-/// The most that one call puts in where it does not count.
+/// The most bodies that one call pushes outside the measured time.
 const MOST: usize = 1_000;
 
-/// A time that is due long after all measuring.
+/// A due time long after all measurements.
 pub(super) const LATER: u64 = 4_000_000_000_000;
 
 const ANSWERED: &str = "the server answers";
 
 /// One `LPUSH` or, of many bodies, one `RPUSH`.
-pub fn list_push(stand: &Stand, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
+pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
         let key = format!("{name}ready");
-        stand.runtime.block_on(shape.time(|| {
-            let (mut raw, key) = (stand.raw.clone(), key.clone());
+        fixture.runtime.block_on(shape.time(|| {
+            let (mut raw, key) = (fixture.raw.clone(), key.clone());
             async move {
                 for _ in 0..rounds {
                     if shape.batch == 1 {
@@ -43,13 +43,13 @@ pub fn list_push(stand: &Stand, shape: Shape) -> Work<'_> {
     })
 }
 
-/// One `ZADD` and one `HSET` in one trip, each of the whole batch. Ids are the client's own.
-pub fn zset_push(stand: &Stand, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
+/// One `ZADD` and one `HSET` in one trip, each of the whole batch. The client makes the ids.
+pub fn zset_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
         let (line, bodies) = (format!("{name}line"), format!("{name}bodies"));
         let mut next_id = 0_u64;
-        stand.runtime.block_on(shape.time(|| {
-            let (mut raw, line, bodies) = (stand.raw.clone(), line.clone(), bodies.clone());
+        fixture.runtime.block_on(shape.time(|| {
+            let (mut raw, line, bodies) = (fixture.raw.clone(), line.clone(), bodies.clone());
             let first = next_id;
             next_id += rounds * shape.batch as u64;
             async move {
@@ -64,12 +64,12 @@ pub fn zset_push(stand: &Stand, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Takes from a list into a backup and removes from there, in one trip or in two.
-pub fn list_turn(stand: &Stand, shape: Shape, trips: usize) -> Work<'_> {
-    measured(stand, move |name, rounds| {
+/// Moves bodies from a list into a backup and removes them there, in one trip or in two.
+pub fn list_turn(fixture: &Fixture, shape: Shape, trips: usize) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
         let (ready, backup) = (format!("{name}ready"), format!("{name}backup"));
-        stand.runtime.block_on(async {
-            let mut raw = stand.raw.clone();
+        fixture.runtime.block_on(async {
+            let mut raw = fixture.raw.clone();
             fill(&mut raw, &ready, (rounds as usize + 1) * shape.messages()).await;
             let mut take = redis::pipe();
             add_take(&mut take, &ready, &backup, shape.batch);
@@ -82,7 +82,7 @@ pub fn list_turn(stand: &Stand, shape: Shape, trips: usize) -> Work<'_> {
                 take.exec_async(&mut raw).await.expect(ANSWERED);
             }
             let caller = || {
-                let (mut raw, mut take, mut ack) = (stand.raw.clone(), take.clone(), ack.clone());
+                let (mut raw, mut take, mut ack) = (fixture.raw.clone(), take.clone(), ack.clone());
                 let (ready, backup) = (ready.clone(), backup.clone());
                 async move {
                     if trips == 1 {
@@ -104,14 +104,14 @@ pub fn list_turn(stand: &Stand, shape: Shape, trips: usize) -> Work<'_> {
     })
 }
 
-/// Turns a list of so many bodies: `LMOVE` from the head to the tail.
-pub fn list_rotate(stand: &Stand, items: usize, shape: Shape) -> Work<'_> {
-    measured(stand, move |name, rounds| {
+/// Turns a list of this many bodies: `LMOVE` from the head to the tail.
+pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
         let key = format!("{name}ring");
-        stand.runtime.block_on(async {
-            fill(&mut stand.raw.clone(), &key, items).await;
+        fixture.runtime.block_on(async {
+            fill(&mut fixture.raw.clone(), &key, items).await;
             let caller = || {
-                let (mut raw, key) = (stand.raw.clone(), key.clone());
+                let (mut raw, key) = (fixture.raw.clone(), key.clone());
                 async move {
                     let mut turn = redis::pipe();
                     for _ in 0..shape.batch {
@@ -129,7 +129,7 @@ pub fn list_rotate(stand: &Stand, items: usize, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Puts bodies under these ids into a hash, and the ids with this score into a zset.
+/// Puts bodies into a hash under these ids, and the ids into a zset with this score.
 pub(super) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>) -> Pipeline {
     let mut trip = redis::pipe();
     trip.cmd("ZADD").arg(line);
@@ -144,7 +144,7 @@ pub(super) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>)
     trip
 }
 
-/// One `LMOVE`, or for many the script.
+/// Adds one `LMOVE`, or the script for a batch.
 fn add_take(trip: &mut Pipeline, ready: &str, backup: &str, batch: usize) {
     if batch == 1 {
         trip.lmove(ready, backup, Direction::Left, Direction::Right);

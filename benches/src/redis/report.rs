@@ -1,13 +1,13 @@
-//! What a run prints at its end.
+//! The report at the end of a run.
 
 use std::{fmt, time::Duration};
 
 use criterion::{Criterion, SamplingMode};
 
-use super::stand::{Shape, Stand};
+use super::fixture::{Fixture, Shape};
 use crate::pairs::{Pairs, Work, spread};
 
-/// The ratios of all placements, and tables of what is not a ratio of times.
+/// The ratios of all placements, and tables of all other figures.
 #[derive(Debug, Default)]
 pub struct Report {
     pairs: Pairs,
@@ -30,19 +30,19 @@ impl Report {
     }
 }
 
-/// How often something is measured.
+/// The number of samples of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub enum Samples {
-    /// Each as long as it takes to be short.
+    /// Many short samples.
     Many,
-    /// Each a single round, for rounds that take long.
+    /// A few samples of a single round, for rounds that take long.
     Few,
 }
 
 /// The measurements of one placement.
 pub struct Run<'a> {
-    /// What they stand on.
-    pub stand: &'a Stand,
+    /// The server and the client.
+    pub fixture: &'a Fixture,
     criterion: &'a mut Criterion,
     report: &'a mut Report,
 }
@@ -50,16 +50,16 @@ pub struct Run<'a> {
 impl fmt::Debug for Run<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Run")
-            .field("stand", self.stand)
+            .field("fixture", self.fixture)
             .finish_non_exhaustive()
     }
 }
 
 impl<'a> Run<'a> {
-    /// Adds to this report.
-    pub fn new(stand: &'a Stand, criterion: &'a mut Criterion, report: &'a mut Report) -> Self {
+    /// Measures for this report.
+    pub fn new(fixture: &'a Fixture, criterion: &'a mut Criterion, report: &'a mut Report) -> Self {
         Self {
-            stand,
+            fixture,
             criterion,
             report,
         }
@@ -85,13 +85,13 @@ impl<'a> Run<'a> {
             .nresamples(2_000)
             .warm_up_time(Duration::from_millis(warm_up))
             .measurement_time(Duration::from_millis(measurement));
-        let name = format!("{}/{name}", self.stand.placement);
+        let name = format!("{}/{name}", self.fixture.placement);
         let messages = shape.messages() as u64;
         let pairs = &mut self.report.pairs;
         pairs.measure(&mut group, &name, messages, &mut ours, &mut beside);
     }
 
-    /// Adds a line about these values, if the filter let any be measured.
+    /// Adds a line about these values, unless the filter left none.
     pub fn note(&mut self, table: &'static str, name: &str, values: &[f64]) {
         if values.is_empty() {
             return;
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
         let all = spread(values);
         let line = format!(
             "{:<56} {:>6} {:>9.2} {:>9.2} {:>9.2}",
-            format!("{}/{name}", self.stand.placement),
+            format!("{}/{name}", self.fixture.placement),
             values.len(),
             all.min,
             all.median,

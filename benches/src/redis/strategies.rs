@@ -1,5 +1,5 @@
-//! Structures that were weighed for a reliable queue, each as little as works: fencing, expiry and
-//! ids where the structure can have them, and none of the rest of the contract.
+//! Candidate structures for a reliable queue, each as small as works: with fencing, expiry and ids
+//! where the structure allows them, and without the rest of the contract.
 
 use std::{
     sync::LazyLock,
@@ -14,15 +14,15 @@ use redis::{
 
 use super::{
     cost::Cost,
+    fixture::Fixture,
     ours::{LEASE, measured},
-    stand::Stand,
 };
 use crate::{kinds::BODY, pairs::Work};
 
 const ANSWERED: &str = "the server answers";
 const GROUP: &str = "group";
 
-/// A structure, and what it costs.
+/// A structure, and the way it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// A list of frames; in flight, a zset of leases and a hash of bodies.
@@ -81,7 +81,7 @@ impl Strategy {
         }
     }
 
-    /// The commands that it sends, whose server time is its cost.
+    /// The commands that it sends; their server time is its cost.
     pub const fn commands(self) -> &'static [&'static str] {
         match self {
             Self::Frames | Self::Ids | Self::Visibility => &["evalsha"],
@@ -109,7 +109,7 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Makes one whose keys begin with this name.
+    /// Makes a queue whose keys begin with this name.
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ impl Structure {
         }
     }
 
-    /// Puts a batch in.
+    /// Pushes a batch.
     ///
     /// # Panics
     ///
@@ -159,11 +159,11 @@ impl Structure {
         }
     }
 
-    /// Takes a batch out under a lease, if it can have one; answers what acks it.
+    /// Takes a batch, under a lease if the structure has leases; answers the receipts.
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// If there are fewer messages.
     pub async fn take(&mut self, batch: usize) -> Vec<Vec<u8>> {
         let receipts: Vec<Vec<u8>> = if let Some((scripts, _)) = self.strategy.scripts() {
             let mut call = scripts.take.key(&self.keys);
@@ -192,11 +192,11 @@ impl Structure {
         receipts
     }
 
-    /// Acks what was taken.
+    /// Acks a batch.
     ///
     /// # Panics
     ///
-    /// If something of it was not in flight.
+    /// If a message was not in flight.
     pub async fn ack(&mut self, receipts: &[Vec<u8>]) {
         let acked: i64 = if let Some((scripts, _)) = self.strategy.scripts() {
             let mut call = scripts.ack.key(&self.keys);
@@ -220,13 +220,18 @@ impl Structure {
     }
 }
 
-/// Puts in, takes and acks one batch after the other.
-pub fn cycle<'a>(stand: &'a Stand, strategy: Strategy, batch: usize, cost: &'a Cost) -> Work<'a> {
-    measured(stand, move |name, rounds| {
-        let structure = Structure::new(strategy, stand.raw.clone(), name);
-        let mut structure = stand.runtime.block_on(structure);
-        cost.of(stand, strategy.commands(), rounds * batch as u64, || {
-            stand
+/// Pushes, takes and acks one batch after the other.
+pub fn cycle<'a>(
+    fixture: &'a Fixture,
+    strategy: Strategy,
+    batch: usize,
+    cost: &'a Cost,
+) -> Work<'a> {
+    measured(fixture, move |name, rounds| {
+        let structure = Structure::new(strategy, fixture.raw.clone(), name);
+        let mut structure = fixture.runtime.block_on(structure);
+        cost.of(fixture, strategy.commands(), rounds * batch as u64, || {
+            fixture
                 .runtime
                 .block_on(cycles(&mut structure, batch, rounds))
         })

@@ -1,4 +1,4 @@
-//! From push to receive, with a consumer that is idle.
+//! The time from push to receive, with an idle consumer.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use redis::{AsyncCommands, Direction};
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{
+    fixture::Fixture,
     ours::{Kind, LEASE, leasing, measured},
-    stand::Stand,
 };
-use crate::{kinds::Subject, pairs::Work};
+use crate::{kinds::LeasingQueue, pairs::Work};
 
-/// Until the consumer waits at the server again.
+/// Long enough for the consumer to wait at the server again.
 const IDLE: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -24,14 +24,14 @@ pub type Times<'a> = &'a dyn Fn(Duration);
 ///
 /// # Panics
 ///
-/// If another message comes than was pushed.
-pub fn ours<'a>(stand: &'a Stand, times: Times<'a>) -> Work<'a> {
-    measured(stand, move |name, rounds| {
-        let consumer = stand.connect_backend();
-        stand.runtime.block_on(async {
+/// If a message comes that was not pushed.
+pub fn ours<'a>(fixture: &'a Fixture, times: Times<'a>) -> Work<'a> {
+    measured(fixture, move |name, rounds| {
+        let consumer = fixture.connect_backend();
+        fixture.runtime.block_on(async {
             let kind = Kind::Reliable;
-            let producer = kind.open(&stand.backend, name).await;
-            let Subject::Reliable(producer) = producer else {
+            let producer = kind.open(&fixture.backend, name).await;
+            let LeasingQueue::Reliable(producer) = producer else {
                 unreachable!("it was opened as reliable")
             };
             let consumer = kind.open(&consumer, name).await;
@@ -68,12 +68,12 @@ pub fn ours<'a>(stand: &'a Stand, times: Times<'a>) -> Work<'a> {
 ///
 /// # Panics
 ///
-/// If another message comes than was pushed.
-pub fn raw<'a>(stand: &'a Stand, times: Times<'a>) -> Work<'a> {
-    measured(stand, move |name, rounds| {
+/// If a message comes that was not pushed.
+pub fn raw<'a>(fixture: &'a Fixture, times: Times<'a>) -> Work<'a> {
+    measured(fixture, move |name, rounds| {
         let (ready, backup) = (format!("{name}ready"), format!("{name}backup"));
-        let mut consumer = stand.connect();
-        stand.runtime.block_on(async {
+        let mut consumer = fixture.connect();
+        fixture.runtime.block_on(async {
             let (received, mut arrivals) = mpsc::unbounded_channel();
             let (from, to) = (ready.clone(), backup);
             let task = tokio::spawn(async move {
@@ -86,7 +86,7 @@ pub fn raw<'a>(stand: &'a Stand, times: Times<'a>) -> Work<'a> {
                     received.send((at, body)).expect("awaited");
                 }
             });
-            let mut producer = stand.raw.clone();
+            let mut producer = fixture.raw.clone();
             let mut sum = Duration::ZERO;
             for round in 0..rounds {
                 sleep(IDLE).await;

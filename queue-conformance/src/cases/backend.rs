@@ -1,10 +1,10 @@
-//! What holds for a backend as a whole: names, kinds and what is stored.
+//! Cases of a backend as a whole: names, kinds and stored configurations.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms, name},
+    steps::*,
 };
 
 /// Opens a queue of this kind with its default configuration.

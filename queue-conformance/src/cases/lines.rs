@@ -1,11 +1,11 @@
-//! L11: where a message goes that comes back. On reliable, priority and bounded queues; a delay
+//! L11: the place of a message that comes back, on reliable, priority and bounded queues. A delay
 //! queue orders by due time alone.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn l11_what_is_released_goes_before_all_others_by_id(stage: &Stage<'_>) {
@@ -122,7 +122,7 @@ pub(crate) async fn l11_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) 
         queue.settle(&batch).await.expect("settles");
     }
     stage.advance(30).await;
-    // 128 by the read, 128 by the push before it acts, 44 by what follows.
+    // The read promotes 128, the push another 128 before it acts, and the next call 44.
     assert_eq!(
         depth(&*queue).await,
         [300, 0, 0, 0],

@@ -1,6 +1,6 @@
-//! The list of cases, from which both the table and the tests are made.
+//! The list of cases, which makes both the table and the tests.
 //!
-//! A case that is not on it is dead code, and the compiler says so.
+//! A case that is not in the list is dead code, and the compiler says so.
 
 mod backend;
 mod bounded;
@@ -16,8 +16,8 @@ use queue_core::QueueKind;
 
 use crate::{Capability, Case, stage};
 
-/// The cases under `leasing` are played on four kinds, those under `lines` on the three whose
-/// order is the order of arrival.
+/// The cases under `leasing` play on four kinds, those under `lines` on the three that order by
+/// arrival.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __cases {

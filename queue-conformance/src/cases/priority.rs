@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
@@ -58,8 +58,8 @@ pub(crate) async fn p2_what_returns_is_ordered_within_its_priority(stage: &Stage
     queue.settle(&batch).await.expect("settles");
     enqueue(&queue, &[5, 1, 9]).await;
     stage.advance(10).await;
-    // 9 first; of priority 5 the released 2, then 7, and the delayed 3 and 1 by due; of priority
-    // 1 the released 4 and 5, then 6 and 8.
+    // First 9; of priority 5 the released 2, then 7, and the delayed 3 and 1 by due; of priority 1
+    // the released 4 and 5, then 6 and 8.
     assert_eq!(drain(&*queue).await, [9, 2, 7, 3, 1, 4, 5, 6, 8]);
 }
 

@@ -2,7 +2,7 @@
 
 use queue_core::*;
 
-use crate::{moves::*, stage::Stage};
+use crate::{stage::Stage, steps::*};
 
 pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<'_>) {
     let queue = stage.reliable().await;

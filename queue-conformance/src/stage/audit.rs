@@ -12,19 +12,19 @@ use std::{
 use async_trait::async_trait;
 use queue_core::*;
 
-/// What the answers of a queue's calls add up to: kept by the suite, not by the backend.
+/// The counts that a queue's answers add up to. The suite keeps them, not the backend.
 #[derive(Debug, Default)]
-pub(crate) struct Books {
+pub(crate) struct ExpectedCounts {
     entries: Mutex<Counters>,
     unsure: AtomicBool,
 }
 
-impl Books {
-    /// Fails unless the queue counts what its answers added up to, and loses nothing.
+impl ExpectedCounts {
+    /// Fails unless the queue's counters add up, and agree with its answers.
     pub(crate) fn check(&self, counters: &Counters) {
         assert!(
             counters.balance(),
-            "L5: the books of {counters:?} do not balance"
+            "L5: the counts of {counters:?} do not add up"
         );
         if self.unsure.load(Ordering::SeqCst) {
             return;
@@ -62,61 +62,62 @@ impl Books {
         self.entries.lock().expect("no entry panics")
     }
 
-    fn enter<A>(&self, answers: Result<A>, entry: impl FnOnce(&A, &mut Counters)) -> Result<A> {
+    fn record<A>(&self, answers: Result<A>, entry: impl FnOnce(&A, &mut Counters)) -> Result<A> {
         match &answers {
             Ok(answer) => entry(answer, &mut self.lock()),
-            Err(error) if error.outcome() == Outcome::Unknown => self.lose_sight(),
+            Err(error) if error.outcome() == Outcome::Unknown => self.mark_unsure(),
             Err(_) => {}
         }
         answers
     }
 
-    fn lose_sight(&self) {
+    fn mark_unsure(&self) {
         self.unsure.store(true, Ordering::SeqCst);
     }
 }
 
-/// Notes that a call was dropped before it answered: what it did is unknown from then on (L8).
-struct UnderWay<'a>(Option<&'a Books>);
+/// If it is dropped before its call has answered, makes the counts unsure, since nobody knows the
+/// call's effect (L8).
+struct CallGuard<'a>(Option<&'a ExpectedCounts>);
 
-impl UnderWay<'_> {
-    fn arrived(mut self) {
+impl CallGuard<'_> {
+    fn answered(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        if let Some(books) = self.0 {
-            books.lose_sight();
+        if let Some(expected) = self.0 {
+            expected.mark_unsure();
         }
     }
 }
 
-/// A queue whose answers are entered in the books.
+/// A queue that records its answers in the expected counts.
 #[derive(Debug)]
 pub(crate) struct Audited<Q> {
     queue: Q,
-    books: Arc<Books>,
+    expected: Arc<ExpectedCounts>,
 }
 
 impl<Q> Audited<Q> {
-    pub(crate) const fn new(queue: Q, books: Arc<Books>) -> Self {
-        Self { queue, books }
+    pub(crate) const fn new(queue: Q, expected: Arc<ExpectedCounts>) -> Self {
+        Self { queue, expected }
     }
 }
 
-/// Awaits the call and enters its answer, or that it never came.
-macro_rules! entered {
+/// Awaits the call and records its answer, or that none came.
+macro_rules! recorded {
     ($self:ident, $call:expr, $entry:expr) => {{
-        let under_way = UnderWay(Some(&$self.books));
+        let guard = CallGuard(Some(&$self.expected));
         let answer = $call.await;
-        under_way.arrived();
-        $self.books.enter(answer, $entry)
+        guard.answered();
+        $self.expected.record(answer, $entry)
     }};
 }
 
-fn enter_settled(settlements: &[Settlement], settled: &[Settled], books: &mut Counters) {
+fn record_settled(settlements: &[Settlement], settled: &[Settled], expected: &mut Counters) {
     assert_eq!(
         settled.len(),
         settlements.len(),
@@ -125,20 +126,20 @@ fn enter_settled(settlements: &[Settlement], settled: &[Settled], books: &mut Co
     for (settlement, settled) in settlements.iter().zip(settled) {
         match (settled, &settlement.disposition) {
             (Settled::LeaseLost, _) => {}
-            (Settled::Dead, _) => books.died += 1,
-            (Settled::Done, Disposition::Ack) => books.acked += 1,
-            (Settled::Done, Disposition::Retry { .. }) => books.retried += 1,
-            (Settled::Done, Disposition::Defer { .. }) => books.deferred += 1,
-            (Settled::Done, Disposition::Release) => books.released += 1,
+            (Settled::Dead, _) => expected.died += 1,
+            (Settled::Done, Disposition::Ack) => expected.acked += 1,
+            (Settled::Done, Disposition::Retry { .. }) => expected.retried += 1,
+            (Settled::Done, Disposition::Defer { .. }) => expected.deferred += 1,
+            (Settled::Done, Disposition::Release) => expected.released += 1,
             (Settled::Done, Disposition::Bury { .. }) => panic!("L6: a burial answers Dead"),
         }
     }
 }
 
-fn enter_pushed(sent: usize, pushed: &[Pushed], books: &mut Counters) {
+fn record_pushed(sent: usize, pushed: &[Pushed], expected: &mut Counters) {
     assert_eq!(pushed.len(), sent, "one answer for each entry");
     let accepted = pushed.iter().filter(|pushed| !pushed.is_duplicate());
-    books.accepted += accepted.count() as u64;
+    expected.accepted += accepted.count() as u64;
 }
 
 #[async_trait]
@@ -157,8 +158,8 @@ impl<Q: Leasing> Leasing for Audited<Q> {
         Ok(leased)
     }
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
-        entered!(self, self.queue.settle(settlements), |settled, books| {
-            enter_settled(settlements, settled, books);
+        recorded!(self, self.queue.settle(settlements), |settled, expected| {
+            record_settled(settlements, settled, expected);
         })
     }
     async fn turn(
@@ -167,11 +168,11 @@ impl<Q: Leasing> Leasing for Audited<Q> {
         max: NonZeroUsize,
         ttl: Duration,
     ) -> Result<(Vec<Settled>, Leased)> {
-        entered!(
+        recorded!(
             self,
             self.queue.turn(settlements, max, ttl),
-            |(settled, _), books| {
-                enter_settled(settlements, settled, books);
+            |(settled, _), expected| {
+                record_settled(settlements, settled, expected);
             }
         )
     }
@@ -191,14 +192,14 @@ impl<Q: Leasing> Leasing for Audited<Q> {
         self.queue.dead_letters(page).await
     }
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
-        entered!(self, self.queue.revive(ids), |revived, books| {
+        recorded!(self, self.queue.revive(ids), |revived, expected| {
             assert_eq!(revived.len(), ids.len(), "one answer for each entry");
             let back = revived.iter().filter(|one| **one == Revived::Revived);
-            books.revived += back.count() as u64;
+            expected.revived += back.count() as u64;
         })
     }
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
-        entered!(self, self.queue.discard(ids), |count, books| books
+        recorded!(self, self.queue.discard(ids), |count, expected| expected
             .discarded +=
             count)
     }
@@ -209,7 +210,8 @@ impl<Q: Leasing> Leasing for Audited<Q> {
         self.queue.resume().await
     }
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
-        entered!(self, self.queue.purge(max), |count, books| books.purged +=
+        recorded!(self, self.queue.purge(max), |count, expected| expected
+            .purged +=
             count)
     }
 }
@@ -218,8 +220,8 @@ impl<Q: Leasing> Leasing for Audited<Q> {
 #[deny(clippy::missing_trait_methods)]
 impl<Q: ReliableQueue> ReliableQueue for Audited<Q> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        entered!(self, self.queue.push(messages), |pushed, books| {
-            enter_pushed(messages.len(), pushed, books);
+        recorded!(self, self.queue.push(messages), |pushed, expected| {
+            record_pushed(messages.len(), pushed, expected);
         })
     }
 }
@@ -228,15 +230,15 @@ impl<Q: ReliableQueue> ReliableQueue for Audited<Q> {
 #[deny(clippy::missing_trait_methods)]
 impl<Q: DelayQueue> DelayQueue for Audited<Q> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
-        entered!(self, self.queue.schedule(messages), |pushed, books| {
-            enter_pushed(messages.len(), pushed, books);
+        recorded!(self, self.queue.schedule(messages), |pushed, expected| {
+            record_pushed(messages.len(), pushed, expected);
         })
     }
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
-        entered!(self, self.queue.cancel(ids), |cancelled, books| {
+        recorded!(self, self.queue.cancel(ids), |cancelled, expected| {
             assert_eq!(cancelled.len(), ids.len(), "one answer for each entry");
             let gone = cancelled.iter().filter(|one| **one == Cancelled::Cancelled);
-            books.cancelled += gone.count() as u64;
+            expected.cancelled += gone.count() as u64;
         })
     }
     async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
@@ -251,8 +253,8 @@ impl<Q: DelayQueue> DelayQueue for Audited<Q> {
 #[deny(clippy::missing_trait_methods)]
 impl<Q: PriorityQueue> PriorityQueue for Audited<Q> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
-        entered!(self, self.queue.enqueue(messages), |pushed, books| {
-            enter_pushed(messages.len(), pushed, books);
+        recorded!(self, self.queue.enqueue(messages), |pushed, expected| {
+            record_pushed(messages.len(), pushed, expected);
         })
     }
 }
@@ -261,20 +263,20 @@ impl<Q: PriorityQueue> PriorityQueue for Audited<Q> {
 #[deny(clippy::missing_trait_methods)]
 impl<Q: BoundedQueue> BoundedQueue for Audited<Q> {
     async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
-        entered!(
+        recorded!(
             self,
             self.queue.offer(messages, overflow),
-            |offered, books| {
+            |offered, expected| {
                 assert_eq!(offered.len(), messages.len(), "one answer for each entry");
                 for offered in offered {
                     match offered {
                         Offered::Accepted { evicted, .. } => {
-                            books.accepted += 1;
-                            books.evicted += u64::from(evicted.is_some());
+                            expected.accepted += 1;
+                            expected.evicted += u64::from(evicted.is_some());
                         }
                         Offered::Replaced { .. } => {
-                            books.accepted += 1;
-                            books.replaced += 1;
+                            expected.accepted += 1;
+                            expected.replaced += 1;
                         }
                         Offered::Duplicate(_) | Offered::Full => {}
                     }
@@ -292,8 +294,8 @@ impl<Q: BoundedQueue> BoundedQueue for Audited<Q> {
         self.queue.capacity().await
     }
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
-        entered!(self, self.queue.resize(capacity), |dropped, books| {
-            books.evicted += dropped.len() as u64;
+        recorded!(self, self.queue.resize(capacity), |dropped, expected| {
+            expected.evicted += dropped.len() as u64;
         })
     }
 }

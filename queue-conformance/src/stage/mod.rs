@@ -1,7 +1,7 @@
-//! Where a case plays: its harness, a client, and the queues it opens.
+//! The stage of a case: its harness, a client, and the queues that it opens.
 
 mod audit;
-mod subject;
+mod leasing_queue;
 
 use std::{
     collections::BTreeMap,
@@ -14,24 +14,24 @@ use std::{
 use queue_core::*;
 use tokio::{task::JoinHandle, time::Instant};
 
-use self::audit::{Audited, Books};
-pub(crate) use self::subject::Subject;
+use self::audit::{Audited, ExpectedCounts};
+pub(crate) use self::leasing_queue::LeasingQueue;
 use crate::{Capability, Harness};
 
 /// The name of a case's queue, where it has only one.
 pub(crate) const QUEUE: &str = "queue";
-/// The capacity of a bounded queue whose case is about something else.
+/// The capacity of a bounded queue in cases that are not about capacity.
 const AMPLE: usize = 1_000_000;
-/// How late a waiter may be where nothing fails, as the contract says.
+/// The contract's slack: how late a wait may end where nothing fails.
 const SLACK: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 struct Entry {
-    books: Arc<Books>,
+    expected: Arc<ExpectedCounts>,
     queue: Arc<dyn Leasing>,
 }
 
-/// One case's stage. The queues opened on it are audited, and checked when it closes (L5).
+/// One case's stage. It audits the queues that the case opens, and checks them when it closes (L5).
 #[derive(Debug)]
 pub(crate) struct Stage<'h> {
     harness: &'h dyn Harness,
@@ -50,24 +50,25 @@ impl<'h> Stage<'h> {
         }
     }
 
-    /// Checks the books of every queue opened (L5), and that what is gone has left nothing behind.
+    /// Checks the counts of every opened queue (L5), and that removed messages have left nothing
+    /// behind.
     pub(crate) async fn close(self) {
         let audited = std::mem::take(&mut *self.audited.lock().expect("no entry panics"));
         for entry in audited.into_values() {
             entry
-                .books
+                .expected
                 .check(&entry.queue.counters().await.expect("counters"));
         }
         let left = self.harness.leftovers().await;
         assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
 
-    /// Checks no books at the end: for a case that changes a queue past them.
-    pub(crate) fn forget_books(&self) {
+    /// Turns the checks at the end off, for a case that changes a queue past the audit.
+    pub(crate) fn skip_audit(&self) {
         self.audited.lock().expect("no entry panics").clear();
     }
 
-    /// The kind of queue that the case is played on.
+    /// The kind of queue that the case plays on.
     pub(crate) fn kind(&self) -> QueueKind {
         self.kind.expect("a case of one kind")
     }
@@ -89,22 +90,22 @@ impl<'h> Stage<'h> {
         self.harness.advance(ms(millis)).await;
     }
 
-    /// Starts a task and lets it run until it has nothing left to do but wait.
+    /// Starts a task and lets it run until it only waits.
     pub(crate) async fn start<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         let handle = tokio::spawn(task);
-        // Enough for whatever it does in process; where it talks to a server it may still be
-        // under way, and what follows has to hold then too.
+        // Enough for any work in this process. A task that talks to a server may still be under
+        // way; the case must hold then, too.
         for _ in 0..64 {
             tokio::task::yield_now().await;
         }
         handle
     }
 
-    /// What a call answered that waited in vain. Where calls take as long as they take, its last
-    /// look may have been cut when its time was over: then it knows nothing, and says so.
+    /// The answer of a call that waited in vain. In real time, its last look may have been cut when
+    /// its time was over; then it answers a transient error.
     pub(crate) fn in_vain<T>(&self, answered: Result<T>) -> Option<T> {
         match answered {
             Ok(answer) => Some(answer),
@@ -117,13 +118,13 @@ impl<'h> Stage<'h> {
         }
     }
 
-    /// The task's answer, which something that has happened already must bring about.
+    /// The task's answer, which must come promptly, since its cause has happened already.
     pub(crate) async fn prompt<T>(&self, what: &str, task: JoinHandle<T>) -> T {
         self.within(what, Duration::ZERO, task).await
     }
 
-    /// The task's answer, which must come so much later; to the slack of 20 ms in virtual time,
-    /// where that can be told.
+    /// The task's answer, which must come this much later; in virtual time, within the slack of 20
+    /// ms.
     pub(crate) async fn within<T>(&self, what: &str, after: Duration, task: JoinHandle<T>) -> T {
         let start = Instant::now();
         let capabilities = self.harness.capabilities();
@@ -132,8 +133,8 @@ impl<'h> Stage<'h> {
             capabilities.has(Capability::VirtualTime),
         );
         if exact && !virtual_time && !after.is_zero() {
-            // The queue's clock stands still while the task sleeps: let it be there when the task
-            // wakes.
+            // The queue's clock stands still while the task sleeps: move it first, for when the
+            // task wakes.
             self.harness.advance(after).await;
         }
         let patience = after + self.harness.patience();
@@ -154,9 +155,9 @@ impl<'h> Stage<'h> {
         answer
     }
 
-    fn books(&self, name: &QueueName) -> Option<Arc<Books>> {
+    fn expected(&self, name: &QueueName) -> Option<Arc<ExpectedCounts>> {
         let audited = self.audited.lock().expect("no entry panics");
-        audited.get(name).map(|entry| Arc::clone(&entry.books))
+        audited.get(name).map(|entry| Arc::clone(&entry.expected))
     }
 
     fn audit<Q: Leasing>(
@@ -165,10 +166,10 @@ impl<'h> Stage<'h> {
         queue: Q,
         upcast: impl FnOnce(Arc<Audited<Q>>) -> Arc<dyn Leasing>,
     ) -> Arc<Audited<Q>> {
-        let books = self.books(name).unwrap_or_default();
-        let queue = Arc::new(Audited::new(queue, Arc::clone(&books)));
+        let expected = self.expected(name).unwrap_or_default();
+        let queue = Arc::new(Audited::new(queue, Arc::clone(&expected)));
         let entry = Entry {
-            books,
+            expected,
             queue: upcast(Arc::clone(&queue)),
         };
         let mut audited = self.audited.lock().expect("no entry panics");
@@ -177,7 +178,7 @@ impl<'h> Stage<'h> {
     }
 
     /// A queue of the case's kind.
-    pub(crate) async fn leasing(&self) -> Subject {
+    pub(crate) async fn leasing(&self) -> LeasingQueue {
         self.leasing_with(|_| {}).await
     }
 
@@ -185,7 +186,7 @@ impl<'h> Stage<'h> {
     pub(crate) async fn leasing_with(
         &self,
         set: impl FnOnce(&mut LeasingConfig) + Send,
-    ) -> Subject {
+    ) -> LeasingQueue {
         self.leasing_named(QUEUE, set).await
     }
 
@@ -194,7 +195,7 @@ impl<'h> Stage<'h> {
         &self,
         queue: &str,
         set: impl FnOnce(&mut LeasingConfig) + Send,
-    ) -> Subject {
+    ) -> LeasingQueue {
         self.try_leasing(queue, set).await.expect("opens")
     }
 
@@ -203,36 +204,36 @@ impl<'h> Stage<'h> {
         &self,
         queue: &str,
         set: impl FnOnce(&mut LeasingConfig) + Send,
-    ) -> Result<Subject> {
+    ) -> Result<LeasingQueue> {
         let mut leasing = LeasingConfig::default();
         set(&mut leasing);
         Ok(match self.kind() {
             QueueKind::Reliable => {
                 let mut config = ReliableConfig::default();
                 config.leasing = leasing;
-                Subject::Reliable(self.try_reliable(queue, &config).await?)
+                LeasingQueue::Reliable(self.try_reliable(queue, &config).await?)
             }
             QueueKind::Delay => {
                 let mut config = DelayConfig::default();
                 config.leasing = leasing;
-                Subject::Delay(self.try_delay(queue, &config).await?)
+                LeasingQueue::Delay(self.try_delay(queue, &config).await?)
             }
             QueueKind::Priority => {
                 let mut config = PriorityConfig::default();
                 config.leasing = leasing;
-                Subject::Priority(self.try_priority(queue, &config).await?)
+                LeasingQueue::Priority(self.try_priority(queue, &config).await?)
             }
             QueueKind::Bounded => {
                 let mut config = BoundedConfig::new(AMPLE);
                 config.leasing = leasing;
-                Subject::Bounded(self.try_bounded(queue, &config).await?)
+                LeasingQueue::Bounded(self.try_bounded(queue, &config).await?)
             }
             QueueKind::Rotating => unreachable!("a ring leases nothing"),
         })
     }
 }
 
-/// The openers of one kind: the default configuration, one of the case's own, and as a try.
+/// The openers of one kind: with the default configuration, with the case's own, and as a try.
 macro_rules! opener {
     ($open:ident, $open_with:ident, $try_open:ident, $config:ident, $queue:ident, $kind:ident) => {
         impl Stage<'_> {

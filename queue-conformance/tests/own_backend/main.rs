@@ -1,7 +1,7 @@
-//! The backend that `docs/write-your-own-backend.md` builds, put through the suite as it says.
+//! The backend of `docs/write-your-own-backend.md`, put through the suite as the page says.
 //!
-//! The files under `src` and `tests` are the page's: the tests of `pages` compare them with its code
-//! blocks, and follow it in an empty folder.
+//! The files under `src` and `tests` are the page's: the tests of `pages` compare them with its
+//! code blocks, and follow the page in an empty folder.
 
 // The page's `use shelf::Shelf`, where the backend is a crate of its own.
 extern crate self as shelf;

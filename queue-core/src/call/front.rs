@@ -1,4 +1,4 @@
-//! A service as a queue.
+//! A service in the shape of a queue.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{Answer, Call, Service};
 use crate::*;
 
-/// A [`Service`] as a queue of any kind.
+/// A queue of any kind that hands its calls to a [`Service`].
 #[derive(Debug, Clone)]
 pub struct Front(Arc<dyn Service>);
 
@@ -18,7 +18,7 @@ impl Front {
     }
 }
 
-/// Makes a call and takes its answer out of the one variant that it can be.
+/// Makes a call and takes its answer out of the variant that belongs to it.
 macro_rules! ask {
     ($self:ident, $call:expr, $variant:ident) => {
         match $self.0.call($call).await? {

@@ -1,4 +1,4 @@
-//! What stands in front of queues.
+//! Layers in front of queues.
 
 use std::{fmt::Debug, future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
@@ -10,23 +10,22 @@ use crate::{
     QueueName, Result,
 };
 
-/// The opening of a bounded queue, under way.
+/// The future that opens a bounded queue.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn BoundedQueue>>> + Send + 'a>>;
 
-/// What is put in front of a queue when it is opened.
+/// Wraps each queue when it is opened.
 pub trait Layer: Debug + Send + Sync + 'static {
-    /// The service in front of this one, which is the queue of that name, or other layers before
-    /// it.
+    /// Returns the service to put in front of `queue`, which is the queue of that name or a layer
+    /// over it.
     fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service>;
 
-    /// What is put in front of the store of once keys of that name, which is no queue: nothing,
-    /// unless a layer says otherwise.
+    /// Wraps the store of once keys of that name, which is no queue. The default leaves it bare.
     fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
         store
     }
 
-    /// What is put in front of an opening that gives a queue this capacity, which is the one that
-    /// changes what is in it: nothing, unless a layer says otherwise.
+    /// Wraps an opening that gives a queue this capacity, the one kind of open that can drop
+    /// messages. The default leaves it bare.
     fn before_resizing<'a>(
         &'a self,
         _name: &'a QueueName,

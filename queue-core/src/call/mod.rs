@@ -1,10 +1,10 @@
-//! A call of any method of the queue traits, as data, and what answers it.
+//! Calls of the queue traits as data, and the services that answer them.
 //!
 //! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is what came back. A
-//! [`Service`] answers calls. [`AnyQueue`](crate::AnyQueue) is the service that a queue is, and
-//! [`Front`] is the queue that a service is. So what stands between a caller and its queue sees all
-//! verbs of all kinds as one: it writes down, counts, delays, encrypts or refuses. It is a [`Layer`],
-//! and [`Layered`] puts it in front of every queue of a backend:
+//! [`Service`] answers calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and
+//! [`Front`] makes a queue of a service. So a [`Layer`] between a caller and its queue sees all
+//! verbs of all kinds as one call: it records, counts, delays, encrypts or refuses it. [`Layered`]
+//! puts a layer in front of every queue of a backend:
 //!
 //! ```
 //! use std::{sync::{Arc, atomic::{AtomicU64, Ordering}}, time::Duration};
@@ -58,7 +58,7 @@ pub use self::{
 /// Answers calls: a queue, or something in front of one.
 #[async_trait]
 pub trait Service: Debug + Send + Sync + 'static {
-    /// Makes the call. What dropping the future does is what it does to the queue behind.
+    /// Makes the call. Dropping the future has the effect of dropping the queue method's own.
     ///
     /// # Errors
     ///
@@ -81,9 +81,9 @@ pub enum Call {
     Recent(usize),
     Capacity,
     Resize(NonZeroUsize),
-    /// Not of a queue but of its backend,
-    /// [`open_or_resize`](crate::Backend::open_or_resize): a layer sees it in
-    /// [`before_resizing`](Layer::before_resizing), and a queue that is asked answers `Invalid`.
+    /// A call to the backend and not to a queue:
+    /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
+    /// [`before_resizing`](Layer::before_resizing); a queue answers it with `Invalid`.
     OpenOrResize(NonZeroUsize),
     Insert(Vec<Insert>),
     Rotate(NonZeroUsize),
@@ -106,7 +106,7 @@ pub enum Call {
     Purge(NonZeroUsize),
 }
 
-/// What came back from a [`Call`].
+/// The answer to a [`Call`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is documented as the type in it")]
 pub enum Answer {
@@ -134,7 +134,7 @@ pub enum Answer {
 }
 
 impl Call {
-    /// Whether it waits for something instead of doing something.
+    /// Whether the call only waits and changes nothing.
     pub const fn is_wait(&self) -> bool {
         matches!(
             self,

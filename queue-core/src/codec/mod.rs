@@ -1,4 +1,4 @@
-//! From values to bodies and back.
+//! Codecs: from values to bodies and back.
 
 mod json;
 #[cfg(feature = "msgpack")]

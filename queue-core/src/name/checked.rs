@@ -1,4 +1,4 @@
-//! From a text to a name. It is apart from the name, which errors carry.
+//! Parses a name. It is apart from the name's type because errors carry names.
 
 use std::str::FromStr;
 

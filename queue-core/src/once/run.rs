@@ -26,10 +26,10 @@ use crate::{Error, Result, Token, limits};
 /// }
 /// ```
 ///
-/// # What it is worth
+/// # Guarantees
 ///
-/// At most one *finished* effect is recorded for a key while its mark is kept, and as long as an
-/// effect ends before its claim does, at most one runs at a time (O1, O2). An effect may still
+/// The store records at most one *finished* effect for a key while it keeps the mark. As long as
+/// each effect ends before its claim does, at most one runs at a time (O1, O2). An effect may still
 /// *happen* twice, when its claimant
 ///
 /// - dies, is dropped or loses the store after the effect and before it is recorded: nobody can
@@ -37,11 +37,11 @@ use crate::{Error, Result, Token, limits};
 /// - outlives its claim (a long pause, a slow service): the next claimant begins while it is still
 ///   at work.
 ///
-/// Against both helps a sink that remembers the key (or the [token](Claimed::token) that it came
-/// with) together with the effect, in one transaction, and refuses the key the second time: there,
-/// an effect happens exactly once (O5). A sink that only refuses tokens smaller than the greatest
-/// it has seen does less: who is late cannot overwrite who came after, but both may have had
-/// their effect.
+/// A sink protects against both if it stores the key (or its claim's [token](Claimed::token))
+/// together with the effect, in one transaction, and refuses the key the second time: there, an
+/// effect happens exactly once (O5). A sink that only refuses tokens smaller than the greatest it
+/// has seen does less: a late claimant cannot overwrite a newer one, but both may have had their
+/// effect.
 ///
 /// # How long
 ///
@@ -69,14 +69,15 @@ impl Once {
         }
     }
 
-    /// How long an effect may take: 1 ms to 24 h, one minute unless set.
+    /// Sets how long a claim lasts, and so how long an effect may take: 1 ms to 24 h, one minute by
+    /// default.
     #[must_use]
     pub const fn with_claim(mut self, ttl: Duration) -> Self {
         self.claim = ttl;
         self
     }
 
-    /// How long a key is known to be done: 1 ms to 7 days, one day unless set.
+    /// Sets how long the store knows a key to be done: 1 ms to 7 days, one day by default.
     #[must_use]
     pub const fn with_keep(mut self, keep: Duration) -> Self {
         self.keep = keep;
@@ -90,8 +91,8 @@ impl Once {
 
     /// Claims the key, runs the effect, and records that it is done.
     ///
-    /// An effect that fails releases its claim, so that the next one runs at once; should the
-    /// release fail too, the claim ends by itself. Nothing is repeated behind your back.
+    /// If the effect fails, this releases the claim, so that the next effect runs at once; if the
+    /// release fails too, the claim ends by itself. This repeats nothing behind your back.
     ///
     /// Dropping the future stops the effect where it stands. A drop cannot wait for the store, so
     /// the claim is not released: until it ends by itself, others find the key busy. The same
@@ -99,8 +100,8 @@ impl Once {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a key, a claim or a keeping time beyond the limits, and the store's when
-    /// claiming: the effect did not run. After that, the effect's own.
+    /// `Invalid` for a key, a claim or a keeping time beyond the limits, and the store's errors on
+    /// claiming: the effect did not run. After that, the effect's own error.
     pub async fn run<T, E, F, Fut>(
         &self,
         key: impl Into<Bytes> + Send,
@@ -113,7 +114,7 @@ impl Once {
         Fut: Future<Output = Result<T, E>> + Send,
     {
         let key = key.into();
-        // Found out after the effect it would be too late.
+        // Checked first: after the effect it would be too late.
         limits::keep_millis(self.keep)?;
         let token = match self.store.claim(&key, self.claim).await? {
             Claim::Claimed(token) => token,
@@ -143,7 +144,7 @@ impl Once {
     }
 }
 
-/// A key that was claimed: what an effect knows of itself.
+/// A claimed key, as its effect sees it.
 #[derive(Debug, Clone)]
 pub struct Claimed {
     once: Once,
@@ -162,20 +163,20 @@ impl Claimed {
         self.token
     }
 
-    /// Makes the claim last the whole time again, counted from now, for an effect that takes
-    /// long.
+    /// Makes the claim last its whole time again, counted from now. An effect that takes long calls
+    /// it.
     ///
     /// # Errors
     ///
-    /// `ClaimLost` if it has ended: somebody else may be at it, so stop if you can. Those of
-    /// [`OnceStore::extend`].
+    /// `ClaimLost` if the claim has ended: somebody else may be at work, so stop if you can. Those
+    /// of [`OnceStore::extend`].
     pub async fn extend(&self) -> Result<()> {
         let ttl = self.once.claim;
         self.once.store.extend(&self.key, self.token, ttl).await
     }
 
-    /// Records that the key is done. [`Once::run`] does it by itself after the effect; here for an
-    /// effect that was left [`Unrecorded`](OnceRun::Unrecorded), as often as wanted.
+    /// Records that the key is done. [`Once::run`] does so by itself after the effect; call this,
+    /// as often as you like, for an effect that it left [`Unrecorded`](OnceRun::Unrecorded).
     ///
     /// # Errors
     ///
@@ -186,29 +187,30 @@ impl Claimed {
     }
 }
 
-/// What became of an effect.
+/// The result of running an effect.
 ///
-/// All but `Busy` mean that it has happened, so that a message which asks for it can be acked.
+/// All but `Busy` mean that the effect has happened: ack the message that asks for it.
 #[derive(Debug)]
 #[must_use = "the effect may not have run"]
 pub enum OnceRun<T> {
-    /// It ran now, and is recorded.
+    /// The effect ran now, and the store recorded it.
     Ran(T),
-    /// It ran now, and is not recorded for certain: it may run again.
+    /// The effect ran now, and the store may not have recorded it: it may run again.
     Unrecorded {
-        /// What it answered.
+        /// The effect's value.
         value: T,
-        /// Its claim: as long as that lives, or if only the reply was lost,
-        /// [`finish`](Claimed::finish) can be repeated.
+        /// Its claim: while it lives, or if only the reply was lost, the caller can repeat
+        /// [`finish`](Claimed::finish).
         claim: Claimed,
-        /// Why it is not. `ClaimLost` says that it outlived its claim.
+        /// The error of recording. `ClaimLost` says that the effect outlived its claim.
         error: Error,
     },
-    /// It ran before, and did not run now.
+    /// The effect ran before, and did not run now.
     AlreadyDone,
-    /// Somebody else is at it, and it did not run now. Come again when the claim has ended.
+    /// Somebody else holds the claim, and the effect did not run now. Come again when that claim
+    /// has ended.
     Busy {
-        /// The time until then, unless the claim is extended.
+        /// The time until then, unless its holder extends the claim.
         left: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! The store of keys, as a backend implements it.
+//! The store of once keys, as a backend implements it.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -9,16 +9,15 @@ use crate::{Result, Token};
 
 /// Keys, each of which is free, claimed until some time, or done until some time.
 ///
-/// It remembers what has been worked on, where a queue remembers what is to be worked on: a handler
-/// claims the key of an effect, does it, and finishes the key, so that a second delivery of the
-/// same work finds it done. [`Once`](crate::Once) puts the three together. A store is opened by
-/// name from a [`Backend`](crate::Backend); it is not a queue, and its name is not taken from
-/// them.
+/// A queue remembers work to do; a store remembers work done. A handler claims the key of an
+/// effect, does the effect, and finishes the key, so that a second delivery of the same work finds
+/// it done. [`Once`](crate::Once) puts the three together. A [`Backend`](crate::Backend) opens a
+/// store by name; a store is not a queue, and may share a queue's name.
 ///
-/// Each verb is one atomic step by the backend's clock, in whole milliseconds. Keys are bytes, 1
-/// to 256 of them, and belong to their store. What is dropped, timed out or cut off is unknown, as
-/// everywhere (L8): a claim whose reply was lost costs its time, and everything else may be
-/// repeated, as each verb says.
+/// Each verb is one atomic step by the backend's clock, in whole milliseconds. Keys are bytes, 1 to
+/// 256 of them, and belong to their store. A call that was dropped, timed out or cut off is
+/// unknown, as everywhere (L8): a claim whose reply was lost costs its time, and the caller may
+/// repeat any other verb, as each says.
 ///
 /// # Errors
 ///
@@ -28,11 +27,11 @@ use crate::{Result, Token};
 pub trait OnceStore: Debug + Send + Sync + 'static {
     /// Claims a key for `ttl`, if it is neither claimed nor done (O1, O2). `ttl` is 1 ms to 24 h.
     ///
-    /// Claims and marks that have ended are cleared away on the way, 128 of each (O4). A claim
-    /// that is not wanted any more is released; otherwise it ends by itself.
+    /// It also clears away ended claims and marks, 128 of each (O4). Release a claim that you no
+    /// longer want; otherwise it ends by itself.
     async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim>;
 
-    /// Lets the claim with this token end at now + ttl, also when that is sooner.
+    /// Makes the claim with this token end at now + ttl, also when that is sooner.
     ///
     /// # Errors
     ///
@@ -42,8 +41,8 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
     /// Ends the claim with this token and marks the key as done until now + keep (O2). `keep` is
     /// 1 ms to 7 days.
     ///
-    /// It may be repeated, say when its reply was lost: while the mark is there, the claim that
-    /// made it is answered as the first time, and nothing changes (O3).
+    /// The caller may repeat it, say when its reply was lost: while the mark is there, the claim
+    /// that made it gets the first answer again, and nothing changes (O3).
     ///
     /// # Errors
     ///
@@ -62,23 +61,25 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
     async fn counts(&self) -> Result<OnceCounts>;
 }
 
-/// What a claim answers.
+/// The answer to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Claim {
-    /// The key is the caller's. The token is what it shows to finish, and what a sink can check:
-    /// strictly greater at each claim of the store, and never below [`Token::PER_MILLI`] times the
-    /// claim's time in ms, so that one from a lost history matches nothing (R1).
+    /// The key is the caller's. The caller shows the token to finish, and a sink can check it: it
+    /// is strictly greater at each claim of the store, and never below [`Token::PER_MILLI`] times
+    /// the claim's time in ms, so that a token from a lost history matches nothing (R1).
     Claimed(Token),
-    /// Somebody else has it.
+    /// Somebody else has the key.
     Busy {
-        /// The time until that claim ends, unless it is finished, released or extended before.
+        /// The time until that claim ends, unless its holder finishes, releases or extends it
+        /// before.
         left: Duration,
     },
-    /// It is done.
+    /// The key is done.
     Done,
 }
 
-/// What a store holds: what has ended by itself does not count, cleared away yet or not.
+/// The keys that a store holds. A claim or mark that has ended does not count, cleared away yet or
+/// not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct OnceCounts {
     /// Keys with a live claim.

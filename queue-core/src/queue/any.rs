@@ -11,8 +11,7 @@ use crate::{
     call::{Answer, Call, Service},
 };
 
-/// A queue of any kind. It answers every [`Call`] of its kind; one that the kind does not have is
-/// `Invalid`.
+/// A queue of any kind. It answers every [`Call`] of its kind, and any other call with `Invalid`.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the kinds")]
 pub enum AnyQueue {
@@ -23,7 +22,7 @@ pub enum AnyQueue {
     Rotating(Arc<dyn RotatingQueue>),
 }
 
-/// The configuration of a queue of any kind, which says the kind too.
+/// The configuration of a queue of any kind; its variant is the kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the kinds")]
 pub enum QueueConfig {
@@ -90,7 +89,7 @@ any! {
 }
 
 impl AnyQueue {
-    /// The queue as one that leases: nothing, if it is a ring.
+    /// The queue as one that leases; `None` for a ring.
     pub fn leasing(&self) -> Option<Arc<dyn Leasing>> {
         Some(match self {
             Self::Reliable(queue) => Arc::clone(queue) as Arc<dyn Leasing>,

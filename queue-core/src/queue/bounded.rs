@@ -1,4 +1,4 @@
-//! A fixed length, never exceeded.
+//! Bounded queues: a fixed length, never exceeded.
 
 use std::{future::Future, num::NonZeroUsize, time::Duration};
 
@@ -11,15 +11,16 @@ use super::{
 };
 use crate::{Error, Message, MessageId, Push, Result, limits};
 
-/// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that
-/// anyone can observe (B1). Delivered in the order of a reliable queue (F1, L11).
+/// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that anyone
+/// can observe (B1). It delivers in the order of a reliable queue (F1, L11).
 #[async_trait]
 pub trait BoundedQueue: Leasing {
     /// Puts messages at the tail as far as there is room; answers one by one, in order.
     ///
-    /// Per entry, in this order: a duplicate of a dedup key changes nothing (L9); an entry with a
-    /// distinct key that an undelivered message holds replaces it, also when the queue is full
-    /// (B7); with room it is accepted; without, `overflow` decides. All in one atomic step.
+    /// Each entry goes through these in order: a duplicate of a dedup key changes nothing (L9); an
+    /// entry whose distinct key an undelivered message holds replaces that message, also when the
+    /// queue is full (B7); with room, the queue accepts the entry; without, `overflow` decides. The
+    /// batch is one atomic step.
     ///
     /// # Errors
     ///
@@ -27,8 +28,8 @@ pub trait BoundedQueue: Leasing {
     /// here, but the answer [`Offered::Full`].
     async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>>;
 
-    /// Waits for a hint that there may be room, no longer than `timeout`. Moves nothing, may
-    /// return for no reason, and of several who wait a hint wakes one, as for
+    /// Waits for a hint that there may be room, no longer than `timeout`. It moves nothing, may
+    /// return for no reason, and a hint wakes one of several waiting callers, as for
     /// [`wait_for_arrival`](Leasing::wait_for_arrival) (B4).
     ///
     /// # Errors
@@ -44,12 +45,12 @@ pub trait BoundedQueue: Leasing {
     /// `Invalid` if `n` is zero or over 1,000.
     async fn recent(&self, n: usize) -> Result<Vec<Message>>;
 
-    /// How many messages fit.
+    /// The most messages that fit.
     async fn capacity(&self) -> Result<NonZeroUsize>;
 
-    /// Changes how many fit, and from then on the stored capacity wins over what an open asks
-    /// for. Trims at once: undelivered messages in delivery order, delayed ones last, never what
-    /// is leased (B5). Answers which were dropped.
+    /// Changes the capacity; from then on the stored one wins over what an open asks for. It trims
+    /// at once, in delivery order, delayed messages last, and never drops a leased one (B5). It
+    /// answers the ids of the dropped messages.
     ///
     /// # Errors
     ///
@@ -57,15 +58,15 @@ pub trait BoundedQueue: Leasing {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
 }
 
-/// What to do with an entry for which there is no room. To wait for room, use
+/// The policy for an entry that finds no room. To wait for room, use
 /// [`offer_or_wait`](BoundedQueueExt::offer_or_wait).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
     /// Refuse it: [`Offered::Full`], and nothing changed (B3).
     Reject,
-    /// Drop the message that would be delivered next, a delayed one only if nothing is ready;
-    /// all leased means [`Offered::Full`] (B2).
+    /// Drop the next undelivered message in delivery order, a delayed one only if none is ready; if
+    /// all are leased, the answer is [`Offered::Full`] (B2).
     DropOldest,
 }
 
@@ -77,8 +78,9 @@ pub struct Offer {
     pub push: Push,
     /// Makes it the only undelivered one of its kind (B7): 1 to 256 bytes.
     ///
-    /// The key belongs to the message last accepted under it. While that one is leased, an offer
-    /// adds a new one, to which the key passes; the older is an ordinary message from then on.
+    /// The key belongs to the message last accepted under it. While that message is leased, an
+    /// offer adds a new one and the key passes to it; the older is an ordinary message from then
+    /// on.
     pub distinct: Option<Bytes>,
 }
 
@@ -116,31 +118,31 @@ impl<P: Into<Push>> From<P> for Offer {
     }
 }
 
-/// What became of an offered message.
+/// The result of offering one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Offered {
     /// It is in the queue.
     Accepted {
         /// Its id.
         id: MessageId,
-        /// The message that was dropped to make room for it.
+        /// The message that the queue dropped to make room for it.
         evicted: Option<MessageId>,
     },
-    /// It is in the queue, in the newest place, instead of the one that held its distinct key.
+    /// It is in the queue, in the newest place, instead of the message that held its distinct key.
     Replaced {
         /// Its id.
         id: MessageId,
         /// The message that it replaced.
         replaced: MessageId,
     },
-    /// Its dedup key was pushed before, within the window: nothing changed. The id is the
+    /// A push with this dedup key came before, within the window: nothing changed. The id is the
     /// first push's.
     Duplicate(MessageId),
     /// No room: nothing changed.
     Full,
 }
 
-/// What a caller of a bounded queue wants beside the primitives.
+/// Conveniences for callers of a bounded queue.
 pub trait BoundedQueueExt: BoundedQueue {
     /// Offers one message.
     ///
@@ -159,20 +161,20 @@ pub trait BoundedQueueExt: BoundedQueue {
         }
     }
 
-    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4).
-    /// [`Offered::Full`] if none came.
+    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4). It
+    /// answers [`Offered::Full`] if none came.
     ///
-    /// It waits as [`LeasingExt`](crate::LeasingExt) says, but for a try that perhaps took effect:
-    /// only a message with a dedup key is offered again then, and is answered
-    /// [`Offered::Duplicate`] if the lost answer was that it is accepted.
+    /// It waits as [`LeasingExt`](crate::LeasingExt) says, with one exception: after a try that
+    /// perhaps took effect, it offers only a message with a dedup key again. The answer is then
+    /// [`Offered::Duplicate`] if the lost reply said that the message was accepted.
     ///
-    /// Dropping it between two tries leaves nothing behind; dropped during a try, or cut at the end
-    /// of the time, the message may or may not have been accepted (L8).
+    /// Dropping it between two tries leaves nothing behind. If it is dropped during a try, or cut
+    /// at the end of the time, the queue may or may not have accepted the message (L8).
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer): a permanent one at once, and so one of unknown
-    /// outcome without a dedup key; another one when the time is over.
+    /// Those of [`offer`](BoundedQueue::offer): at once, if permanent or of unknown outcome without
+    /// a dedup key; otherwise when the time is over.
     fn offer_or_wait(
         &self,
         message: impl Into<Offer>,

@@ -1,4 +1,4 @@
-//! Later: each message at its due time.
+//! Delay queues: each message at its due time.
 
 use std::{future::Future, time::Duration};
 
@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use super::leasing::{Leasing, chunks};
 use crate::{Due, Error, MessageId, Push, Pushed, Result};
 
-/// A delay queue: never early (D1), in (due, id) order (D2), and what comes back is due when it
-/// comes back: at its deadline, its release, or the end of its retry delay.
+/// A delay queue: never early (D1), in (due, id) order (D2). A message that comes back is due when
+/// it does: at its deadline, its release, or the end of its retry delay.
 #[async_trait]
 pub trait DelayQueue: Leasing {
     /// Puts messages in, each with its due time; answers one by one.
     ///
     /// All or nothing, but for entries that are duplicates of a dedup key (L9). Equal bodies are
-    /// different messages (D3). A consumer that waits is told (D5).
+    /// different messages (D3). The queue tells a waiting consumer (D5).
     ///
     /// # Errors
     ///
@@ -22,8 +22,8 @@ pub trait DelayQueue: Leasing {
     /// that is too far away.
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>>;
 
-    /// Takes undelivered messages out, delayed or ready; answers one by one. What is leased,
-    /// dead or gone is too late (D4).
+    /// Takes undelivered messages out, delayed or ready; answers one by one. For a leased, dead or
+    /// gone message it is too late (D4).
     ///
     /// # Errors
     ///
@@ -79,16 +79,16 @@ impl Scheduled {
     }
 }
 
-/// What became of a cancellation.
+/// The result of cancelling one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cancelled {
-    /// The message is gone and will not be delivered.
+    /// The message is gone; no consumer will receive it.
     Cancelled,
     /// The message is leased, dead, done, or was never there; nothing changed.
     TooLate,
 }
 
-/// What became of a rescheduling.
+/// The result of rescheduling one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rescheduled {
     /// It has the new due time.
@@ -97,7 +97,7 @@ pub enum Rescheduled {
     TooLate,
 }
 
-/// What a caller of a delay queue wants beside the primitives.
+/// Conveniences for callers of a delay queue.
 pub trait DelayQueueExt: DelayQueue {
     /// Puts one message in.
     ///

@@ -1,11 +1,11 @@
 //! `Arc<Q>` and `Box<Q>` are queues, or stores of once keys, if `Q` is.
 //!
-//! Every method is forwarded by hand, those with a default body too: forgetting one would quietly
-//! replace a backend's own by the slower default, so clippy is told to refuse it.
+//! The macro forwards every method by hand, those with a default body too: a forgotten one would
+//! quietly replace a backend's own by the slower default, so a clippy lint refuses it.
 //!
-//! The methods are written as `async_trait` would expand them, so that they hand on the boxed
-//! future of `Q` instead of boxing another one around it: a call through a pointer costs no
-//! allocation more than a call on the queue itself.
+//! The methods have the form that `async_trait` would give them, so that they hand on the boxed
+//! future of `Q` instead of boxing another one around it: a call through a pointer costs no extra
+//! allocation.
 
 use std::{num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the reliable, delay, priority and bounded queues share: handing out messages under leases.
+//! Leasing, which the reliable, delay, priority and bounded queues share.
 
 use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 
@@ -10,21 +10,21 @@ use crate::{
     Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
-/// Leasing messages and settling them.
+/// Leases messages and settles them.
 ///
 /// **Atomicity.** Every call acts at one instant of the backend's time. The entries of a batch act
 /// one after another, as if sent singly, with nothing in between (L4).
 ///
 /// **Reclaiming.** Every call that reads or changes messages first takes back expired leases, by
-/// (deadline, id), then promotes what is due, by (due, id), at most 128 of each (L7, L11).
-/// Between its deadline and that moment a message counts as ready already. A message whose lease
-/// expired on its last attempt goes to the dead letters (L6).
+/// (deadline, id), then promotes due messages, by (due, id), at most 128 of each (L7, L11). From
+/// its deadline on, a message counts as ready, reclaimed yet or not. A message whose lease expired
+/// on its last attempt goes to the dead letters (L6).
 ///
-/// **Crash.** Whoever dies with a lease delays its messages until the deadline, and an attempt is
-/// charged; nothing is lost (L2, L5, L12).
+/// **Crash.** A consumer that dies with a lease delays the message until its deadline and costs it
+/// an attempt; no message is lost (L2, L5, L12).
 ///
 /// **Dropped future.** No message is lost (L8). A dropped `lease` or `turn` may have leased
-/// messages that nobody will settle: they come back at their deadline, an attempt charged. A
+/// messages that nobody will settle: they come back at their deadline, with an attempt charged. A
 /// dropped write may or may not have taken effect.
 ///
 /// **Errors.** `Invalid` for an argument beyond the limits, before anything is done;
@@ -33,8 +33,9 @@ use crate::{
 pub trait Leasing: Debug + Send + Sync + 'static {
     /// Leases up to `max` ready messages for `ttl`, from now (L10), and never waits.
     ///
-    /// They come in the kind's delivery order. There may be fewer than `max`: what is ready, and
-    /// no more than 8 MiB of bodies and headers (but always one). A paused queue hands out none.
+    /// They come in the kind's delivery order. There may be fewer than `max`: only ready messages,
+    /// and no more than 8 MiB of bodies and headers (but always one). A paused queue hands out
+    /// none.
     ///
     /// # Errors
     ///
@@ -55,12 +56,12 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend
     /// can. `settlements` may be empty.
     ///
-    /// The body given here does one after the other; if the lease then fails, so does the call,
-    /// though the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown).
+    /// The default body does one after the other; if the lease then fails, so does the call, though
+    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown).
     ///
     /// # Errors
     ///
-    /// Those of both. An `Invalid` argument to either is found before anything is done.
+    /// Those of both. The call finds an `Invalid` argument to either before it does anything.
     async fn turn(
         &self,
         settlements: &[Settlement],
@@ -87,23 +88,23 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// `Invalid` for an empty batch, more than 128 entries, or a `ttl` that is zero or over 24 h.
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>>;
 
-    /// Waits for a hint that something may be ready, no longer than `timeout`. Moves nothing.
+    /// Waits for a hint that a message may be ready, no longer than `timeout`. It moves nothing.
     ///
-    /// It may return for no reason, and a hint may be missed: whoever waits looks again, at the
-    /// latest after the time that the last [`lease`](Self::lease) answered as
-    /// [`next`](Leased::next). A hint that came since this caller last looked ends the wait at
-    /// once. A dropped wait passes its hint on. Of several who wait, a hint wakes one.
+    /// It may return for no reason, and may miss a hint: so the caller looks again, at the latest
+    /// after the time that the last [`lease`](Self::lease) answered as [`next`](Leased::next). A
+    /// hint that came since this caller last looked ends the wait at once. A dropped wait passes
+    /// its hint on. A hint wakes one of several waiting callers.
     ///
     /// # Errors
     ///
-    /// If hints cannot come, of the kind that says why. Looking may work all the same: the caller
-    /// falls back on its timer.
+    /// If hints cannot come; the kind says why. Looking may work all the same: the caller falls
+    /// back on its timer.
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()>;
 
     /// How many messages are ready, delayed, leased and dead.
     async fn depth(&self) -> Result<Depth>;
 
-    /// What the queue has counted since it was created, with its depth at the same instant.
+    /// The queue's counts since it was created, with its depth at the same instant.
     async fn counters(&self) -> Result<Counters>;
 
     /// The dead letters, oldest first, a page at a time (L13). The cursor stays valid while dead
@@ -114,8 +115,9 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>>;
 
-    /// Puts dead letters back: same id and priority, attempts anew, at the tail of the ready (a
-    /// delay queue: due now). A full bounded queue refuses (L13). A distinct key is not restored.
+    /// Puts dead letters back: with the same id and priority, attempts anew, at the tail of the
+    /// ready (on a delay queue: due now). A full bounded queue refuses (L13). A distinct key does
+    /// not come back.
     ///
     /// # Errors
     ///
@@ -134,11 +136,11 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// all its clients.
     async fn pause(&self) -> Result<()>;
 
-    /// Hands out messages again, and wakes who waits.
+    /// Hands out messages again, and wakes waiting consumers.
     async fn resume(&self) -> Result<()>;
 
-    /// Removes up to `max` messages that are ready, in delivery order, then delayed, by
-    /// (due, id); answers how many. What is leased stays, and so do dead letters and dedup marks.
+    /// Removes up to `max` messages that are ready, in delivery order, then delayed, by (due, id);
+    /// answers how many. Leased messages stay, and so do dead letters and dedup marks.
     ///
     /// # Errors
     ///
@@ -146,19 +148,19 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     async fn purge(&self, max: NonZeroUsize) -> Result<u64>;
 }
 
-/// What a caller of any leasing queue wants beside the primitives.
+/// Conveniences for callers of any leasing queue.
 ///
-/// **Waiting.** A call with a timeout looks, waits for a hint, and looks again, until there is
+/// **Waiting.** A call with a timeout looks, waits for a hint, and looks again, until it has found
 /// something or the time is over; a timeout of zero is one look. Transient errors do not end it
 /// sooner: it tries again, after the pause that the error [asks for](Error::retry_after) and longer
-/// each time, up to a second. When the time is over, it answers the error of its last look if that
-/// failed, since nobody knows then whether there is anything. A permanent error ends it at once.
-/// That hints fail is no error of it: it looks more often instead. A look under way when the time
-/// is over is cut, but not before it has had a second; one with a timeout of zero is never cut, and
-/// takes what the backend's own timeouts give it.
+/// each time, up to a second. When the time is over and its last look failed, it answers that
+/// look's error, since nobody knows then whether there is anything. A permanent error ends it at
+/// once. If hints fail, the call does not: it looks more often instead. At the end of the time it
+/// cuts a look under way, but not before that look has had a second; it never cuts the look of a
+/// zero timeout, which only the backend's own timeouts bound.
 ///
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
-/// work on a message that is no longer one's own.
+/// work on a message whose lease is lost.
 pub trait LeasingExt: Leasing {
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///
@@ -226,7 +228,7 @@ pub trait LeasingExt: Leasing {
     /// # Errors
     ///
     /// `LeaseLost` if the receipt is not the message's live lease. After an error of unknown
-    /// outcome it may mean that the first ack took effect.
+    /// outcome this may mean that the first ack took effect.
     fn ack(&self, receipt: Receipt) -> impl Future<Output = Result<()>> + Send {
         async move { self.settle_one(Settlement::ack(receipt)).await.map(drop) }
     }
@@ -250,14 +252,14 @@ pub trait LeasingExt: Leasing {
         }
     }
 
-    /// Removes all that is ready or delayed, in chunks, each atomic; answers how many there were.
+    /// Removes all ready and delayed messages, in chunks, each atomic; answers how many there were.
     ///
     /// It goes on while others push, so stop them first if it is to end with an empty queue.
     /// Dropping it leaves the rest in the queue.
     ///
     /// # Errors
     ///
-    /// Those of [`purge`](Leasing::purge); what was removed before stays removed.
+    /// Those of [`purge`](Leasing::purge); earlier chunks stay removed.
     fn purge_all(&self) -> impl Future<Output = Result<u64>> + Send {
         async move {
             let chunk = nonzero("chunk", limits::MAX_PAGE)?;
@@ -274,7 +276,7 @@ pub trait LeasingExt: Leasing {
 
 impl<Q: Leasing + ?Sized> LeasingExt for Q {}
 
-/// A caller's count as an implementor wants it.
+/// Turns a caller's count into the type that backends take.
 pub(crate) fn nonzero(what: &str, count: usize) -> Result<NonZeroUsize> {
     NonZeroUsize::new(count).ok_or_else(|| Error::invalid(format!("{what} is 0: at least 1")))
 }

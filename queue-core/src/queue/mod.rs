@@ -1,4 +1,5 @@
-//! The five kinds of queue, as object-safe traits over bytes; an `…Ext` beside each for callers.
+//! The five kinds of queue as object-safe traits over bytes, with an `…Ext` beside each for
+//! callers.
 
 mod any;
 mod bounded;

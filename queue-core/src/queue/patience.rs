@@ -1,4 +1,4 @@
-//! Calls that wait: they look again and again, until there is something or their time is over.
+//! Calls that wait: they look again and again, until they find something or their time is over.
 
 use std::{future::Future, time::Duration};
 
@@ -6,19 +6,19 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Error, ErrorKind, Outcome, Result};
 
-/// A look is given so long, though the caller's time is over sooner: one that is cut may have taken
-/// something that nobody will settle.
+/// The least time for a look, also when the caller's time is over sooner: a look that is cut may
+/// have leased a message that nobody will settle.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Pauses double up to this, so that whoever waits is back soon after the trouble is over.
+/// Pauses double up to this, so that a waiting caller is back soon after the trouble is over.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// One call's time, and what it has been through.
+/// One call's time, pauses and failures.
 #[derive(Debug)]
 pub(crate) struct Patience {
     start: Instant,
     timeout: Duration,
-    /// The last pauses after a look and after a wait that failed; zero once one succeeded.
+    /// The last pauses after a failed look and after a failed wait; zero once one succeeded.
     after_look: Duration,
     after_wait: Duration,
     /// A look may have taken effect whose reply was lost.
@@ -45,10 +45,10 @@ impl Patience {
         self.timeout.saturating_sub(self.start.elapsed())
     }
 
-    /// Looks once. `None` if that failed and there is time to try again, after the pause that this
-    /// has made; an error if it is permanent or the last.
+    /// Looks once. `None` if the look failed and there is time to try again; this has already
+    /// paused. An error if it is permanent or the last.
     ///
-    /// What is not `repeatable` is not tried again once it may have taken effect.
+    /// A look that is not `repeatable` is not tried again once it may have taken effect.
     pub(crate) async fn look<T>(
         &mut self,
         repeatable: bool,
@@ -77,8 +77,8 @@ impl Patience {
         Ok(None)
     }
 
-    /// Waits for a hint, no longer than until `next` or the end of the time. Without hints, a timer
-    /// does.
+    /// Waits for a hint, no longer than until `next` or the end of the time. Where hints fail, a
+    /// timer takes their place.
     pub(crate) async fn wait<F>(&mut self, next: Option<Duration>, wait: impl FnOnce(Duration) -> F)
     where
         F: Future<Output = Result<()>> + Send,
@@ -90,13 +90,13 @@ impl Patience {
             self.after_wait = Duration::ZERO;
             return;
         };
-        // Looking may work for all that, and says itself if it does not.
+        // Looking may work all the same, and its own error says if it does not.
         let least = error.retry_after().unwrap_or(LONGEST_PAUSE);
         self.after_wait = longer(self.after_wait, least);
         sleep(self.after_wait.min(longest.saturating_sub(begun.elapsed()))).await;
     }
 
-    /// Without any time, a look is all there is: the backend says how long it may take.
+    /// A caller with no time gets one look, which only the backend bounds.
     async fn bounded<T>(&self, look: impl Future<Output = Result<T>> + Send) -> Result<T> {
         if self.timeout.is_zero() {
             return look.await;

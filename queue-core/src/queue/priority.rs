@@ -1,4 +1,4 @@
-//! The urgent first.
+//! Priority queues: the most urgent message first.
 
 use std::future::Future;
 
@@ -8,11 +8,11 @@ use super::leasing::{Leasing, chunks};
 use crate::{Error, Push, Pushed, Result};
 
 /// A priority queue: the most urgent ready message first (P1), in arrival order within a priority
-/// (P2). What comes back keeps its priority (P3), and goes before others of it after a release or
-/// an expired lease (L11).
+/// (P2). A message that comes back keeps its priority (P3); after a release or an expired lease it
+/// goes before the others of its priority (L11).
 ///
-/// With ageing (P4) the order is by (arrival in ms − priority × ageing, id) alone: what is
-/// released, deferred or expired returns to its old place, and what is retried arrives anew.
+/// With ageing (P4) the order is by (arrival in ms − priority × ageing, id) alone: a released,
+/// deferred or expired message returns to its old place, and a retried one arrives anew.
 #[async_trait]
 pub trait PriorityQueue: Leasing {
     /// Puts messages in, each with its priority; answers one by one.
@@ -30,13 +30,13 @@ pub trait PriorityQueue: Leasing {
 pub struct Prioritized {
     /// The message.
     pub push: Push,
-    /// How urgent it is: larger is more urgent, 0 is ordinary.
+    /// Its priority: larger is more urgent, 0 is ordinary.
     pub priority: i16,
 }
 
 impl Prioritized {
-    /// This message, this urgent. [`limits::priority`](crate::limits::priority) checks a wider
-    /// number.
+    /// This message with this priority. [`limits::priority`](crate::limits::priority) checks a
+    /// wider number.
     pub fn new(push: impl Into<Push>, priority: i16) -> Self {
         Self {
             push: push.into(),
@@ -54,7 +54,7 @@ impl Prioritized {
     }
 }
 
-/// What a caller of a priority queue wants beside the primitives.
+/// Conveniences for callers of a priority queue.
 pub trait PriorityQueueExt: PriorityQueue {
     /// Puts one message in.
     ///

@@ -1,4 +1,4 @@
-//! First in, first out, and nothing lost.
+//! Reliable queues: first in, first out, and nothing lost.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::leasing::{Leasing, chunks};
 use crate::{Error, Push, Pushed, Result};
 
-/// A reliable queue: messages are first delivered in push order (F1), and what comes back from a
+/// A reliable queue: it first delivers messages in push order (F1). A message that comes back by a
 /// release or an expired lease goes before all others, by id (L11).
 #[async_trait]
 pub trait ReliableQueue: Leasing {
@@ -22,7 +22,7 @@ pub trait ReliableQueue: Leasing {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>>;
 }
 
-/// What a caller of a reliable queue wants beside the primitives.
+/// Conveniences for callers of a reliable queue.
 pub trait ReliableQueueExt: ReliableQueue {
     /// Puts one message at the tail.
     ///

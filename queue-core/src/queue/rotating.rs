@@ -1,4 +1,4 @@
-//! A ring: each in turn, for ever.
+//! Rotating queues: a ring, each item in turn, for ever.
 
 use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 
@@ -8,12 +8,12 @@ use bytes::Bytes;
 use super::{leasing::nonzero, patience::Patience};
 use crate::{Error, Headers, Message, MessageId, Page, Paged, Result, limits};
 
-/// A rotating queue: a ring of items that are visited in turn, each again and again.
+/// A rotating queue: a ring of items, which callers visit in turn, each again and again.
 ///
-/// Nothing is leased: a visit moves the item from the head to the tail in one atomic step, so a
-/// crash loses nothing (T1), and a lost reply costs that item one cycle. Without a pace, a ring
-/// shorter than its clients can be worked on by two at once (T4).
-// Emptiness is a matter of an instant: no `is_empty` that invites a race.
+/// There are no leases: a visit moves the item from the head to the tail in one atomic step, so a
+/// crash loses nothing (T1), and a lost reply costs that item one cycle. Without a pace, two
+/// clients can be at work on one item if the ring is shorter than its clients (T4).
+// A ring is empty for an instant only, so there is no `is_empty` to invite a race.
 #[allow(clippy::len_without_is_empty)]
 #[async_trait]
 pub trait RotatingQueue: Debug + Send + Sync + 'static {
@@ -25,9 +25,9 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
     /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, or a body over the limit.
     async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>>;
 
-    /// Visits up to `max` items: takes them from the head and puts them at the tail, in one
-    /// atomic step, each at most once (T1, T3). With a pace only those that are due, in the
-    /// ring's order (T4). No more than 8 MiB of bodies and headers (but always one).
+    /// Visits up to `max` items: takes them from the head and puts them at the tail, in one atomic
+    /// step, each at most once (T1, T3). With a pace it visits only due items, in the ring's order
+    /// (T4). It answers no more than 8 MiB of bodies and headers (but always one item).
     ///
     /// # Errors
     ///
@@ -42,8 +42,8 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
     /// As for [`wait_for_arrival`](crate::Leasing::wait_for_arrival).
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()>;
 
-    /// The items from the head on, a page at a time, moving nothing. Each page is a picture of
-    /// one instant; the ring may turn between two.
+    /// The items from the head on, a page at a time, moving nothing. Each page is a snapshot; the
+    /// ring may turn between two.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ pub struct Insert {
     pub body: Bytes,
     /// Text beside the body.
     pub headers: Headers,
-    /// Names the item: while one with this key is in the ring, inserting it again changes
+    /// Names the item: while an item with this key is in the ring, inserting it again changes
     /// nothing, so that a restarted program can insert its whole list (T2). 1 to 256 bytes.
     pub key: Option<Bytes>,
 }
@@ -121,12 +121,12 @@ impl<B: Into<Bytes>> From<B> for Insert {
     }
 }
 
-/// What became of an inserted item.
+/// The result of inserting one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Inserted {
     /// It is at the tail of the ring.
     Added(MessageId),
-    /// An item with this key is in the ring, and was left as it is.
+    /// An item with this key is in the ring already; nothing changed.
     Present(MessageId),
 }
 
@@ -139,16 +139,16 @@ impl Inserted {
     }
 }
 
-/// What a rotation visits.
+/// The items that a rotation visited.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Rotated {
     /// The items, in the ring's order.
     pub items: Vec<Message>,
-    /// Only when nothing was due: the time until an item is. `None` for an empty ring.
+    /// Only when no item was due: the time until one is. `None` for an empty ring.
     pub next: Option<Duration>,
 }
 
-/// What a caller of a rotating queue wants beside the primitives.
+/// Conveniences for callers of a rotating queue.
 pub trait RotatingQueueExt: RotatingQueue {
     /// Inserts one item.
     ///
@@ -168,8 +168,8 @@ pub trait RotatingQueueExt: RotatingQueue {
     /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.
     ///
     /// It waits as [`LeasingExt`](crate::LeasingExt) says. Dropping it while it waits changes
-    /// nothing; dropped during a rotation, or cut there at the end of the time, it may cost an item
-    /// a cycle, and so may a rotation whose reply was lost.
+    /// nothing. If it is dropped or cut during a rotation, it may cost an item a cycle, and so may
+    /// a rotation whose reply was lost.
     ///
     /// # Errors
     ///

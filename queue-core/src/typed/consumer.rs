@@ -1,11 +1,11 @@
-//! Receiving values, from any queue that leases.
+//! Receiving values from any leasing queue.
 
 use std::{sync::Arc, time::Duration};
 
 use super::{Bounded, Consumer, Delay, Priority, Reliable, Typed, TypedDelivery};
 use crate::{BoundedQueue, DelayQueue, Leasing, LeasingExt, PriorityQueue, ReliableQueue, Result};
 
-/// A queue that a delivery can keep hold of to settle itself, whatever its kind.
+/// A queue of any leasing kind, as a shared pointer that a delivery keeps to settle itself.
 pub trait AsLeasing: Leasing {
     #[doc(hidden)]
     fn as_leasing(self: Arc<Self>) -> Arc<dyn Leasing>;
@@ -43,13 +43,13 @@ impl AsLeasing for dyn Leasing {
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// Leases one message for `ttl`, waiting for it up to `timeout`.
     ///
-    /// Cancel-safe: while it waits it holds no message (L8). How it waits while the backend fails,
-    /// [`LeasingExt`] says.
+    /// Cancel-safe: while it waits it holds no message (L8). [`LeasingExt`] says how it waits while
+    /// the backend fails.
     ///
     /// # Errors
     ///
-    /// Those of [`LeasingExt::receive`]. A body that does not decode is no error of this call:
-    /// its delivery carries the error, and can be buried.
+    /// Those of [`LeasingExt::receive`]. A body that does not decode is no error of this call: its
+    /// delivery carries the error, and the caller can bury it.
     pub async fn receive(
         &self,
         ttl: Duration,

@@ -1,4 +1,4 @@
-//! A message of a typed queue, leased or only read.
+//! Messages of a typed queue, leased or only read.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,8 +11,9 @@ use crate::{
 /// A leased message and its decoded value.
 ///
 /// Settle it with one of [`ack`](Self::ack), [`retry`](Self::retry), [`defer`](Self::defer),
-/// [`release`](Self::release) and [`bury`](Self::bury). Each may be called again after an error;
-/// dropped unsettled, the message comes back when its lease expires, the attempt charged.
+/// [`release`](Self::release) and [`bury`](Self::bury). The caller may repeat each after an error.
+/// If the delivery is dropped unsettled, the message comes back when its lease expires, with the
+/// attempt charged.
 #[must_use = "an unsettled message comes back when its lease expires"]
 pub struct TypedDelivery<T> {
     body: Result<T>,
@@ -29,7 +30,7 @@ impl<T> TypedDelivery<T> {
         }
     }
 
-    /// The value, or why the body does not decode.
+    /// The value, or the error of decoding it.
     ///
     /// # Errors
     ///
@@ -38,12 +39,12 @@ impl<T> TypedDelivery<T> {
         self.body.as_ref().map_err(Clone::clone)
     }
 
-    /// Takes the value out, and leaves what is needed to settle.
+    /// Splits this into the value and the raw delivery, which can still settle.
     pub fn into_parts(self) -> (Result<T>, Delivery) {
         (self.body, self.delivery)
     }
 
-    /// The body as it came.
+    /// The undecoded body.
     pub const fn bytes(&self) -> &Bytes {
         &self.delivery.body
     }
@@ -58,7 +59,7 @@ impl<T> TypedDelivery<T> {
         self.delivery.receipt.id
     }
 
-    /// What proves the right to settle it, here or elsewhere.
+    /// The receipt, which settles the message here or elsewhere.
     pub const fn receipt(&self) -> Receipt {
         self.delivery.receipt
     }
@@ -68,7 +69,7 @@ impl<T> TypedDelivery<T> {
         self.delivery.attempt
     }
 
-    /// How long the lease lives, from the moment it was granted.
+    /// The lease's length, from the moment it was granted.
     pub const fn time_left(&self) -> Duration {
         self.delivery.time_left
     }
@@ -79,7 +80,7 @@ impl<T: Sync> TypedDelivery<T> {
     ///
     /// # Errors
     ///
-    /// `LeaseLost` if the lease is not held any more: somebody else may be at work on it.
+    /// `LeaseLost` if the lease has ended: somebody else may be at work on the message.
     pub async fn ack(&self) -> Result<()> {
         self.settle(Settlement::ack(self.receipt())).await.map(drop)
     }
@@ -151,12 +152,12 @@ impl<T: fmt::Debug> fmt::Debug for TypedDelivery<T> {
     }
 }
 
-/// A message that was read without being taken, and its decoded value.
+/// A message that the caller read without taking it, and its decoded value.
 #[derive(Debug)]
 pub struct TypedMessage<T> {
     /// Names it in its queue.
     pub id: MessageId,
-    /// The value, or why the body does not decode.
+    /// The value, or the error of decoding it.
     pub body: Result<T>,
     /// The headers.
     pub headers: Headers,

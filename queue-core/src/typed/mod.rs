@@ -25,7 +25,7 @@ use crate::{
 
 /// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.
 ///
-/// Cloning copies pointers. What the handle does not offer, [`queue`](Self::queue) does.
+/// Cloning copies pointers. [`queue`](Self::queue) gives the calls that the handle lacks.
 pub struct Typed<T, Q: ?Sized> {
     queue: Arc<Q>,
     name: Option<Arc<str>>,
@@ -71,15 +71,15 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
         }
     }
 
-    /// What the queue is called where it is spoken of: by the name it was opened under, unless
-    /// this says otherwise. It changes nothing else.
+    /// Sets the name under which reports and metrics show the queue, in place of the one it was
+    /// opened by. It changes nothing else.
     #[must_use]
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// What the queue is called, if that is known.
+    /// The name under which reports show the queue, if it has one.
     pub const fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
     }

@@ -25,7 +25,7 @@ macro_rules! open {
         /// # Errors
         ///
         /// `Invalid` for a bad name or configuration, `ConfigMismatch` if the queue exists with
-        /// another.
+        /// another configuration.
         pub async fn $name<T>(&self, name: &str, config: &$config) -> Result<$typed<T>>
         where
             T: Serialize + DeserializeOwned + 'static,
@@ -108,9 +108,8 @@ impl Queues {
         self.rotating_with(name, &RotatingConfig::default()).await
     }
 
-    /// Opens a store of keys under which effects happen once, for a minute's claims and marks that
-    /// are kept for a day; [`Once`] says how to change both. It is no queue, and may have the name
-    /// of one.
+    /// Opens a store of once keys, with claims of a minute and marks of a day; [`Once`] says how to
+    /// change both. A store is no queue, and may share a queue's name.
     ///
     /// # Errors
     ///
@@ -137,8 +136,8 @@ impl Queues {
         bounded_with, BoundedConfig, open_bounded, Bounded
     );
     open!(
-        /// Opens a bounded queue and gives it this capacity if it has another, dropping the oldest
-        /// where it shrinks.
+        /// Opens a bounded queue and gives it this capacity; where the queue shrinks, it drops the
+        /// oldest messages.
         bounded_or_resize, BoundedConfig, open_or_resize, Bounded
     );
     open!(

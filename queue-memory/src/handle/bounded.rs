@@ -26,7 +26,7 @@ impl BoundedQueue for LeasingHandle<Bounded> {
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {
-        let capacity = self.queue.glance(|state| State::capacity(state))?;
+        let capacity = self.queue.without_waking(|state| State::capacity(state))?;
         Ok(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))
     }
 

@@ -1,5 +1,5 @@
 //! Waiting and once keys in every order in which threads can take turns, while time stands still:
-//! no timer makes up for a wake-up that is lost.
+//! no timer makes up for a lost wake-up.
 
 use std::{
     pin::pin,
@@ -38,7 +38,7 @@ fn bounded(capacity: usize) -> Arc<dyn BoundedQueue> {
     block_on(backend.open_bounded(&name, &config)).unwrap()
 }
 
-/// One who waits first, and takes one message when it is told.
+/// A consumer that waits for a hint, and then takes one message.
 fn consumer<Q: Leasing + ?Sized + 'static>(queue: &Arc<Q>) -> JoinHandle<()> {
     let queue = Arc::clone(queue);
     spawn(move || {
@@ -149,7 +149,7 @@ fn room_wakes_a_producer_as_an_arrival_wakes_a_consumer() {
     assert!(orders > 100, "{orders}");
 }
 
-/// A proof that is shown a bug has to fail.
+/// With a planted bug, each proof must fail.
 #[cfg(feature = "planted")]
 mod is_seen {
     use crate::planted::{Bug, plant};
@@ -171,7 +171,7 @@ mod is_seen {
     }
 }
 
-/// O1, O2 and O3: one gives its claim back, and then both want the effect to happen.
+/// O1, O2 and O3: one claimant gives its claim back, and then both want to run the effect.
 #[test]
 fn a_key_has_one_claim_at_a_time_and_is_done_once() {
     let orders = every_order(|| {
@@ -184,7 +184,7 @@ fn a_key_has_one_claim_at_a_time_and_is_done_once() {
                 if hesitates && let Some(token) = claim(&*store, &held) {
                     held.store(false, SeqCst);
                     block_on(store.release(b"key", token)).unwrap();
-                    // It is somebody else's now, or nobody's.
+                    // The claim is another's now, or nobody's.
                     block_on(store.finish(b"key", token, LONG)).unwrap_err();
                 }
                 let token = claim(&*store, &held)?;

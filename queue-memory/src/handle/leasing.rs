@@ -1,4 +1,4 @@
-//! What all leasing kinds' handles do.
+//! The methods that all leasing kinds' handles share.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -80,7 +80,7 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     }
 
     async fn pause(&self) -> Result<()> {
-        self.queue.glance(State::pause)
+        self.queue.without_waking(State::pause)
     }
 
     async fn resume(&self) -> Result<()> {

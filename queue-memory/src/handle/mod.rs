@@ -13,6 +13,6 @@ mod rotating;
 
 use self::leasing::LeasingHandle;
 pub(crate) use self::{
-    once::Once,
+    once::OnceHandle,
     queue::{Handle, Queue},
 };

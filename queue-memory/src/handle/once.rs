@@ -1,4 +1,4 @@
-//! A store of once keys: its state behind one lock, and its clock. Nobody waits for anything here.
+//! A store of once keys: its state behind one lock, and its clock. No call waits.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -15,16 +15,16 @@ use crate::{
     state::{ClaimLost, OnceKeys},
 };
 
-/// One store, shared by all who opened it.
+/// One store, shared by all its handles.
 #[derive(Debug)]
-pub(crate) struct Once {
+pub(crate) struct OnceHandle {
     name: QueueName,
     clock: Clock,
-    // A std lock: it is held for the time of one call's work and never across an await.
+    // A std lock: a call holds it for its work, and never across an await.
     keys: Mutex<OnceKeys>,
 }
 
-impl Once {
+impl OnceHandle {
     pub(crate) fn new(name: QueueName, clock: Clock) -> Self {
         Self {
             name,
@@ -34,8 +34,8 @@ impl Once {
     }
 
     fn call<R>(&self, work: impl FnOnce(&mut OnceKeys, Timestamp) -> R) -> Result<R> {
-        // Before the lock, so that others do not wait for the clock; the state sees to it that
-        // time never goes back.
+        // Read before the lock, so that no other call waits for the clock; the state keeps time
+        // from going back.
         let now = self.clock.now();
         step!();
         let mut keys = self.keys.lock().map_err(|_: PoisonError<_>| {
@@ -62,7 +62,7 @@ impl Once {
 }
 
 #[async_trait]
-impl OnceStore for Once {
+impl OnceStore for OnceHandle {
     async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
         let ttl = self.checked(key, limits::claim_millis(ttl))?;
         self.call(|keys, now| keys.claim(now, key, ttl))

@@ -1,4 +1,4 @@
-//! A queue: its state behind one lock, its clock, and those who wait for it.
+//! A queue: its state behind one lock, its clock, and its waiting callers.
 
 use std::{
     fmt,
@@ -14,8 +14,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
     clock::{self, Clock, Millisecond},
-    state::{Outlook, Prospects},
-    waiting::{Sleepers, Ticket},
+    state::{Availability, Waitable},
+    waiting::{SleeperId, Sleepers},
 };
 
 /// One queue, shared by all handles to it.
@@ -23,7 +23,7 @@ pub(crate) struct Queue<S> {
     name: QueueName,
     kind: QueueKind,
     clock: Clock,
-    // A std lock: it is held for the time of one call's work and never across an await.
+    // A std lock: a call holds it for its work, and never across an await.
     locked: Mutex<Locked<S>>,
 }
 
@@ -34,13 +34,13 @@ struct Locked<S> {
     room: Sleepers,
 }
 
-/// One of the two things that can be waited for, and where the queue keeps what belongs to it.
-struct Occasion<S> {
+/// An arrival or room: the callers that wait for it, and the state's answer when it comes.
+struct WaitTarget<S> {
     sleepers: fn(&mut Locked<S>) -> &mut Sleepers,
-    outlook: fn(&S, Timestamp) -> Outlook,
+    availability: fn(&S, Timestamp) -> Availability,
 }
 
-impl<S: Prospects> Queue<S> {
+impl<S: Waitable> Queue<S> {
     pub(crate) fn new(name: QueueName, kind: QueueKind, clock: Clock, state: S) -> Self {
         Self {
             name,
@@ -67,10 +67,10 @@ impl<S: Prospects> Queue<S> {
         })
     }
 
-    /// Does one call's work at one instant, and wakes whom it concerns.
+    /// Does one call's work at one instant, and wakes waiting callers that it concerns.
     pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
-        // Before the lock, so that others do not wait for the clock; the state sees to it that
-        // time never goes back.
+        // Read before the lock, so that no other call waits for the clock; the state keeps time
+        // from going back.
         let instant = Instant::now();
         let mut locked = self.lock()?;
         let Locked {
@@ -81,8 +81,8 @@ impl<S: Prospects> Queue<S> {
         } = &mut *locked;
         let now = self.clock.time_from(instant, last);
         let answer = work(state, now);
-        let arrival = arrival.stir(|| state.arrival(now), now);
-        let room = room.stir(|| state.room(now), now);
+        let arrival = arrival.after_change(|| state.arrival(now), now);
+        let room = room.after_change(|| state.room(now), now);
         drop(locked);
         if let Some(arrival) = arrival.filter(|_| !planted!(ArrivalWakesNobody)) {
             arrival.wake();
@@ -93,35 +93,35 @@ impl<S: Prospects> Queue<S> {
         Ok(answer)
     }
 
-    /// Reads or sets what concerns nobody who waits.
-    pub(crate) fn glance<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
+    /// Does work that concerns no waiting caller.
+    pub(crate) fn without_waking<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
         Ok(work(&mut self.lock()?.state))
     }
 
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        let occasion = Occasion {
+        let target = WaitTarget {
             sleepers: |locked| &mut locked.arrival,
-            outlook: S::arrival,
+            availability: S::arrival,
         };
-        self.wait(&occasion, timeout).await
+        self.wait(&target, timeout).await
     }
 
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let occasion = Occasion {
+        let target = WaitTarget {
             sleepers: |locked| &mut locked.room,
-            outlook: S::room,
+            availability: S::room,
         };
-        self.wait(&occasion, timeout).await
+        self.wait(&target, timeout).await
     }
 
-    async fn wait(&self, occasion: &Occasion<S>, timeout: Duration) -> Result<()> {
+    async fn wait(&self, target: &WaitTarget<S>, timeout: Duration) -> Result<()> {
         let limit = clock::after(timeout);
-        let mut place = Place::new(self, occasion);
-        // Made only by who sleeps: it needs a runtime.
+        let mut waiter = Waiter::new(self, target);
+        // Made only when the caller sleeps, since a timer needs a runtime.
         let mut timer = pin!(None::<Sleep>);
         poll_fn(|cx| {
             loop {
-                let Some(until) = place.look(cx)? else {
+                let Some(until) = waiter.look(cx)? else {
                     return Poll::Ready(Ok(()));
                 };
                 if Clock::has_come(limit) {
@@ -132,7 +132,7 @@ impl<S: Prospects> Queue<S> {
                     Some(timer) => timer.reset(until),
                     None => timer.set(Some(sleep_until(until))),
                 }
-                // Woken or not, it looks again.
+                // Once the time is over, the loop looks again, as after a wake-up.
                 if let Some(timer) = timer.as_mut().as_pin_mut()
                     && timer.poll(cx).is_pending()
                 {
@@ -144,59 +144,60 @@ impl<S: Prospects> Queue<S> {
     }
 }
 
-/// A place among those who wait, given up when it is dropped.
-struct Place<'a, S: Prospects> {
+/// A caller that waits. Dropping it takes it out of the sleepers.
+struct Waiter<'a, S: Waitable> {
     queue: &'a Queue<S>,
-    occasion: &'a Occasion<S>,
-    ticket: Option<Ticket>,
+    target: &'a WaitTarget<S>,
+    sleeper: Option<SleeperId>,
 }
 
-impl<'a, S: Prospects> Place<'a, S> {
-    fn new(queue: &'a Queue<S>, occasion: &'a Occasion<S>) -> Self {
+impl<'a, S: Waitable> Waiter<'a, S> {
+    fn new(queue: &'a Queue<S>, target: &'a WaitTarget<S>) -> Self {
         Self {
             queue,
-            occasion,
-            ticket: None,
+            target,
+            sleeper: None,
         }
     }
 
-    /// Until when to go on sleeping; `None` if what is waited for may be there.
+    /// Looks; answers the time until which to sleep, or `None` if the arrival or the room may be
+    /// there.
     fn look(&mut self, cx: &Context<'_>) -> Result<Option<Timestamp>> {
         let now = self.queue.clock.now();
         let mut locked = self.queue.lock()?;
-        let outlook = (self.occasion.outlook)(&locked.state, now);
-        let sleepers = (self.occasion.sleepers)(&mut locked);
-        // Who finds it at once never waited.
-        if self.ticket.is_none() && outlook == Outlook::Now {
+        let availability = (self.target.availability)(&locked.state, now);
+        let sleepers = (self.target.sleepers)(&mut locked);
+        // A caller that finds it at once never joins the sleepers.
+        if self.sleeper.is_none() && availability == Availability::Now {
             return Ok(None);
         }
-        let ticket = *self.ticket.get_or_insert_with(|| sleepers.join(now));
-        let (until, wakers) = sleepers.look(ticket, cx.waker(), outlook, now);
+        let id = *self.sleeper.get_or_insert_with(|| sleepers.join(now));
+        let (until, wakers) = sleepers.look(id, cx.waker(), availability, now);
         drop(locked);
         wakers.wake();
         #[cfg(feature = "planted")]
         if until.is_none() && planted!(ToldBeforeItLeaves) {
             let mut locked = self.queue.lock()?;
-            let sleepers = (self.occasion.sleepers)(&mut locked);
-            sleepers.leave_later(ticket);
+            let sleepers = (self.target.sleepers)(&mut locked);
+            sleepers.leave_later(id);
         }
         if until.is_none() {
-            self.ticket = None;
+            self.sleeper = None;
         }
         Ok(until)
     }
 }
 
-impl<S: Prospects> Drop for Place<'_, S> {
+impl<S: Waitable> Drop for Waiter<'_, S> {
     fn drop(&mut self) {
-        let Some(ticket) = self.ticket else { return };
+        let Some(id) = self.sleeper else { return };
         let now = self.queue.clock.now();
         let Ok(mut locked) = self.queue.lock() else {
             return;
         };
-        let outlook = (self.occasion.outlook)(&locked.state, now);
-        let sleepers = (self.occasion.sleepers)(&mut locked);
-        let wakers = sleepers.leave(ticket, outlook, now, false);
+        let availability = (self.target.availability)(&locked.state, now);
+        let sleepers = (self.target.sleepers)(&mut locked);
+        let wakers = sleepers.leave(id, availability, now, false);
         drop(locked);
         wakers.wake();
     }
@@ -211,14 +212,14 @@ impl<S> fmt::Debug for Queue<S> {
     }
 }
 
-/// A handle to a queue, with this opener's own limit on the size of a message.
+/// A handle to a queue, with its own limit on the size of a message.
 #[derive(Debug)]
 pub(crate) struct Handle<S> {
     pub(super) queue: Arc<Queue<S>>,
     pub(super) max_body: usize,
 }
 
-impl<S: Prospects> Handle<S> {
+impl<S: Waitable> Handle<S> {
     pub(crate) fn new(queue: &Arc<Queue<S>>, max_body: usize) -> Self {
         Self {
             queue: Arc::clone(queue),

@@ -26,7 +26,7 @@ impl RotatingQueue for Handle<Ring> {
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
         self.checked(page.check())?;
-        self.queue.glance(|ring| ring.list(page))
+        self.queue.without_waking(|ring| ring.list(page))
     }
 
     async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
@@ -35,6 +35,6 @@ impl RotatingQueue for Handle<Ring> {
     }
 
     async fn len(&self) -> Result<u64> {
-        self.queue.glance(|ring| ring.len() as u64)
+        self.queue.without_waking(|ring| ring.len() as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! What waits in a queue: ready and delayed messages, in the order in which a kind delivers them.
+//! Backlogs: a queue's ready and delayed messages, in the kind's delivery order.
 
 use std::fmt::Debug;
 
@@ -11,44 +11,44 @@ use super::{
 
 /// The undelivered messages of a queue.
 pub(crate) trait Backlog: Debug + Send + 'static {
-    /// Puts a message at the tail of the ready: pushed or revived now.
+    /// Puts a message at the tail of the ready: one pushed or revived now.
     fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp);
 
-    /// Puts a message back whose lease ended then, by release or expiry: before all others (L11).
+    /// Puts a message whose lease ended at `ended`, by release or expiry, before all others (L11).
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot, ended: Timestamp);
 
-    /// Puts a message in that is ready from `due` on.
+    /// Adds a message that is ready from `due` on.
     fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp);
 
-    /// Makes ready what is due, no more than 128 (L7).
+    /// Makes due messages ready, at most 128 (L7).
     fn promote(&mut self, entries: &mut Entries, now: Timestamp);
 
-    /// The message that is delivered next.
+    /// The next message to deliver.
     fn first_ready(&self, now: Timestamp) -> Option<Slot>;
 
     /// The next message in delivery order, delayed ones last, by due time.
     fn first(&self) -> Option<Slot>;
 
-    /// Takes an undelivered message out, from wherever it is.
+    /// Takes an undelivered message out, wherever it is.
     fn remove(&mut self, entries: &mut Entries, slot: Slot);
 
-    /// The earliest due time among what is delayed.
+    /// The earliest due time of the delayed messages.
     fn next_due(&self) -> Option<Timestamp>;
 
-    /// When there is something to promote.
+    /// The time of the next promotion.
     fn next_promotion(&self) -> Option<Timestamp>;
 
-    /// How many messages are ready, due ones included that are not promoted yet.
+    /// The number of ready messages, with due ones that are not promoted yet.
     fn count_ready(&mut self, now: Timestamp) -> usize;
 
     /// How many messages there are.
     fn len(&self) -> usize;
 
-    /// Since when the head of a line is ready, the longest of them if there are several.
+    /// The time since which the head of a line is ready: the earliest, if there are several lines.
     fn oldest_ready(&self, entries: &Entries, now: Timestamp) -> Option<Timestamp>;
 }
 
-/// The order of what is ready, apart from what is delayed.
+/// The order of ready messages, apart from delayed ones.
 pub(crate) trait Lines: Debug + Send + 'static {
     /// Puts a message at the tail.
     fn join(&mut self, entries: &mut Entries, slot: Slot);
@@ -56,10 +56,10 @@ pub(crate) trait Lines: Debug + Send + 'static {
     /// Puts a message back, before all others.
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot);
 
-    /// The message that is delivered next.
+    /// The next message to deliver.
     fn first(&self) -> Option<Slot>;
 
-    /// Takes a message out, from wherever it is.
+    /// Takes a message out, wherever it is.
     fn remove(&mut self, entries: &mut Entries, slot: Slot);
 
     /// How many messages there are.
@@ -69,7 +69,7 @@ pub(crate) trait Lines: Debug + Send + 'static {
     fn heads(&self) -> impl Iterator<Item = Slot> + '_;
 }
 
-/// Lines of ready messages, and beside them what is delayed until it joins them.
+/// Lines of ready messages, and the delayed messages that join them later.
 #[derive(Debug, Default)]
 pub(crate) struct Lined<L> {
     pub(crate) lines: L,

@@ -64,7 +64,7 @@ impl State<Bounded> {
         if self.entries.len() >= room {
             evicted = match overflow {
                 Overflow::DropOldest => self.evict().map(|entry| entry.id),
-                // A policy of a later version would have to be asked for by name to be served.
+                // A policy of a later version gets no room until this names it.
                 _ => None,
             };
             if evicted.is_none() {
@@ -92,7 +92,7 @@ impl State<Bounded> {
         if let Some(key) = &offer.distinct {
             let key: Key = Arc::from(&key[..]);
             self.entries[slot].distinct = Some(Arc::clone(&key));
-            // One that is leased under the key becomes an ordinary message.
+            // A leased message under the key becomes an ordinary one.
             if let Some(leased) = self.keys.insert(key, slot) {
                 self.entries[leased].distinct = None;
             }
@@ -100,7 +100,7 @@ impl State<Bounded> {
         id
     }
 
-    /// Drops the message that would be delivered next.
+    /// Drops the next message to deliver.
     fn evict(&mut self) -> Option<Entry> {
         if planted!(EvictsTheLeased)
             && self.backlog.len() == 0
@@ -133,12 +133,12 @@ impl State<Bounded> {
         self.capacity
     }
 
-    /// Checks what an open asks for that is going to set the capacity.
+    /// Checks the configuration of an open that sets the capacity.
     pub(crate) fn agrees_but_for_capacity(&self, asked: &BoundedConfig) -> Result<()> {
         asked.check_stored(&self.config, true)
     }
 
-    /// [`resize`](Self::resize), if the capacity is another.
+    /// [`resize`](Self::resize)s, if the capacity differs.
     pub(crate) fn ensure_capacity(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
         if self.capacity == capacity {
             return Vec::new();
@@ -146,7 +146,7 @@ impl State<Bounded> {
         self.resize(now, capacity)
     }
 
-    /// Answers what was dropped, oldest first.
+    /// Answers the dropped messages, oldest first.
     pub(crate) fn resize(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
         self.begin(now);
         self.capacity = capacity;

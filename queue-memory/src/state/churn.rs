@@ -1,5 +1,5 @@
-//! Nothing may leak: after any number of operations, every structure is as large as what it holds
-//! asks for, and when all is gone, small again.
+//! Leak tests: after any number of operations, every structure is as large as its content needs,
+//! and once it is empty, small again.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::{
     Bounded, Delay, Kind, Openable, Priority, Reliable, Ring, State, backlog::Backlog, entry::KEPT,
 };
 
-/// Of messages, for each kind: pushed, leased, settled. Fewer where the code is not optimised: a
-/// leak of one message in a thousand would show long before.
+/// Messages to push, lease and settle, for each kind. Fewer in unoptimised builds: a leak of one
+/// message in a thousand would show long before.
 const OPERATIONS: usize = if cfg!(debug_assertions) {
     1_000_000
 } else {
@@ -24,7 +24,7 @@ const BATCH: usize = 16;
 const WINDOW: usize = 50;
 const DEAD_LETTERS: u64 = 100;
 
-/// Deals with what was leased in every way there is, and lets some leases expire.
+/// Settles deliveries in every way, and lets some leases expire.
 fn settlements(round: usize, deliveries: &[Delivery]) -> Vec<Settlement> {
     let settle = |(n, delivery): (usize, &Delivery)| {
         let receipt = delivery.receipt;
@@ -56,7 +56,7 @@ fn pushes(round: usize) -> Vec<Push> {
     (0..BATCH).map(push).collect()
 }
 
-/// Pushes, leases and settles, and looks at the sizes all the time.
+/// Pushes, leases and settles, and checks the sizes all the time.
 fn churn<K: Kind>(
     mut state: State<K>,
     mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
@@ -78,7 +78,7 @@ fn churn<K: Kind>(
 }
 
 fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
-    // A batch a millisecond: what is under way is some dozens of batches, whatever the kind.
+    // A batch comes each millisecond, so some dozens of batches are under way, whatever the kind.
     let bound = 100 * BATCH;
     assert!(
         state.entries.len() < bound,
@@ -96,7 +96,7 @@ fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
     assert!(state.marks.len() <= (WINDOW + 2) * BATCH);
 }
 
-/// After all is gone, a large queue is as small as an empty one.
+/// A large queue that was emptied is as small as a new one.
 fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
     let mut now = now.plus_millis(WINDOW as u64);
     while state.entries.len() > 0 {
@@ -136,7 +136,8 @@ fn a_priority_queue_does_not_grow() {
         config.ageing = ageing;
         let state = State::<Priority>::create(&config);
         churn(state, |state, now, round, pushes| {
-            // Not all that is pushed is taken at once, so the least urgent would wait for ever.
+            // The test takes fewer messages than it pushes, so the least urgent would wait for
+            // ever.
             let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
             let pushes = pushes.into_iter().enumerate();
             let pushes: Vec<_> = pushes

@@ -13,13 +13,13 @@ use super::entry::Entry;
 #[derive(Debug)]
 pub(crate) struct DeadLetters {
     cap: u64,
-    /// By a number that grows with each death and never comes again: a cursor.
+    /// By a number that grows with each death and never repeats: a cursor.
     letters: BTreeMap<u64, Dead>,
     numbers: HashMap<MessageId, u64>,
     last: u64,
 }
 
-/// A dead letter, and what a revival has to restore.
+/// A dead letter, with the fields that a revival restores.
 #[derive(Debug)]
 pub(crate) struct Dead {
     pub(crate) letter: DeadLetter,
@@ -44,7 +44,7 @@ impl DeadLetters {
         self.numbers.contains_key(&id)
     }
 
-    /// Adds what died; answers how many were dropped to keep to the cap.
+    /// Adds a message that died; answers how many it dropped to keep to the cap.
     pub(crate) fn add(&mut self, entry: Entry, reason: DeathReason, now: Timestamp) -> u64 {
         if self.cap == 0 {
             return 1;

@@ -1,4 +1,4 @@
-//! A delay queue's one line: by (due, id), of which the ready are those that are due (D2).
+//! A delay queue's one line, by (due, id); its due messages are ready (D2).
 
 use queue_core::Timestamp;
 
@@ -31,7 +31,7 @@ impl Backlog for DueLine {
         self.0.insert(due, entry.id, slot);
     }
 
-    /// What is due is ready where it stands.
+    /// A due message is ready in its place.
     #[inline]
     fn promote(&mut self, _entries: &mut Entries, _now: Timestamp) {}
 

@@ -1,4 +1,4 @@
-//! The messages that a queue holds, each in a slot that stays the same while it is held.
+//! The messages that a queue holds, each in a slot that does not change.
 
 use std::{
     ops::{Index, IndexMut},
@@ -9,18 +9,18 @@ use bytes::Bytes;
 use queue_core::{Headers, Message, MessageId, Push, Timestamp, Token};
 use slab::Slab;
 
-/// Where an entry is in [`Entries`].
+/// An entry's index in [`Entries`].
 pub(crate) type Slot = u32;
 
 /// No slot: the end of a line.
 pub(crate) const NONE: Slot = Slot::MAX;
 
-/// A user's key. A copy, since the user's bytes may be a piece of a large buffer, which the key
-/// would keep alive.
+/// A user's key, copied: the user's bytes may be a piece of a large buffer, which they would keep
+/// alive.
 pub(crate) type Key = Arc<[u8]>;
 
-/// What an emptied structure keeps, in entries, so that a queue that is often empty does not
-/// allocate again each time.
+/// The room that an emptied structure keeps, in entries, so that a queue that is often empty does
+/// not allocate again each time.
 pub(crate) const KEPT: usize = 1024;
 
 /// A message that is ready, delayed or leased.
@@ -30,11 +30,11 @@ pub(crate) struct Entry {
     pub(crate) body: Bytes,
     pub(crate) headers: Headers,
     pub(crate) place: Place,
-    /// Since when it is ready, or is going to be.
+    /// The time from which it is ready.
     pub(crate) since: Timestamp,
-    /// When it arrived, as ageing counts it (P4).
+    /// Its arrival, as ageing counts it (P4).
     pub(crate) arrival: Timestamp,
-    /// The distinct key that is its own, if it still has one (B7).
+    /// Its distinct key, if it still has one (B7).
     pub(crate) distinct: Option<Key>,
     pub(crate) attempts: u32,
     /// Its neighbours, while it stands in a line.
@@ -43,12 +43,12 @@ pub(crate) struct Entry {
     pub(crate) priority: i16,
 }
 
-/// Where a message is.
+/// The place of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Ready, in the order of joining or of ageing.
     Line,
-    /// Ready, and before all others: it came back by release or expiry.
+    /// Ready, and before all others, since it came back by release or expiry.
     Returned,
     /// In the order of due times.
     Due(Timestamp),

@@ -1,4 +1,4 @@
-//! First in, first out; what came back goes first.
+//! First in, first out; returned messages go first.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::{
     line::Line,
 };
 
-/// The ready of a reliable or bounded queue, or of one priority: what came back, by id, and then
-/// the rest, in the order of joining (L11).
+/// The ready messages of a reliable or bounded queue, or of one priority: returned ones by id, and
+/// then the rest in the order of joining (L11).
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     returned: BTreeMap<MessageId, Slot>,

@@ -9,7 +9,7 @@ use queue_core::MessageId;
 
 use super::entry::{KEPT, Slot};
 
-/// Slots by id: of what is leased, and on delay queues of everything, since that can be cancelled.
+/// Slots by id: of leased messages, and on delay queues of all, since callers can cancel them.
 #[derive(Debug, Default)]
 pub(crate) struct Index(HashMap<u64, Slot, BuildHasherDefault<IdHasher>>);
 
@@ -42,9 +42,9 @@ impl Index {
 /// Keeps sixteen consecutive ids together and scatters the sixteens.
 ///
 /// Ids come and go nearly in sequence, so with a million of them most find their place in a cache
-/// line that the one before has fetched. Scattering the sixteens keeps ids at regular distances, as
-/// a user's habits may leave them, from meeting in one place. The numbers are ours, not a
-/// stranger's, so there is nothing to defend against.
+/// line that the one before has fetched. Scattering the sixteens keeps ids at regular distances,
+/// which a user's habits may leave, from colliding. The queue assigns the ids, so no attacker can
+/// choose them.
 #[derive(Debug, Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -52,8 +52,8 @@ impl Hasher for IdHasher {
     #[inline]
     fn write_u64(&mut self, id: u64) {
         let scattered = (id >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // A table looks at the low bits for the place and at the top seven to tell apart what
-        // meets there; a product is well mixed in its upper half only.
+        // A table takes the place from the low bits, and tells colliding keys apart by the top
+        // seven; a product is well mixed in its upper half only.
         let place = scattered.rotate_left(32) & !15;
         self.0 = (place | (id & 15)) ^ (id << 57);
     }

@@ -1,4 +1,4 @@
-//! What tells the four leasing kinds apart.
+//! The differences between the four leasing kinds.
 
 use std::fmt::Debug;
 
@@ -16,10 +16,10 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
     /// The order of its undelivered messages.
     type Backlog: Backlog;
 
-    /// What is fixed at the first open.
+    /// The configuration that the first open fixes.
     type Config: Debug + Clone + Send + 'static;
 
-    /// Whether undelivered messages are asked for by id. What is leased always is.
+    /// Whether callers look up undelivered messages by id. They always look up leased ones.
     const INDEXED: bool = false;
 }
 

@@ -8,13 +8,13 @@ use queue_core::{
 };
 
 use super::{
+    availability::{Availability, Waitable},
     backlog::Backlog,
     dead::DeadLetters,
     entry::{Entries, Entry, Key, Place, Slot},
     index::Index,
     kind::Kind,
     marks::Marks,
-    outlook::{Outlook, Prospects},
     timeline::Timeline,
 };
 
@@ -24,7 +24,7 @@ use super::{
 /// dead letters.
 #[derive(Debug)]
 pub(crate) struct State<K: Kind> {
-    /// As of the first open, but for the capacity, which is as it is now.
+    /// The first open's configuration, with the present capacity.
     pub(super) config: K::Config,
     pub(super) entries: Entries,
     pub(super) backlog: K::Backlog,
@@ -32,11 +32,11 @@ pub(crate) struct State<K: Kind> {
     pub(super) index: Index,
     pub(super) marks: Marks,
     pub(super) dead: DeadLetters,
-    /// Who holds which distinct key (B7); on bounded queues only.
+    /// The messages that hold distinct keys (B7); on bounded queues only.
     pub(super) keys: HashMap<Key, Slot>,
-    /// How many entries there may be; all that memory holds, but for bounded queues.
+    /// The most entries; without limit except on bounded queues.
     pub(super) capacity: usize,
-    /// Whether the capacity was changed after the first open.
+    /// Whether a resize has changed the capacity.
     pub(super) resized: bool,
     pub(super) max_attempts: u32,
     pub(super) paused: bool,
@@ -44,7 +44,7 @@ pub(crate) struct State<K: Kind> {
     last_id: u64,
     last_token: u64,
     latest: Timestamp,
-    /// Before this, nothing expires, comes due or ends by itself.
+    /// The time before which nothing expires, comes due or ends by itself.
     quiet_until: Timestamp,
 }
 
@@ -78,7 +78,8 @@ impl<K: Kind> State<K> {
         }
     }
 
-    /// What every call does first (L7). Answers the time, which never goes back.
+    /// Reclaims and promotes, as every call does first (L7). Answers the time, which never goes
+    /// back.
     #[inline]
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
@@ -90,7 +91,7 @@ impl<K: Kind> State<K> {
         now
     }
 
-    /// Notes that something happens by itself at this time.
+    /// Notes that something changes by itself at this time.
     #[inline]
     pub(super) fn expect(&mut self, time: Timestamp) {
         self.quiet_until = self.quiet_until.min(time);
@@ -137,14 +138,14 @@ impl<K: Kind> State<K> {
         }
     }
 
-    /// Puts a message in the backlog that is ready from `due` on.
+    /// Puts a message into the backlog, ready from `due` on.
     #[inline]
     pub(super) fn delay(&mut self, slot: Slot, due: Timestamp) {
         self.backlog.delay(&mut self.entries, slot, due);
         self.expect(due);
     }
 
-    /// Puts a message among what is leased.
+    /// Records a message as leased.
     #[inline]
     pub(super) fn hold(&mut self, slot: Slot, id: MessageId, deadline: Timestamp) {
         if planted!(PopWithoutALease) {
@@ -154,7 +155,7 @@ impl<K: Kind> State<K> {
         self.expect(deadline);
     }
 
-    /// Accepts a message unless it is a duplicate, and lets `place` put it where it belongs.
+    /// Accepts a message unless it is a duplicate; `place` puts it into the backlog.
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -189,7 +190,7 @@ impl<K: Kind> State<K> {
         (id, self.keep(Entry::new(id, push, now)))
     }
 
-    /// Leaves the mark that a push asks for.
+    /// Sets the dedup mark that a push asks for.
     #[inline]
     pub(super) fn mark(&mut self, push: &Push, id: MessageId, now: Timestamp) {
         if let Some(dedup) = &push.dedup {
@@ -208,7 +209,7 @@ impl<K: Kind> State<K> {
         slot
     }
 
-    /// Removes a message that is neither in the backlog nor leased any more.
+    /// Removes a message that is no longer in the backlog nor leased.
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> Entry {
         let entry = self.entries.remove(slot);
@@ -298,7 +299,7 @@ impl<K: Kind> State<K> {
         }
     }
 
-    /// When something changes by itself: the earliest deadline or due time.
+    /// The next time at which something changes by itself: a deadline or a due time.
     fn next_change(&self) -> Option<Timestamp> {
         let times = [self.leases.first_time(), self.backlog.next_due()];
         times.into_iter().flatten().min()
@@ -315,22 +316,22 @@ impl<K: Kind> State<K> {
     }
 }
 
-impl<K: Kind> Prospects for State<K> {
-    fn arrival(&self, now: Timestamp) -> Outlook {
+impl<K: Kind> Waitable for State<K> {
+    fn arrival(&self, now: Timestamp) -> Availability {
         if self.paused {
-            return Outlook::Open;
+            return Availability::OnlyByCall;
         }
         if self.backlog.first_ready(now).is_some() {
-            return Outlook::Now;
+            return Availability::Now;
         }
-        Outlook::at(self.next_change(), now)
+        Availability::at(self.next_change(), now)
     }
 
-    /// An expiry makes room if it ends in the dead letters, so a deadline is worth another try.
-    fn room(&self, now: Timestamp) -> Outlook {
+    /// An expiry makes room if the message dies, so a deadline is worth another try.
+    fn room(&self, now: Timestamp) -> Availability {
         if self.entries.len() < self.capacity {
-            return Outlook::Now;
+            return Availability::Now;
         }
-        Outlook::at(self.leases.first_time(), now)
+        Availability::at(self.leases.first_time(), now)
     }
 }

@@ -1,5 +1,5 @@
-//! A line in which messages stand in the order of joining, linked through the entries themselves:
-//! joining, leaving from anywhere and walking backwards cost the same however long it is.
+//! A line of messages in the order of joining, linked through the entries themselves: joining,
+//! leaving from anywhere and a step backwards cost the same, however long it is.
 
 use super::entry::{Entries, Entry, NONE, Slot};
 

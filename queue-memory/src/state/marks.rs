@@ -9,7 +9,7 @@ use queue_core::{Dedup, MessageId, Timestamp, limits, millis_ceil};
 
 use super::entry::{KEPT, Key};
 
-/// The keys that were pushed with a window, until it is over.
+/// The keys of pushes with a window, until it is over.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     // By the standard hasher: the keys may come from strangers.
@@ -26,7 +26,7 @@ struct Mark {
 }
 
 impl Marks {
-    /// How many are kept, those included that have ended and are not cleared away yet.
+    /// The number of marks, with those that have ended and are not cleared away yet.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -38,7 +38,7 @@ impl Marks {
         (now < mark.end).then_some(mark.id)
     }
 
-    /// Marks a key that has no live mark; answers when the mark ends.
+    /// Marks a key that has no live mark; answers the mark's end.
     pub(crate) fn set(&mut self, dedup: &Dedup, id: MessageId, now: Timestamp) -> Timestamp {
         let key: Key = Arc::from(&dedup.key[..]);
         let end = now.plus_millis(millis_ceil(dedup.window));
@@ -49,13 +49,13 @@ impl Marks {
         end
     }
 
-    /// When the next mark ends.
+    /// The end of the next mark.
     pub(crate) fn first_end(&self) -> Option<Timestamp> {
         let ((end, _), _) = self.ends.first_key_value()?;
         Some(*end)
     }
 
-    /// Clears away what has ended, no more than one call should do: as much as it can add.
+    /// Clears away ended marks, at most as many as one call can add.
     pub(crate) fn clear_ended(&mut self, now: Timestamp) {
         for _ in 0..limits::MAX_BATCH {
             match self.ends.first_entry() {

@@ -1,9 +1,10 @@
 //! One pure, synchronous state machine per kind of queue, and one for once keys.
 //!
-//! Nothing here waits, locks, or reads a clock: every call is told what time it is. The four
-//! leasing kinds share [`State`], which hands out messages under leases, and differ in the
-//! [`Backlog`](backlog::Backlog) that orders what waits; a rotating queue is a [`Ring`].
+//! Nothing here waits, locks, or reads a clock: every call gets the time. The four leasing kinds
+//! share [`State`], which hands out messages under leases, and differ in the
+//! [`Backlog`](backlog::Backlog) that orders undelivered ones. A rotating queue is a [`Ring`].
 
+mod availability;
 mod backlog;
 mod bounded;
 #[cfg(test)]
@@ -21,22 +22,21 @@ mod marks;
 mod once;
 mod opening;
 mod operation;
-mod outlook;
 mod priority;
 mod reliable;
 mod rotating;
-mod run;
 mod settling;
+mod sorted_slots;
 mod timeline;
 mod urgency;
 
 #[cfg(feature = "planted")]
 pub(crate) use self::entry::{Entries, Entry, Place, Slot};
 pub(crate) use self::{
+    availability::{Availability, Waitable},
     kind::{Bounded, Delay, Kind, Priority, Reliable},
     leasing::State,
     once::{ClaimLost, OnceKeys},
     opening::Openable,
-    outlook::{Outlook, Prospects},
     rotating::Ring,
 };

@@ -13,32 +13,32 @@ use super::entry::{KEPT, Key};
 #[derive(Debug, Default)]
 pub(crate) struct OnceKeys {
     // By the standard hasher: the keys may come from strangers.
-    keys: HashMap<Key, Mark>,
+    keys: HashMap<Key, KeyEntry>,
     claimed: Ends,
     done: Ends,
     last_token: u64,
     latest: Timestamp,
 }
 
-/// Keys by the time at which their mark ends; the token tells equal times apart.
+/// Keys by the end of their claim or mark; the token tells equal times apart.
 type Ends = BTreeMap<(Timestamp, Token), Key>;
 
 #[derive(Debug, Clone, Copy)]
-struct Mark {
-    state: State,
-    /// Of the claim, or of the claim that finished it.
+struct KeyEntry {
+    state: KeyState,
+    /// The token of the claim, or of the claim that finished the key.
     token: Token,
     /// Live while now is before this.
     end: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum KeyState {
     Claimed,
     Done,
 }
 
-/// The claim is not the key's live one.
+/// The token is not the key's live claim.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClaimLost;
 
@@ -51,17 +51,17 @@ impl OnceKeys {
     pub(crate) fn claim(&mut self, now: Timestamp, key: &[u8], ttl: u64) -> Claim {
         let now = self.begin(now);
         self.clear_ended(now);
-        if let Some(mark) = self.live(key, now) {
-            return match mark.state {
-                State::Claimed => Claim::Busy {
-                    left: mark.end.since(now),
+        if let Some(entry) = self.live(key, now) {
+            return match entry.state {
+                KeyState::Claimed => Claim::Busy {
+                    left: entry.end.since(now),
                 },
-                State::Done => Claim::Done,
+                KeyState::Done => Claim::Done,
             };
         }
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);
-        self.set(key, State::Claimed, token, now.plus_millis(ttl));
+        self.set(key, KeyState::Claimed, token, now.plus_millis(ttl));
         Claim::Claimed(token)
     }
 
@@ -74,7 +74,7 @@ impl OnceKeys {
     ) -> Result<(), ClaimLost> {
         let now = self.begin(now);
         self.held(key, token, now)?;
-        self.set(key, State::Claimed, token, now.plus_millis(ttl));
+        self.set(key, KeyState::Claimed, token, now.plus_millis(ttl));
         Ok(())
     }
 
@@ -86,15 +86,15 @@ impl OnceKeys {
         keep: u64,
     ) -> Result<(), ClaimLost> {
         let now = self.begin(now);
-        let mark = self.live(key, now);
-        match mark
-            .filter(|mark| mark.token == token)
+        let entry = self.live(key, now);
+        match entry
+            .filter(|entry| entry.token == token)
             .ok_or(ClaimLost)?
             .state
         {
-            State::Claimed => self.set(key, State::Done, token, now.plus_millis(keep)),
-            // The same finish again.
-            State::Done => {}
+            KeyState::Claimed => self.set(key, KeyState::Done, token, now.plus_millis(keep)),
+            // The finish is a repetition.
+            KeyState::Done => {}
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl OnceKeys {
 
     pub(crate) fn counts(&mut self, now: Timestamp) -> OnceCounts {
         let now = self.begin(now);
-        // What has ended and is not cleared away is little.
+        // Few ended keys wait to be cleared away, so counting them is cheap.
         let live = |ends: &Ends| {
             let ended = ends.keys().take_while(|(end, _)| *end <= now);
             (ends.len() - ended.count()) as u64
@@ -124,38 +124,38 @@ impl OnceKeys {
         }
     }
 
-    fn live(&self, key: &[u8], now: Timestamp) -> Option<Mark> {
-        self.keys.get(key).copied().filter(|mark| now < mark.end)
+    fn live(&self, key: &[u8], now: Timestamp) -> Option<KeyEntry> {
+        self.keys.get(key).copied().filter(|entry| now < entry.end)
     }
 
     fn held(&self, key: &[u8], token: Token, now: Timestamp) -> Result<(), ClaimLost> {
-        let mark = self.live(key, now).ok_or(ClaimLost)?;
-        let held = mark.state == State::Claimed && mark.token == token;
+        let entry = self.live(key, now).ok_or(ClaimLost)?;
+        let held = entry.state == KeyState::Claimed && entry.token == token;
         held.then_some(()).ok_or(ClaimLost)
     }
 
-    fn set(&mut self, key: &[u8], state: State, token: Token, end: Timestamp) {
+    fn set(&mut self, key: &[u8], state: KeyState, token: Token, end: Timestamp) {
         let key = self.unset(key).unwrap_or_else(|| Key::from(key));
         self.ends(state).insert((end, token), Arc::clone(&key));
-        self.keys.insert(key, Mark { state, token, end });
+        self.keys.insert(key, KeyEntry { state, token, end });
     }
 
     fn unset(&mut self, key: &[u8]) -> Option<Key> {
-        let (key, mark) = self.keys.remove_entry(key)?;
-        self.ends(mark.state).remove(&(mark.end, mark.token));
+        let (key, entry) = self.keys.remove_entry(key)?;
+        self.ends(entry.state).remove(&(entry.end, entry.token));
         Some(key)
     }
 
-    const fn ends(&mut self, state: State) -> &mut Ends {
+    const fn ends(&mut self, state: KeyState) -> &mut Ends {
         match state {
-            State::Claimed => &mut self.claimed,
-            State::Done => &mut self.done,
+            KeyState::Claimed => &mut self.claimed,
+            KeyState::Done => &mut self.done,
         }
     }
 
-    /// Clears away what has ended, no more than one call should do.
+    /// Clears away ended keys, at most as many as one call should.
     fn clear_ended(&mut self, now: Timestamp) {
-        for state in [State::Claimed, State::Done] {
+        for state in [KeyState::Claimed, KeyState::Done] {
             for _ in 0..limits::MAX_BATCH {
                 match self.ends(state).first_entry() {
                     Some(first) if first.key().0 <= now => {
@@ -176,8 +176,8 @@ impl OnceKeys {
 mod tests {
     use super::*;
 
-    /// Keys come and go in every way, and no structure holds more than what is live and
-    /// what one call leaves behind.
+    /// Keys come and go in every way, and no structure holds more than the live keys and those that
+    /// one call leaves behind.
     #[test]
     fn it_does_not_grow() {
         const PER_MS: usize = 16;

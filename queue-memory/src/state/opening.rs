@@ -1,14 +1,14 @@
-//! Creating a queue, and comparing what a later open asks for.
+//! Opening: creating a queue, and comparing later opens with it.
 
 use std::fmt::Debug;
 
 use queue_core::{QueueKind, Result};
 
-use super::outlook::Prospects;
+use super::availability::Waitable;
 
 /// A state that a queue can be opened with.
-pub(crate) trait Openable: Prospects + Debug + Send + 'static {
-    /// What is fixed at the first open.
+pub(crate) trait Openable: Waitable + Debug + Send + 'static {
+    /// The configuration that the first open fixes.
     type Config;
 
     /// The name of its kind.
@@ -20,6 +20,6 @@ pub(crate) trait Openable: Prospects + Debug + Send + 'static {
     /// An empty queue.
     fn create(config: &Self::Config) -> Self;
 
-    /// Checks what a later open asks for against what is stored.
+    /// Checks a later open's configuration against the stored one.
     fn agrees(&self, asked: &Self::Config) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What operators ask for: depth, counters, dead letters, purging.
+//! Operators' calls: depth, counters, dead letters, purging.
 
 use queue_core::{Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
 
@@ -72,7 +72,7 @@ impl<K: Kind> State<K> {
         found
     }
 
-    /// Answers what was removed, so that it can be dropped where nobody waits for it.
+    /// Answers the removed messages, so that the caller can drop them outside the lock.
     pub(crate) fn purge(&mut self, now: Timestamp, max: usize) -> Vec<Entry> {
         self.begin(now);
         let mut removed = Vec::with_capacity(max.min(self.backlog.len()));

@@ -9,19 +9,19 @@ use queue_core::{
 use slab::Slab;
 
 use super::{
+    availability::{Availability, Waitable},
     entry::{KEPT, Key, Slot},
     index::Index,
     opening::Openable,
-    outlook::{Outlook, Prospects},
-    run::Run,
+    sorted_slots::SortedSlots,
 };
 
 /// A ring of items at one instant.
 ///
-/// The ring's order is that of joining the tail, so every item has the number of its last joining.
-/// The visited ones are due one pace after they joined, hence in that same order; those that were
-/// never visited are due already. So what is due next is the first of the one or of the other,
-/// and none has to be skipped.
+/// The ring's order is the order of joining the tail, so every item has the number of its last
+/// joining. Visited items are due one pace after they joined, and so in the same order; items never
+/// visited are due already. So the next due item is the first visited or the first fresh one, and
+/// none has to be skipped.
 #[derive(Debug)]
 pub(crate) struct Ring {
     config: RotatingConfig,
@@ -29,9 +29,9 @@ pub(crate) struct Ring {
     index: Index,
     keys: HashMap<Key, MessageId>,
     /// By joining.
-    fresh: Run<u64>,
+    fresh: SortedSlots<u64>,
     /// By joining.
-    visited: Run<u64>,
+    visited: SortedSlots<u64>,
     pace: u64,
     last_id: u64,
     last_joining: u64,
@@ -43,7 +43,7 @@ struct Item {
     message: Message,
     key: Option<Key>,
     joining: u64,
-    /// Its next visit, once it had a first.
+    /// The due time of its next visit, once it had a first.
     due: Option<Timestamp>,
 }
 
@@ -67,8 +67,8 @@ impl Openable for Ring {
             items: Slab::new(),
             index: Index::default(),
             keys: HashMap::new(),
-            fresh: Run::default(),
-            visited: Run::default(),
+            fresh: SortedSlots::default(),
+            visited: SortedSlots::default(),
             pace: config.pace.map_or(0, millis_ceil),
             last_id: 0,
             last_joining: 0,
@@ -142,7 +142,7 @@ impl Ring {
         Rotated { items, next }
     }
 
-    /// The first item that is due and did not join in this very call.
+    /// The first due item that did not join in this call.
     fn first_due(&self, now: Timestamp, joined_before: u64) -> Option<Slot> {
         let visited = self.visited.first();
         let visited = visited.filter(|(_, slot)| self.items[*slot as usize].due <= Some(now));
@@ -173,7 +173,7 @@ impl Ring {
         item.message.clone()
     }
 
-    /// When an item is due, at the earliest; what was never visited is due already.
+    /// The earliest due time of an item; an item never visited is due already.
     fn next_due(&self) -> Option<Timestamp> {
         if self.fresh.len() > 0 {
             return Some(Timestamp::default());
@@ -184,7 +184,8 @@ impl Ring {
 
     pub(crate) fn list(&self, page: Page) -> Paged<Message> {
         let after = page.after.map_or(0, Cursor::get);
-        let part = |line: &Run<u64>| line.after(after).take(page.limit + 1).collect::<Vec<_>>();
+        let part =
+            |line: &SortedSlots<u64>| line.after(after).take(page.limit + 1).collect::<Vec<_>>();
         let mut rest = [part(&self.fresh), part(&self.visited)].concat();
         rest.sort_unstable();
         let items = || rest.iter().map(|(_, slot)| &self.items[*slot as usize]);
@@ -225,7 +226,7 @@ impl Ring {
         true
     }
 
-    /// Which item is removed instead.
+    /// The item to remove instead.
     #[cfg(feature = "planted")]
     fn removed(&self, id: MessageId) -> MessageId {
         let heads = self.fresh.first().into_iter().chain(self.visited.first());
@@ -240,14 +241,14 @@ impl Ring {
     }
 }
 
-impl Prospects for Ring {
-    fn arrival(&self, now: Timestamp) -> Outlook {
-        Outlook::at(self.next_due(), now)
+impl Waitable for Ring {
+    fn arrival(&self, now: Timestamp) -> Availability {
+        Availability::at(self.next_due(), now)
     }
 
-    /// A ring has always room.
-    fn room(&self, _now: Timestamp) -> Outlook {
-        Outlook::Now
+    /// A ring always has room.
+    fn room(&self, _now: Timestamp) -> Availability {
+        Availability::Now
     }
 }
 

@@ -127,7 +127,7 @@ impl<K: Kind> State<K> {
         Extended::Extended
     }
 
-    /// The message whose live lease this receipt shows, and its deadline (L4).
+    /// The message whose live lease this receipt is, and its deadline (L4).
     #[inline]
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;

@@ -1,4 +1,4 @@
-//! Messages by a time: deadlines of leases, due times of what is delayed.
+//! Messages by a time: leases' deadlines, or delayed messages' due times.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
 
 use queue_core::{MessageId, Timestamp};
 
-use super::{entry::Slot, run::Run};
+use super::{entry::Slot, sorted_slots::SortedSlots};
 
 type Key = (Timestamp, MessageId);
 
@@ -15,14 +15,14 @@ const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
 ///
-/// Most times come in order, since most leases, and most delays, are of one length: they make a
-/// run. The others go into a tree.
+/// Most times come in order, since most leases and most delays are of one length: they go into a
+/// sorted run. The others go into a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    run: Run<Key>,
+    run: SortedSlots<Key>,
     tree: BTreeMap<Key, Slot>,
-    /// How many of them are not after `mark`, so that counting those passes each of them once,
-    /// however often it is asked.
+    /// The number of messages not after `mark`, so that counting passes each of them once, however
+    /// often it happens.
     passed: usize,
     mark: Timestamp,
 }
@@ -67,7 +67,7 @@ impl Timeline {
         self.first().map(|(time, _)| time)
     }
 
-    /// Takes the first message if its time has come.
+    /// Takes out the first message if its time has come.
     pub(crate) fn pop_until(&mut self, now: Timestamp) -> Option<(Timestamp, Slot)> {
         let (time, slot) = self.first()?;
         if time > now {
@@ -81,7 +81,7 @@ impl Timeline {
         Some((time, slot))
     }
 
-    /// How many messages' time has come. `now` never goes back.
+    /// The number of messages whose time has come. `now` never goes back.
     pub(crate) fn count_until(&mut self, now: Timestamp) -> usize {
         if now > self.mark {
             let (from, to) = ((self.mark, LAST), (now, LAST));
@@ -108,7 +108,7 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// Against a list that is searched: in order and out of order, with gaps and counting.
+    /// Compares with a sorted list: in order and out of order, with gaps and counting.
     #[test]
     fn it_is_a_sorted_list_while_messages_come_and_go() {
         let mut line = Timeline::default();
@@ -122,7 +122,7 @@ mod tests {
         };
         for step in 0..40_000_u64 {
             let now = step / 4;
-            // Now and then one that is far out of order.
+            // Now and then one is far out of order.
             let ahead = if below(50) == 0 { below(5_000) } else { 100 };
             let new = (at(now + ahead), MessageId::new(step), step as Slot);
             line.insert(new.0, new.1, new.2);

@@ -1,4 +1,4 @@
-//! The urgent first: strictly, or with ageing.
+//! The most urgent message first: strictly, or with ageing.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     fifo::Fifo,
 };
 
-/// The ready of a priority queue.
+/// The ready messages of a priority queue.
 #[derive(Debug)]
 pub(crate) enum Urgency {
     /// Two lines for each priority (P1, P2).
@@ -20,7 +20,7 @@ pub(crate) enum Urgency {
 }
 
 impl Urgency {
-    /// Strict, or with a step of priority worth so many milliseconds of waiting.
+    /// Strict, or with a step of priority worth this many milliseconds of waiting.
     pub(crate) fn new(ageing: Option<u64>) -> Self {
         match ageing {
             None => Self::Strict(Levels::default()),
@@ -43,7 +43,7 @@ impl Lines for Urgency {
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot) {
         match self {
             Self::Strict(levels) => levels.of(&entries[slot]).rejoin(entries, slot),
-            // It goes back to its old place.
+            // The message goes back to its old place.
             Self::Ageing(ageing) => ageing.insert(entries, slot),
         }
     }
@@ -81,12 +81,12 @@ impl Lines for Urgency {
     }
 }
 
-/// The lines of each priority that has messages, and how many these are.
+/// The lines of each priority that has messages, and the number of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Levels(BTreeMap<i16, Fifo>, usize);
 
 impl Levels {
-    /// The lines that a message is to join.
+    /// The lines that a message joins.
     fn of(&mut self, entry: &Entry) -> &mut Fifo {
         self.1 += 1;
         self.0.entry(entry.priority).or_default()

@@ -11,9 +11,9 @@ use queue_core::{
 use queue_memory::MemoryBackend;
 use tokio::time;
 
-/// The memory backend where no time can be told, as it is on threads and on a server; but the time
-/// that passes is the same in every run. A case that leans on being quick fails here, always, and
-/// not elsewhere, now and then.
+/// The memory backend on a machine whose pauses a case cannot foresee, as on threads and on a
+/// server; but here the pauses are the same in every run. A case that relies on being quick fails
+/// here always, rather than elsewhere now and then.
 #[derive(Debug)]
 pub(crate) struct SlowMachine {
     harness: InVirtualTime,
@@ -21,7 +21,7 @@ pub(crate) struct SlowMachine {
 }
 
 impl SlowMachine {
-    /// One on which each call takes so long.
+    /// A machine on which each call takes this long.
     pub(crate) fn new(pause: Duration) -> Self {
         let backend = || Layered::new(Slow(pause), Arc::new(MemoryBackend::new()));
         Self {

@@ -1,4 +1,4 @@
-//! One queue's metrics, and how a worker's events move them.
+//! A worker's metrics for each queue, driven by its events.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Stop, event::Event, fate::Fate, handler::Ending};
 
-/// How handlings end: as [`Ending::name`] has it, or cut off.
+/// The endings of handlings: the names of [`Ending::name`], and cut off.
 const ENDINGS: [&str; 6] = [
     "done",
     "failed",
@@ -26,9 +26,9 @@ const ENDINGS: [&str; 6] = [
     "cut_off",
 ];
 
-/// A worker's metrics, of each of its queues.
+/// A worker's metrics, by queue.
 #[derive(Default)]
-pub(crate) struct Meters(Mutex<BTreeMap<Arc<str>, Queue>>);
+pub(crate) struct Meters(Mutex<BTreeMap<Arc<str>, QueueMeters>>);
 
 impl Meters {
     pub(crate) fn new() -> Self {
@@ -40,11 +40,11 @@ impl Meters {
         if matches!(event, Event::Phase(_)) {
             return;
         }
-        // A queue's metrics are whole after a panic, too.
+        // A panic cannot leave a queue's metrics half-written.
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let meters = queues
             .entry(Arc::clone(queue))
-            .or_insert_with(|| Queue::new(queue));
+            .or_insert_with(|| QueueMeters::new(queue));
         meters.note(event);
     }
 }
@@ -55,11 +55,11 @@ impl fmt::Debug for Meters {
     }
 }
 
-struct Queue {
+struct QueueMeters {
     name: Arc<str>,
     deliveries: Counter,
     in_flight: Gauge,
-    /// What this worker has added to the gauge, which others share.
+    /// This worker's part of the gauge, which other workers share.
     with_handlers: u32,
     handler_seconds: Histogram,
     wait_seconds: Histogram,
@@ -71,7 +71,7 @@ struct Queue {
     calls: BTreeMap<&'static str, (Counter, Counter)>,
 }
 
-impl Queue {
+impl QueueMeters {
     fn new(name: &Arc<str>) -> Self {
         let label = || name.to_string();
         Self {
@@ -84,7 +84,7 @@ impl Queue {
             lateness_seconds: histogram!(LATENESS_SECONDS, "queue" => label()),
             leases_lost: counter!(LEASES_LOST, "queue" => label()),
             leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
-            // All of them from the start, since a rate needs the 0 before the first 1.
+            // All exist from the start, since a rate needs the 0 before the first 1.
             outcomes: Fate::ALL
                 .map(|fate| {
                     let outcome = fate.name();
@@ -150,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// Calls of this kind, and those that failed.
+    /// The counters of this verb's calls and of their failures.
     fn call(&mut self, call: &'static str) -> &(Counter, Counter) {
         let name = &self.name;
         self.calls.entry(call).or_insert_with(|| {
@@ -200,8 +200,8 @@ impl Queue {
     }
 }
 
-impl Drop for Queue {
-    /// A worker that is dropped while it runs takes its handlers with it.
+impl Drop for QueueMeters {
+    /// A worker dropped while it runs drops its handlers, too.
     fn drop(&mut self) {
         self.in_flight.decrement(f64::from(self.with_handlers));
     }

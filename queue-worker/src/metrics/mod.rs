@@ -1,15 +1,15 @@
-//! What a worker does, counted and timed through the [`metrics`] facade.
+//! A worker's metrics, through the [`metrics`] facade.
 //!
-//! Install a recorder before the worker starts; without one, nothing of this costs anything but
-//! the sampling that was asked for. Every metric has the label `queue`, which is what the worker
-//! [calls the queue](crate::Worker::named).
+//! Install a recorder before the worker starts. Without one, only sampling costs anything, if you
+//! ask for it. Every metric has the label `queue`: the worker's
+//! [name for the queue](crate::Worker::named).
 //!
 //! | name | type | unit | other labels | what it shows |
 //! | --- | --- | --- | --- | --- |
 //! | `queue_kit_deliveries_total` | counter | messages | | deliveries taken |
-//! | `queue_kit_outcomes_total` | counter | messages | `outcome` | what became of them, each once: `acked`, `retried`, `deferred`, `released`, `died`, `lost`, `unconfirmed`, `unsettled`, `abandoned`, as in [`Counts`](crate::Counts) |
-//! | `queue_kit_handled_total` | counter | messages | `ending` | how their handling ended: `done`, `failed`, `panicked`, `timed_out`, `undecodable`, `cut_off` |
-//! | `queue_kit_in_flight` | gauge | messages | | with a handler now |
+//! | `queue_kit_outcomes_total` | counter | messages | `outcome` | their outcomes, each once: `acked`, `retried`, `deferred`, `released`, `died`, `lost`, `unconfirmed`, `unsettled`, `abandoned`, as in [`Counts`](crate::Counts) |
+//! | `queue_kit_handled_total` | counter | messages | `ending` | their endings: `done`, `failed`, `panicked`, `timed_out`, `undecodable`, `cut_off` |
+//! | `queue_kit_in_flight` | gauge | messages | | in handlers now |
 //! | `queue_kit_handler_seconds` | histogram | seconds | | from a handler's start to its end; for a batch, once for each message |
 //! | `queue_kit_wait_seconds` | histogram | seconds | | from the push to the first delivery, of messages stamped with [`with_pushed_at`](queue_core::Headers::with_pushed_at) |
 //! | `queue_kit_lateness_seconds` | histogram | seconds | | from the due time to the first delivery, of messages stamped with [`with_due_at`](queue_core::Headers::with_due_at) |
@@ -18,25 +18,24 @@
 //! | `queue_kit_calls_total` | counter | calls | `call` | sent to the backend: `turn` (lease, settle, or both), `extend`, `counters` |
 //! | `queue_kit_call_errors_total` | counter | calls | `call` | those that failed, and `wait` |
 //! | `queue_kit_messages` | gauge | messages | `state` | sampled: in the queue, `ready`, `delayed`, `leased` or `dead` |
-//! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: how long the message at the head of the line has been ready; 0 if none is |
+//! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: the time since the message at the head of the line became ready; 0 if none is |
 //!
-//! **Sampled** means: read from the queue by one call of [`counters`](queue_core::Leasing::counters) in
-//! an interval, which is off unless [`sample_every`](crate::Worker::sample_every) asks for
-//! it. One worker of many is enough, since all would read the same. A sample that fails leaves the
-//! last one standing, and counts as an error.
+//! **Sampled** means: the worker reads it from the queue, by one call of
+//! [`counters`](queue_core::Leasing::counters) in each interval, if
+//! [`sample_every`](crate::Worker::sample_every) sets one. Let one worker of many sample, since all
+//! would read the same. A failed sample counts as an error and leaves the last values standing.
 //!
-//! **What waiting is measured by.** A delivery does not say when its message was pushed, or became
-//! ready. `queue_kit_oldest_ready_seconds` is the backend's own word, by its own clock, on the
-//! longest wait there is at present; on a delay queue that is the lateness of the next message.
-//! The two histograms say it of each message, at the price of a header: from the producer's stamp
-//! to the lease, whose time the token tells by the backend's clock. So they are off by the
-//! difference of those two clocks, except for a due time that was given as a
-//! [`Timestamp`](queue_core::Timestamp), which is the backend's time anyway. They count first attempts
-//! only; of a message that was deferred or released that is every delivery before its first
-//! failure, and their time counts from the same stamp.
+//! **Measuring waits.** A delivery does not say when its message was pushed, or became ready.
+//! `queue_kit_oldest_ready_seconds` is the longest wait at present, from the backend and by its
+//! clock; on a delay queue that is the lateness of the next message. The two histograms show the
+//! wait of each message, at the price of a header: from the producer's stamp to the lease, whose
+//! time the token holds by the backend's clock. So they are off by the difference of those two
+//! clocks, unless the due time is a [`Timestamp`](queue_core::Timestamp), which is the backend's
+//! time anyway. They count first attempts only. For a deferred or released message, that is every
+//! delivery before its first failure, counted from the same stamp.
 //!
-//! Buckets are the recorder's business. For Prometheus, `metrics-exporter-prometheus` renders
-//! histograms as summaries unless it is given some.
+//! The recorder sets buckets. For Prometheus, `metrics-exporter-prometheus` renders histograms as
+//! summaries unless you give it some.
 
 mod meters;
 
@@ -46,13 +45,13 @@ pub(crate) use self::meters::Meters;
 
 /// Deliveries taken.
 pub const DELIVERIES: &str = "queue_kit_deliveries_total";
-/// What became of deliveries, by `outcome`.
+/// Deliveries, by `outcome`.
 pub const OUTCOMES: &str = "queue_kit_outcomes_total";
-/// How handlings ended, by `ending`.
+/// Handlings, by `ending`.
 pub const HANDLED: &str = "queue_kit_handled_total";
-/// Messages with a handler.
+/// Messages in handlers.
 pub const IN_FLIGHT: &str = "queue_kit_in_flight";
-/// How long handlers take.
+/// The time that handlers take.
 pub const HANDLER_SECONDS: &str = "queue_kit_handler_seconds";
 /// From the push to the first delivery.
 pub const WAIT_SECONDS: &str = "queue_kit_wait_seconds";
@@ -68,18 +67,18 @@ pub const CALLS: &str = "queue_kit_calls_total";
 pub const CALL_ERRORS: &str = "queue_kit_call_errors_total";
 /// Messages in the queue, by `state`.
 pub const MESSAGES: &str = "queue_kit_messages";
-/// How long the head of the line has been ready.
+/// The time since the head of the line became ready.
 pub const OLDEST_READY_SECONDS: &str = "queue_kit_oldest_ready_seconds";
 
-/// Tells the recorder what each metric is. A worker does so when it starts.
+/// Describes each metric to the recorder. A worker does so when it starts.
 pub fn describe() {
     let count = Unit::Count;
     describe_counter!(DELIVERIES, count, "Deliveries taken");
-    describe_counter!(OUTCOMES, count, "Deliveries by what became of them");
-    describe_counter!(HANDLED, count, "Messages by how their handling ended");
-    describe_gauge!(IN_FLIGHT, count, "Messages that are with a handler");
+    describe_counter!(OUTCOMES, count, "Deliveries by outcome");
+    describe_counter!(HANDLED, count, "Messages by the end of their handling");
+    describe_gauge!(IN_FLIGHT, count, "Messages in handlers");
     let seconds = Unit::Seconds;
-    describe_histogram!(HANDLER_SECONDS, seconds, "How long handlers take");
+    describe_histogram!(HANDLER_SECONDS, seconds, "The time that handlers take");
     describe_histogram!(
         WAIT_SECONDS,
         seconds,
@@ -98,6 +97,6 @@ pub fn describe() {
     describe_gauge!(
         OLDEST_READY_SECONDS,
         seconds,
-        "How long the head of the line has been ready, sampled"
+        "The time since the head of the line became ready, sampled"
     );
 }

@@ -1,7 +1,6 @@
 use tokio::time::Instant;
 
-/// When the loop has to look again by itself: the earliest time that somebody asked for while it
-/// went through everything.
+/// The time at which the loop wakes itself: the earliest that any part of a pass asked for.
 #[derive(Debug)]
 pub(super) struct Alarm {
     pub(super) now: Instant,
@@ -16,7 +15,7 @@ impl Alarm {
         }
     }
 
-    /// Whether this time has come; if not, the loop will be woken when it has.
+    /// Whether this time has come; if not, the loop wakes when it has.
     pub(super) fn has_come(&mut self, at: Instant) -> bool {
         let come = at <= self.now;
         if !come {

@@ -13,33 +13,34 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    feed::{Answer, Call, Feed, Pending},
+    served::{Answer, Call, Pending, ServedQueue},
 };
 use crate::{
     Stop,
     event::{Event, Verb},
     lease::Lease,
-    shares::Wish,
+    shares::Demand,
 };
 
-/// A lease that brought fewer than were asked for does not say when more will be due. The next
-/// look comes so soon after, or with the first result, if that is sooner.
-const GLANCE: Duration = Duration::from_millis(10);
+/// A lease that brought fewer messages than asked for does not say when more will be due. The
+/// worker looks again this soon after, or with the first result, if that is sooner.
+const NEXT_LOOK: Duration = Duration::from_millis(10);
 
-/// Between two looks that found nothing, even if the backend says that something is overdue.
-const BREATH: Duration = Duration::from_millis(1);
+/// The shortest time between two looks that found nothing, even if the backend says that something
+/// is overdue.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 impl Runner {
-    /// Sends what is to be sent. Answers whether anything was.
+    /// Sends the calls whose time has come. Answers whether it sent any.
     pub(super) fn send_calls(&mut self, alarm: &mut Alarm) -> bool {
         let in_calls: usize = self
-            .feeds
+            .queues
             .iter()
-            .flat_map(|feed| &feed.call)
+            .flat_map(|served| &served.call)
             .map(|call| call.slots)
             .sum();
-        let free = if self.stage.is_working() {
-            self.pool
+        let free = if self.lifecycle.is_working() {
+            self.settings
                 .concurrency
                 .saturating_sub(self.jobs.len() + in_calls)
         } else {
@@ -47,21 +48,21 @@ impl Runner {
         };
         let mut allowed = self.allowed(alarm);
         let free = free.min(allowed);
-        let prompt = free > 0 && self.is_prompt(free, alarm);
-        let ripe: Vec<bool> = (0..self.feeds.len())
-            .map(|index| self.is_ripe(&self.feeds[index], alarm))
+        let lease_now = free > 0 && self.may_lease_now(free, alarm);
+        let settle_now: Vec<bool> = (0..self.queues.len())
+            .map(|index| self.must_settle_now(&self.queues[index], alarm))
             .collect();
-        let wishes: Vec<Wish> = self
-            .feeds
+        let demands: Vec<Demand> = self
+            .queues
             .iter()
-            .zip(&ripe)
-            .map(|(feed, ripe)| wish(feed, *ripe, prompt, alarm))
+            .zip(&settle_now)
+            .map(|(served, settle_now)| demand(served, *settle_now, lease_now, alarm))
             .collect();
-        let given = self.shares.divide(free, &wishes);
+        let given = self.shares.divide(free, &demands);
         let mut sent = false;
         for (index, slots) in given.into_iter().enumerate() {
-            let feed = &self.feeds[index];
-            if feed.call.is_none() && (slots > 0 || ripe[index]) {
+            let served = &self.queues[index];
+            if served.call.is_none() && (slots > 0 || settle_now[index]) {
                 allowed -= self.send(index, slots, allowed, alarm.now);
                 sent = true;
             }
@@ -69,54 +70,54 @@ impl Runner {
         sent
     }
 
-    /// Whether the free slots are to be offered now, or wait for company.
-    fn is_prompt(&self, free: usize, alarm: &mut Alarm) -> bool {
+    /// Whether to offer the free slots now, or to wait until more are free.
+    fn may_lease_now(&self, free: usize, alarm: &mut Alarm) -> bool {
         let Some(freed) = self.freed else {
             return true;
         };
-        self.jobs.is_empty() || free >= self.company() || alarm.has_come(freed + self.linger())
+        self.jobs.is_empty() || free >= self.enough() || alarm.has_come(freed + self.linger())
     }
 
-    /// Whether a queue's results are to be settled now, or wait for company.
-    fn is_ripe(&self, feed: &Feed, alarm: &mut Alarm) -> bool {
-        let Some(oldest) = feed.pending.front() else {
+    /// Whether to settle a queue's results now, or to wait for more of them.
+    fn must_settle_now(&self, served: &ServedQueue, alarm: &mut Alarm) -> bool {
+        let Some(oldest) = served.pending.front() else {
             return false;
         };
-        if feed.call.is_some() || !may_try(feed.call_outage.until(), alarm) {
+        if served.call.is_some() || !may_try(served.call_outage.until(), alarm) {
             return false;
         }
         self.jobs.is_empty()
-            || !self.stage.is_working()
-            || feed.pending.len() >= self.company()
+            || !self.lifecycle.is_working()
+            || served.pending.len() >= self.enough()
             || alarm.has_come(oldest.since + self.linger())
     }
 
-    /// So many need not wait for others.
-    fn company(&self) -> usize {
-        self.pool.concurrency.div_ceil(8).min(limits::MAX_BATCH)
+    /// This many free slots or results need not wait for more.
+    fn enough(&self) -> usize {
+        self.settings.concurrency.div_ceil(8).min(limits::MAX_BATCH)
     }
 
     fn linger(&self) -> Duration {
-        self.pool.linger.min(self.usual / 16)
+        self.settings.linger.min(self.average_time / 16)
     }
 
-    /// Sends results, and asks for so many slots' messages, but for no more than are allowed;
-    /// answers for how many.
+    /// Sends results, and asks for messages for this many slots, but for no more than `allowed`;
+    /// answers how many it asked for.
     ///
-    /// After a failure it asks for nothing until a call has succeeded: a lease whose reply is lost
-    /// costs its messages an attempt and its time, each time it is tried.
+    /// After a failure it asks for nothing until a call has succeeded: each lease whose reply is
+    /// lost costs its messages an attempt and the lease's time.
     fn send(&mut self, index: usize, slots: usize, allowed: usize, now: Instant) -> usize {
-        let feed = &mut self.feeds[index];
-        let failing = feed.call_outage.until().is_some();
+        let served = &mut self.queues[index];
+        let failing = served.call_outage.until().is_some();
         let slots = if failing { 0 } else { slots };
-        let count = feed.pending.len().min(limits::MAX_BATCH);
-        let batch: Vec<Pending> = feed.pending.drain(..count).collect();
+        let count = served.pending.len().min(limits::MAX_BATCH);
+        let batch: Vec<Pending> = served.pending.drain(..count).collect();
         let max = slots
-            .saturating_mul(feed.terms.batch)
-            .min(feed.reach.most())
+            .saturating_mul(served.terms.batch)
+            .min(served.reach.most())
             .min(allowed);
-        let slots = max.div_ceil(feed.terms.batch);
-        let (queue, ttl) = (Arc::clone(&feed.queue), feed.terms.lease);
+        let slots = max.div_ceil(served.terms.batch);
+        let (queue, ttl) = (Arc::clone(&served.queue), served.terms.lease);
         let asked = NonZeroUsize::new(max);
         let future = Box::pin(async move {
             let settlements: Vec<Settlement> = batch
@@ -124,7 +125,7 @@ impl Runner {
                 .map(|pending| pending.settlement.clone())
                 .collect();
             let result = match asked {
-                // After a failure, something that moves nothing.
+                // After a failure, it makes a call that moves nothing.
                 None if settlements.is_empty() => queue.depth().await.map(|_| (Vec::new(), None)),
                 None => queue
                     .settle(&settlements)
@@ -142,23 +143,23 @@ impl Runner {
             Answer { batch, result }
         });
         if slots > 0 {
-            // This call looks by itself; a hint that comes meanwhile ends the next wait at once.
-            feed.wait = None;
+            // This call looks; a hint that comes meanwhile ends the next wait at once.
+            served.wait = None;
             self.freed = None;
         }
-        feed.call = Some(Call {
+        served.call = Some(Call {
             future,
             sent: now,
             slots,
             max,
         });
         self.events
-            .emit(&feed.name, &Event::Called { verb: Verb::Turn });
+            .emit(&served.name, &Event::Called { verb: Verb::Turn });
         max
     }
 
     pub(super) fn poll_call(&mut self, index: usize, cx: &mut Poller<'_>, now: Instant) -> bool {
-        let Some(call) = &mut self.feeds[index].call else {
+        let Some(call) = &mut self.queues[index].call else {
             return false;
         };
         let Poll::Ready(Answer { batch, result }) = call.future.as_mut().poll(cx) else {
@@ -166,16 +167,16 @@ impl Runner {
         };
         let (sent, max) = (call.sent, call.max);
         let took = now.saturating_duration_since(sent);
-        // A call that only settles shows nothing of leasing, which may fail on a full server.
-        let whole = call.slots > 0 || !self.stage.is_working();
-        self.feeds[index].call = None;
+        // A call that only settles proves nothing about leasing, which may fail on a full server.
+        let whole = call.slots > 0 || !self.lifecycle.is_working();
+        self.queues[index].call = None;
         match result {
             Ok((settled, leased)) => {
                 let complete = self.settled(index, batch, settled, now);
                 if whole || complete.is_err() {
                     self.note_result(index, Verb::Turn, complete.as_ref().err(), now);
                 } else {
-                    self.feeds[index].call_outage.try_now();
+                    self.queues[index].call_outage.try_now();
                 }
                 if let Some(leased) = leased {
                     self.leased(index, leased, max, sent, now);
@@ -184,8 +185,8 @@ impl Runner {
             Err(error) => {
                 let unknown = error.outcome() == Outcome::Unknown;
                 if unknown && max > 0 {
-                    let feed = &mut self.feeds[index];
-                    feed.reach.lost(max, took, feed.terms.lease);
+                    let served = &mut self.queues[index];
+                    served.reach.lost(max, took, served.terms.lease);
                 }
                 self.put_back(index, batch, unknown, now);
                 self.note_result(index, Verb::Turn, Some(&error), now);
@@ -201,7 +202,7 @@ impl Runner {
         settled: Vec<Settled>,
         now: Instant,
     ) -> Result<()> {
-        let name = Arc::clone(&self.feeds[index].name);
+        let name = Arc::clone(&self.queues[index].name);
         let mut answers = settled.into_iter();
         let mut unanswered = Vec::new();
         for pending in batch {
@@ -226,40 +227,41 @@ impl Runner {
         Err(Error::unanswered())
     }
 
-    /// To be sent again, unless the lease is over.
+    /// Puts results back to be sent again, unless their lease is over.
     fn put_back(&mut self, index: usize, batch: Vec<Pending>, doubtful: bool, now: Instant) {
-        let feed = &mut self.feeds[index];
+        let served = &mut self.queues[index];
         for mut pending in batch.into_iter().rev() {
             pending.doubtful |= doubtful;
             if now >= pending.lease.deadline() {
-                self.events.emit(&feed.name, &pending.unsettled());
+                self.events.emit(&served.name, &pending.unsettled());
                 continue;
             }
-            feed.pending.push_front(pending);
+            served.pending.push_front(pending);
         }
     }
 
     fn leased(&mut self, index: usize, leased: Leased, max: usize, sent: Instant, now: Instant) {
-        let poll = self.pool.poll;
-        let feed = &mut self.feeds[index];
+        let poll = self.settings.poll;
+        let served = &mut self.queues[index];
         let count = leased.deliveries.len();
         let took = now.saturating_duration_since(sent);
-        feed.reach.answered(count, took, feed.terms.lease);
-        feed.look = now
+        served.reach.answered(count, took, served.terms.lease);
+        served.look = now
             + match count {
-                0 => leased
-                    .next
-                    .map_or(poll, |next| next.clamp(BREATH, poll.max(BREATH))),
-                some if some < max => GLANCE.min(poll),
+                0 => leased.next.map_or(poll, |next| {
+                    next.clamp(SHORTEST_PAUSE, poll.max(SHORTEST_PAUSE))
+                }),
+                some if some < max => NEXT_LOOK.min(poll),
                 _ => Duration::ZERO,
             };
-        let name = Arc::clone(&feed.name);
+        let name = Arc::clone(&served.name);
         for delivery in &leased.deliveries {
             self.events.emit(&name, &Event::Leased { delivery });
         }
-        if !self.stage.is_working() {
-            let feed = &mut self.feeds[index];
-            feed.pending
+        if !self.lifecycle.is_working() {
+            let served = &mut self.queues[index];
+            served
+                .pending
                 .extend(leased.deliveries.iter().map(|delivery| Pending {
                     settlement: Settlement::release(delivery.receipt),
                     lease: Lease::new(delivery, sent, None),
@@ -268,7 +270,7 @@ impl Runner {
                 }));
             return;
         }
-        let size = self.feeds[index].terms.batch;
+        let size = self.queues[index].terms.batch;
         let mut rest = leased.deliveries;
         rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
         self.shares.charge(index, rest.len().div_ceil(size));
@@ -283,21 +285,21 @@ impl Runner {
         }
     }
 
-    /// Whether a delivery came before its lease was over. If not, no handler is to begin what
-    /// somebody else may be at.
+    /// Whether a delivery came before its lease was over. If not, no handler may begin it, since
+    /// another worker may be at it.
     fn is_in_time(&self, index: usize, delivery: &Delivery, sent: Instant, now: Instant) -> bool {
         let lease = Lease::new(delivery, sent, None);
         if now < lease.deadline() {
             return true;
         }
         lease.tell(Stop::LeaseLost);
-        let (name, lease, stop) = (&self.feeds[index].name, &*lease, Stop::LeaseLost);
+        let (name, lease, stop) = (&self.queues[index].name, &*lease, Stop::LeaseLost);
         self.events.emit(name, &Event::Told { lease, stop });
         self.events.emit(name, &Event::Discarded { lease });
         false
     }
 
-    /// A verb succeeded or failed.
+    /// Records a verb's success or failure.
     pub(super) fn note_result(
         &mut self,
         index: usize,
@@ -305,53 +307,55 @@ impl Runner {
         error: Option<&Error>,
         now: Instant,
     ) {
-        let feed = &mut self.feeds[index];
+        let served = &mut self.queues[index];
         let outage = match verb {
-            Verb::Turn => &mut feed.call_outage,
-            Verb::Extend => &mut feed.beat_outage,
-            Verb::Wait => &mut feed.wait_outage,
+            Verb::Turn => &mut served.call_outage,
+            Verb::Extend => &mut served.heartbeat_outage,
+            Verb::Wait => &mut served.wait_outage,
         };
         if let Some(error) = error {
             let until = outage.failed(now, error);
-            self.events.emit(&feed.name, &Event::Failed { verb, error });
+            self.events
+                .emit(&served.name, &Event::Failed { verb, error });
             if verb == Verb::Wait {
-                // Without hints there is the timer.
-                feed.look = feed.look.min(until);
+                // Without hints, the timer decides.
+                served.look = served.look.min(until);
             }
         } else if let Some(since) = outage.succeeded() {
             let after = now.saturating_duration_since(since);
             self.events
-                .emit(&feed.name, &Event::Recovered { verb, after });
+                .emit(&served.name, &Event::Recovered { verb, after });
         }
-        // Without a handler there is nothing to extend, and nothing that would show it works again.
-        if error.is_none() && verb == Verb::Turn && self.feeds[index].jobs == 0 {
-            self.forget_beats(index, now);
+        // Without a handler there is nothing to extend, so no heartbeat would show that extending
+        // works again.
+        if error.is_none() && verb == Verb::Turn && self.queues[index].jobs == 0 {
+            self.forget_heartbeats(index, now);
         }
     }
 }
 
-fn wish(feed: &Feed, ripe: bool, prompt: bool, alarm: &mut Alarm) -> Wish {
-    if let Some(call) = &feed.call {
-        // Nobody waits for what only asks whether the backend is back.
-        let hungry = feed.look <= alarm.now && !feed.call_outage.is_failing();
-        return if call.slots > 0 || hungry {
-            Wish::Later
+fn demand(served: &ServedQueue, settle_now: bool, lease_now: bool, alarm: &mut Alarm) -> Demand {
+    if let Some(call) = &served.call {
+        // A call that only probes the backend delays no other queue.
+        let wants_more = served.look <= alarm.now && !served.call_outage.is_failing();
+        return if call.slots > 0 || wants_more {
+            Demand::Later
         } else {
-            Wish::Nothing
+            Demand::Nothing
         };
     }
-    if !may_try(feed.call_outage.until(), alarm) {
-        return Wish::Nothing;
+    if !may_try(served.call_outage.until(), alarm) {
+        return Demand::Nothing;
     }
-    // Whoever settles looks as well: it costs nothing more.
-    if (alarm.has_come(feed.look) && prompt) || ripe {
-        let fitting = (feed.reach.most() / feed.terms.batch).max(1);
-        return Wish::Slots(feed.appetite().min(fitting));
+    // A call that settles leases as well, at no extra cost.
+    if (alarm.has_come(served.look) && lease_now) || settle_now {
+        let fitting = (served.reach.most() / served.terms.batch).max(1);
+        return Demand::Slots(served.more_slots().min(fitting));
     }
-    Wish::Nothing
+    Demand::Nothing
 }
 
-/// Whether an outage lets it be tried.
+/// Whether an outage allows a try now.
 pub(super) fn may_try(until: Option<Instant>, alarm: &mut Alarm) -> bool {
     until.is_none_or(|until| alarm.has_come(until))
 }

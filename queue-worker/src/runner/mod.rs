@@ -1,19 +1,19 @@
 //! The loop: one future that holds everything in flight, and drops none of it.
 //!
-//! It is polled by hand instead of through `select!`, since what is in flight is a changing set:
-//! a call, an extension and a wait for each queue. Each pass goes through all of it in the same
-//! order, so that a simulation repeats, until nothing moves; then it sleeps until something wakes
-//! it, or until the earliest time that anybody asked for.
+//! It polls by hand instead of through `select!`, since the set in flight changes: a call, an
+//! extension and a wait for each queue. Each pass polls all of them in the same order, so that a
+//! simulation repeats. When nothing moves any more, the loop sleeps until something wakes it, or
+//! until the earliest time that any part asked for.
 
 mod alarm;
-mod beats;
 mod calls;
-mod feed;
+mod heartbeats;
 mod jobs;
 mod phases;
 mod reach;
 #[cfg(feature = "metrics")]
 mod samples;
+mod served;
 mod waits;
 mod watch;
 
@@ -32,7 +32,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use self::{alarm::Alarm, feed::Feed, jobs::Job, phases::Stage};
+use self::{alarm::Alarm, jobs::Job, phases::Lifecycle, served::ServedQueue};
 #[cfg(feature = "rate-limit")]
 use super::rate::Limiter;
 use super::{
@@ -40,50 +40,50 @@ use super::{
     event::{Event, Phase},
     events::Events,
     note::Note,
-    settings::Pool,
+    settings::WorkerSettings,
     shares::Shares,
     source::Source,
 };
 
 pub(crate) struct Runner {
-    pool: Pool,
+    settings: WorkerSettings,
     events: Events,
-    feeds: Vec<Feed>,
+    queues: Vec<ServedQueue>,
     shares: Shares,
     jobs: BTreeMap<u64, Job>,
     last_job: u64,
     notes: mpsc::UnboundedReceiver<Note>,
-    /// What handlers' tasks send by.
-    notebook: mpsc::UnboundedSender<Note>,
-    stage: Stage,
-    /// What was open when the shutdown began.
+    /// Handlers' tasks send notes through clones of this.
+    note_sender: mpsc::UnboundedSender<Note>,
+    lifecycle: Lifecycle,
+    /// The open deliveries when the shutdown began.
     open_before: u64,
-    /// When the first of the free slots became free, unless they have been offered since.
+    /// The time since which slots are free that no lease has offered.
     freed: Option<Instant>,
-    /// What a handler takes, on a moving average.
-    usual: Duration,
+    /// The moving average of handlers' times.
+    average_time: Duration,
     #[cfg(feature = "rate-limit")]
     rate: Option<Limiter>,
-    /// No lease ends and no handler is to be cut off before this.
+    /// Before this time no lease ends and no handler's time to stop is over.
     watch_due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }
 
-/// Runs a worker until `shutdown` ends, and to its end.
+/// Runs a worker until `shutdown` ends, then drains and ends it.
 pub(crate) async fn run(
-    pool: Pool,
+    settings: WorkerSettings,
     sources: Vec<Source>,
     health: Health,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<Report> {
-    pool.check()?;
+    settings.check()?;
     if sources.is_empty() {
         return Err(Error::invalid("a worker without a queue: add one"));
     }
     for source in &sources {
         source.terms.check()?;
     }
-    let mut runner = Runner::new(pool, sources, health.clone());
+    let mut runner = Runner::new(settings, sources, health.clone());
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
@@ -91,35 +91,35 @@ pub(crate) async fn run(
 }
 
 impl Runner {
-    fn new(pool: Pool, sources: Vec<Source>, health: Health) -> Self {
-        let events = Events::new(health, &pool);
+    fn new(settings: WorkerSettings, sources: Vec<Source>, health: Health) -> Self {
+        let events = Events::new(health, &settings);
         let now = Instant::now();
-        let seed = pool.outage_seed();
-        let shares = Shares::new(pool.sharing, sources.iter().map(|s| s.terms.weight));
-        let feeds = sources.into_iter().enumerate();
-        let feeds = feeds.map(|(index, source)| {
+        let seed = settings.outage_seed();
+        let shares = Shares::new(settings.sharing, sources.iter().map(|s| s.terms.weight));
+        let queues = sources.into_iter().enumerate();
+        let queues = queues.map(|(index, source)| {
             let given = source.terms.name.clone();
             let name = given.unwrap_or_else(|| Arc::from(format!("queue {}", index + 1)));
-            Feed::new(source, name, now, seed.wrapping_add(index as u64))
+            ServedQueue::new(source, name, now, seed.wrapping_add(index as u64))
         });
         #[cfg(feature = "rate-limit")]
-        let rate = pool.rate.and_then(|rate| Limiter::new(rate, now));
-        let (notebook, notes) = mpsc::unbounded_channel();
+        let rate = settings.rate.and_then(|rate| Limiter::new(rate, now));
+        let (note_sender, notes) = mpsc::unbounded_channel();
         Self {
-            pool,
+            settings,
             events,
-            feeds: feeds.collect(),
+            queues: queues.collect(),
             shares,
             jobs: BTreeMap::new(),
             last_job: 0,
             notes,
-            notebook,
-            stage: Stage::Working,
+            note_sender,
+            lifecycle: Lifecycle::Working,
             open_before: 0,
             #[cfg(feature = "rate-limit")]
             rate,
             freed: None,
-            usual: Duration::ZERO,
+            average_time: Duration::ZERO,
             watch_due: None,
             timer: Box::pin(tokio::time::sleep_until(now)),
         }
@@ -133,7 +133,7 @@ impl Runner {
         loop {
             let mut alarm = Alarm::new(Instant::now());
             let mut moved = false;
-            if self.stage.is_working() && shutdown.as_mut().poll(cx).is_ready() {
+            if self.lifecycle.is_working() && shutdown.as_mut().poll(cx).is_ready() {
                 self.begin_shutdown(alarm.now);
                 moved = true;
             }
@@ -141,15 +141,15 @@ impl Runner {
                 self.take(note, alarm.now);
                 moved = true;
             }
-            for index in 0..self.feeds.len() {
+            for index in 0..self.queues.len() {
                 moved |= self.poll_call(index, cx, alarm.now);
-                moved |= self.poll_beat(index, cx, alarm.now);
+                moved |= self.poll_heartbeat(index, cx, alarm.now);
                 moved |= self.poll_wait(index, cx, alarm.now);
             }
             moved |= self.advance(&mut alarm);
             moved |= self.watch_leases(&mut alarm);
             moved |= self.send_calls(&mut alarm);
-            moved |= self.send_beats(&mut alarm);
+            moved |= self.send_heartbeats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
             #[cfg(feature = "metrics")]
             {
@@ -179,7 +179,7 @@ impl Runner {
                 entry,
                 ttl,
                 reply,
-            } => self.asked(job, entry, ttl, reply),
+            } => self.request_extension(job, entry, ttl, reply),
         }
     }
 

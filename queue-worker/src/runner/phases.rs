@@ -1,4 +1,4 @@
-//! From shutdown to the end.
+//! The phases from shutdown to the end.
 
 use std::time::Duration;
 
@@ -10,18 +10,19 @@ use crate::{
     event::{Event, Phase},
 };
 
-/// What is left to settle is tried at least for so long after handlers were cut off.
+/// After it has cut handlers off, the worker tries at least this long to settle the remaining
+/// results.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
-/// Where in its life the loop is; the last three since `began`.
+/// The loop's phase, with its times. The last three count from `began`, the start of the shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum Lifecycle {
     Working,
     Draining {
         began: Instant,
         until: Instant,
     },
-    /// `in_time` if every handler had ended when the drain was over.
+    /// `in_time` says whether every handler had ended when the drain was over.
     Stopping {
         began: Instant,
         until: Instant,
@@ -34,7 +35,7 @@ pub(super) enum Stage {
     },
 }
 
-impl Stage {
+impl Lifecycle {
     pub(super) const fn is_working(self) -> bool {
         matches!(self, Self::Working)
     }
@@ -42,35 +43,35 @@ impl Stage {
 
 impl Runner {
     pub(super) fn begin_shutdown(&mut self, now: Instant) {
-        self.stage = Stage::Draining {
+        self.lifecycle = Lifecycle::Draining {
             began: now,
-            until: after(now, self.pool.drain),
+            until: after(now, self.settings.drain),
         };
         self.open_before = self.events.counts().open();
         self.enter(Phase::Draining);
     }
 
-    /// Goes on to the next stage if it is time. Answers whether it was.
+    /// Enters the next phase if it is time. Answers whether it did.
     pub(super) fn advance(&mut self, alarm: &mut Alarm) -> bool {
-        match self.stage {
-            Stage::Draining { began, until } if alarm.has_come(until) => {
-                self.stage = Stage::Stopping {
+        match self.lifecycle {
+            Lifecycle::Draining { began, until } if alarm.has_come(until) => {
+                self.lifecycle = Lifecycle::Stopping {
                     began,
-                    until: after(alarm.now, self.pool.cleanup),
+                    until: after(alarm.now, self.settings.cleanup),
                     in_time: self.jobs.is_empty(),
                 };
                 self.enter(Phase::Stopping);
                 self.tell_all();
                 true
             }
-            Stage::Stopping {
+            Lifecycle::Stopping {
                 began,
                 until,
                 in_time,
             } if alarm.has_come(until) => {
-                self.stage = Stage::Ending {
+                self.lifecycle = Lifecycle::Ending {
                     began,
-                    until: after(alarm.now, self.pool.cleanup.max(LAST_CALL)),
+                    until: after(alarm.now, self.settings.cleanup.max(LAST_CALL)),
                     in_time,
                 };
                 self.enter(Phase::Ending);
@@ -79,8 +80,8 @@ impl Runner {
                 }
                 true
             }
-            Stage::Ending { until, .. } => {
-                // For the alarm: what is not over then is given up.
+            Lifecycle::Ending { until, .. } => {
+                // Sets the alarm for the time at which the worker gives up the rest.
                 alarm.has_come(until);
                 false
             }
@@ -91,7 +92,7 @@ impl Runner {
     fn tell_all(&self) {
         let stop = Stop::Shutdown;
         for job in self.jobs.values() {
-            let name = &self.feeds[job.feed].name;
+            let name = &self.queues[job.queue].name;
             for lease in job.leases.iter().filter(|lease| !lease.is_lost()) {
                 lease.tell(stop);
                 self.events.emit(name, &Event::Told { lease, stop });
@@ -99,37 +100,37 @@ impl Runner {
         }
     }
 
-    /// Whether nothing is left to do, or no time to do it. A call in flight is awaited in any case.
+    /// Whether no work or no time is left. The loop awaits a call in flight in any case.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        if self.stage.is_working() || self.feeds.iter().any(|feed| feed.call.is_some()) {
+        if self.lifecycle.is_working() || self.queues.iter().any(|served| served.call.is_some()) {
             return false;
         }
-        let done = self.jobs.is_empty() && self.feeds.iter().all(|feed| feed.pending.is_empty());
-        let late = matches!(self.stage, Stage::Ending { until, .. } if now >= until);
+        let done =
+            self.jobs.is_empty() && self.queues.iter().all(|served| served.pending.is_empty());
+        let late = matches!(self.lifecycle, Lifecycle::Ending { until, .. } if now >= until);
         done || late
     }
 
-    /// Accounts for what was given up, and reports.
+    /// Counts the deliveries that the worker gave up, and reports.
     pub(super) fn finish(mut self, health: &Health) -> Report {
         for job in std::mem::take(&mut self.jobs).into_values() {
-            let name = &self.feeds[job.feed].name;
+            let name = &self.queues[job.queue].name;
             for lease in &job.leases {
                 self.events.emit(name, &Event::Abandoned { lease });
             }
         }
-        for feed in &mut self.feeds {
-            for pending in feed.pending.drain(..) {
-                self.events.emit(&feed.name, &pending.unsettled());
+        for served in &mut self.queues {
+            for pending in served.pending.drain(..) {
+                self.events.emit(&served.name, &pending.unsettled());
             }
         }
         self.enter(Phase::Ended);
         let now = Instant::now();
-        let (began, in_time) = match self.stage {
-            Stage::Working => (now, true),
-            Stage::Draining { began, .. } => (began, true),
-            Stage::Stopping { began, in_time, .. } | Stage::Ending { began, in_time, .. } => {
-                (began, in_time)
-            }
+        let (began, in_time) = match self.lifecycle {
+            Lifecycle::Working => (now, true),
+            Lifecycle::Draining { began, .. } => (began, true),
+            Lifecycle::Stopping { began, in_time, .. }
+            | Lifecycle::Ending { began, in_time, .. } => (began, in_time),
         };
         let counts = health.counts();
         Report {
@@ -140,7 +141,7 @@ impl Runner {
     }
 }
 
-/// A time so far away that it cannot be shown is no time.
+/// Adds a time, cut to 30 years: an `Instant` cannot hold all that a `Duration` can.
 pub(super) fn after(now: Instant, time: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
     now + time.min(FAR)

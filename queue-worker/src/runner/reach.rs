@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use queue_core::limits;
 
-/// The most messages that one lease asks for, so that its answer comes while the leases live.
+/// The most messages that one lease call asks for, so that its answer comes while the leases live.
 ///
-/// A large answer on a slow line comes too late, or never as far as the backend's client is
-/// concerned; its messages come back with an attempt charged, and asked for as before they would
-/// all die unseen. So after an answer that was lost or late, fewer are asked for, down to one, and
-/// more again while answers come soon.
+/// On a slow line a large answer comes too late, or the backend's client gives it up. Its messages
+/// come back with an attempt charged; if the worker asked for as many again, all would die unseen.
+/// So after a lost or late answer it asks for fewer, down to one, and for more again while answers
+/// come soon.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach(usize);
 
@@ -20,7 +20,7 @@ impl Reach {
         self.0
     }
 
-    /// So many messages came, so long after they were asked for.
+    /// Records that this many messages came, this long after the call.
     pub(super) fn answered(&mut self, count: usize, took: Duration, ttl: Duration) {
         if count == 0 {
             return;
@@ -32,12 +32,13 @@ impl Reach {
         }
     }
 
-    /// So many were asked for, and after so long it is unknown whether they were leased.
+    /// Records that after this long it is unknown whether the call leased the messages that it
+    /// asked for.
     pub(super) fn lost(&mut self, asked: usize, took: Duration, ttl: Duration) {
         self.shrink(asked, took, ttl);
     }
 
-    /// To half, or to what would take a quarter of a lease, as this took.
+    /// Shrinks to half, or to as many as would take a quarter of a lease at this pace.
     fn shrink(&mut self, count: usize, took: Duration, ttl: Duration) {
         let fitting = count as u128 * ttl.as_micros() / (4 * took.as_micros()).max(1);
         let half = count.min(self.0) / 2;
@@ -55,10 +56,10 @@ mod tests {
     #[test]
     fn it_shrinks_to_what_comes_in_time_and_grows_again() {
         let mut reach = Reach::new();
-        // Lost at once, as by a connection that is cut: half.
+        // A reply lost at once, as by a cut connection, halves it.
         reach.lost(16, Duration::ZERO, 3 * SECOND);
         assert_eq!(reach.most(), 8);
-        // Eight took six seconds: two a lease, and a quarter of that is one.
+        // Eight took six seconds: two would take a lease, and a quarter of that is one.
         reach.lost(8, 6 * SECOND, 3 * SECOND);
         assert_eq!(reach.most(), 1);
         reach.lost(1, 60 * SECOND, SECOND);
@@ -78,7 +79,7 @@ mod tests {
         reach.answered(3, Duration::ZERO, SECOND);
         reach.answered(4, SECOND / 2, SECOND);
         assert_eq!(reach.most(), 4);
-        // Late, but for no message's sake.
+        // An empty answer was late, so messages are not the cause.
         reach.answered(0, SECOND, SECOND);
         assert_eq!(reach.most(), 4);
         reach.answered(1, SECOND, SECOND);

@@ -1,4 +1,4 @@
-//! Asking queues what they hold, for whoever watches.
+//! Samples of queues' counters, for the metrics.
 
 use std::{
     sync::Arc,
@@ -9,30 +9,30 @@ use super::{Runner, alarm::Alarm, phases::after};
 use crate::event::Event;
 
 impl Runner {
-    /// Takes the samples that have come, and asks for those that are due. Answers whether there
-    /// were any.
+    /// Takes the samples that have come, and starts those that are due. Answers whether there were
+    /// any.
     ///
-    /// After one that fails, the next is due as ever.
+    /// A failed sample does not change when the next one is due.
     pub(super) fn take_samples(&mut self, cx: &mut Poller<'_>, alarm: &mut Alarm) -> bool {
-        let Some(interval) = self.pool.sample else {
+        let Some(interval) = self.settings.sample else {
             return false;
         };
         let mut moved = false;
-        for feed in &mut self.feeds {
-            if let Some(sample) = &mut feed.sample {
+        for served in &mut self.queues {
+            if let Some(sample) = &mut served.sample {
                 let Poll::Ready(result) = sample.as_mut().poll(cx) else {
                     continue;
                 };
-                feed.sample = None;
+                served.sample = None;
                 moved = true;
                 self.events
-                    .emit(&feed.name, &Event::Sampled { result: &result });
+                    .emit(&served.name, &Event::Sampled { result: &result });
             }
-            if alarm.has_come(feed.sample_due) {
-                // Of intervals that were missed, none is made up for.
-                feed.sample_due = after(alarm.now, interval);
-                let queue = Arc::clone(&feed.queue);
-                feed.sample = Some(Box::pin(async move { queue.counters().await }));
+            if alarm.has_come(served.sample_due) {
+                // It does not make up for missed intervals.
+                served.sample_due = after(alarm.now, interval);
+                let queue = Arc::clone(&served.queue);
+                served.sample = Some(Box::pin(async move { queue.counters().await }));
                 moved = true;
             }
         }

@@ -1,4 +1,4 @@
-//! When there is nothing to do: waiting for arrivals, which alone may be dropped, and for the rate.
+//! Idle times: waits for arrivals, which alone may be dropped, and waits for the rate limit.
 
 use std::{
     sync::Arc,
@@ -12,43 +12,44 @@ use crate::event::Verb;
 
 impl Runner {
     pub(super) fn poll_wait(&mut self, index: usize, cx: &mut Poller<'_>, now: Instant) -> bool {
-        let Some(wait) = &mut self.feeds[index].wait else {
+        let Some(wait) = &mut self.queues[index].wait else {
             return false;
         };
         let Poll::Ready(result) = wait.as_mut().poll(cx) else {
             return false;
         };
-        self.feeds[index].wait = None;
+        self.queues[index].wait = None;
         if result.is_ok() {
-            self.feeds[index].look = now;
+            self.queues[index].look = now;
         }
         self.note_result(index, Verb::Wait, result.as_ref().err(), now);
         true
     }
 
-    /// Waits where there is a free slot and nothing to do. Answers whether a wait was begun.
+    /// Starts a wait for each queue with a free slot and nothing to do. Answers whether it started
+    /// any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
-        let idle = self.stage.is_working()
-            && self.jobs.len() < self.pool.concurrency
+        let idle = self.lifecycle.is_working()
+            && self.jobs.len() < self.settings.concurrency
             && self.allowed(alarm) > 0;
         let mut begun = false;
-        for feed in &mut self.feeds {
-            if !idle || feed.appetite() == 0 {
-                // Whoever has no room for what arrives does not keep the hint from others.
-                feed.wait = None;
+        for served in &mut self.queues {
+            if !idle || served.more_slots() == 0 {
+                // A worker with no free slot must not keep the hint from others.
+                served.wait = None;
                 continue;
             }
-            let busy = feed.wait.is_some() || feed.call.is_some();
+            let busy = served.wait.is_some() || served.call.is_some();
             if busy
-                || alarm.has_come(feed.look)
-                || !may_try(feed.wait_outage.until(), alarm)
-                || !may_try(feed.call_outage.until(), alarm)
+                || alarm.has_come(served.look)
+                || !may_try(served.wait_outage.until(), alarm)
+                || !may_try(served.call_outage.until(), alarm)
             {
                 continue;
             }
-            let queue = Arc::clone(&feed.queue);
-            let timeout = feed.look - alarm.now;
-            feed.wait = Some(Box::pin(
+            let queue = Arc::clone(&served.queue);
+            let timeout = served.look - alarm.now;
+            served.wait = Some(Box::pin(
                 async move { queue.wait_for_arrival(timeout).await },
             ));
             begun = true;
@@ -56,13 +57,13 @@ impl Runner {
         begun
     }
 
-    /// How many messages may be started beside those that are asked for already.
+    /// The number of messages that may start in addition to those asked for already.
     #[cfg(feature = "rate-limit")]
     pub(super) fn allowed(&self, alarm: &mut Alarm) -> usize {
-        let Some(rate) = self.rate.as_ref().filter(|_| self.stage.is_working()) else {
+        let Some(rate) = self.rate.as_ref().filter(|_| self.lifecycle.is_working()) else {
             return usize::MAX;
         };
-        let in_calls = self.feeds.iter().flat_map(|feed| &feed.call);
+        let in_calls = self.queues.iter().flat_map(|served| &served.call);
         let asked: usize = in_calls.map(|call| call.max).sum();
         match rate.available() {
             Ok(messages) => messages.saturating_sub(asked),

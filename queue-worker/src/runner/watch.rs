@@ -1,15 +1,15 @@
-//! Leases that run out though nobody said so, and handlers that do not stop.
+//! Leases that run out unnoticed, and handlers that do not stop.
 
 use std::sync::Arc;
 
 use super::{Runner, alarm::Alarm, jobs::earlier};
 
 impl Runner {
-    /// Tells the handlers whose lease is over, and cuts off those whose time to stop is. Answers
-    /// whether there were any.
+    /// Tells the handlers whose lease is over, and cuts off those whose time to stop is over.
+    /// Answers whether there were any.
     ///
-    /// A deadline passes unextended when the backend cannot be reached, or when this process was
-    /// held up. The backend's clock went on meanwhile: the message is somebody else's.
+    /// A deadline passes unextended when the worker cannot reach the backend, or when its process
+    /// stood still. The backend's clock went on meanwhile: the message is another worker's.
     pub(super) fn watch_leases(&mut self, alarm: &mut Alarm) -> bool {
         if !self.watch_due.is_some_and(|due| alarm.has_come(due)) {
             return false;

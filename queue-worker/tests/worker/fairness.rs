@@ -8,13 +8,13 @@ use queue_worker::*;
 use tokio::time::sleep;
 
 use crate::{
-    ground::{Ground, HOUR, MILLI, SECOND},
-    spy::Trouble,
+    environment::{Environment, HOUR, MILLI, SECOND},
+    spy::Fault,
 };
 
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// A handler that notes whose message it was, and takes ten milliseconds.
+/// A handler that notes the message's queue, and takes ten milliseconds.
 fn noting(
     log: &Log,
     name: &'static str,
@@ -38,7 +38,10 @@ fn share(log: &Log, first: usize, name: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn weights_share_the_slots() {
     for slots in [1, 8] {
-        let (heavy, light) = (Ground::holding(300).await, Ground::holding(300).await);
+        let (heavy, light) = (
+            Environment::holding(300).await,
+            Environment::holding(300).await,
+        );
         let log = Log::default();
         let both = async {
             heavy.empty().await;
@@ -71,11 +74,14 @@ async fn weights_share_the_slots() {
 #[tokio::test(start_paused = true)]
 async fn in_order_the_first_goes_before_the_rest() {
     for slots in [1, 8] {
-        let (first, second) = (Ground::holding(100).await, Ground::holding(100).await);
+        let (first, second) = (
+            Environment::holding(100).await,
+            Environment::holding(100).await,
+        );
         let log = Log::default();
         let both = async {
             first.empty().await;
-            // What comes later goes before the rest, too.
+            // Later messages of the first queue go before the rest, too.
             first.push(20).await;
             first.empty().await;
             assert!(second.counters().await.acked < 60);
@@ -103,8 +109,11 @@ async fn in_order_the_first_goes_before_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_that_cannot_be_reached_does_not_hold_up_the_others() {
     for workers in [Workers::in_order(), Workers::by_weight()] {
-        let (broken, sound) = (Ground::holding(10).await, Ground::holding(50).await);
-        broken.spy.watched().trouble = Some(Trouble::Down);
+        let (broken, sound) = (
+            Environment::holding(10).await,
+            Environment::holding(50).await,
+        );
+        broken.spy.watched().fault = Some(Fault::Down);
         let log = Log::default();
         let health = workers.health();
         let spy = broken.spy.clone();
@@ -112,7 +121,7 @@ async fn a_queue_that_cannot_be_reached_does_not_hold_up_the_others() {
             sound.empty().await;
             let troubles = health.troubles();
             assert!(troubles.iter().all(|trouble| trouble.queue == "broken"));
-            spy.watched().trouble = None;
+            spy.watched().fault = None;
             broken.empty().await;
         };
         let report = workers
@@ -134,7 +143,10 @@ async fn a_queue_that_cannot_be_reached_does_not_hold_up_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queue_takes_no_more_slots_than_it_may() {
-    let (slow, quick) = (Ground::holding(50).await, Ground::holding(50).await);
+    let (slow, quick) = (
+        Environment::holding(50).await,
+        Environment::holding(50).await,
+    );
     let running = Arc::new(Mutex::new((0, 0)));
     let count = Arc::clone(&running);
     let log = Log::default();

@@ -1,4 +1,4 @@
-//! Whose lease an extension is, and from when it counts.
+//! Extensions: the lease that they extend, and the time from which they count.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,28 +7,28 @@ use queue_worker::*;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    ground::{Ground, HOUR, MILLI, SECOND},
-    spy::Trouble,
+    environment::{Environment, HOUR, MILLI, SECOND},
+    spy::Fault,
 };
 
 #[tokio::test(start_paused = true)]
 async fn each_handler_of_a_batch_of_heartbeats_is_told_of_its_own_lease() {
     const LOST: [u64; 3] = [1, 4, 6];
-    let ground = Ground::holding(8).await;
-    let queue = Arc::clone(&ground.queue);
+    let environment = Environment::holding(8).await;
+    let queue = Arc::clone(&environment.queue);
     let told = Arc::new(Mutex::new(Vec::new()));
     let news = Arc::clone(&told);
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(8)
         .lease(9 * SECOND)
         .cleanup(HOUR)
-        .run_until(ground.until(|counters| counters.acked == 8), {
+        .run_until(environment.until(|counters| counters.acked == 8), {
             move |number: u64, cx: Context| {
                 let (queue, news) = (Arc::clone(&queue), Arc::clone(&news));
                 async move {
                     if LOST.contains(&number) {
-                        // Somebody else settles it, each a little later.
+                        // Another holder settles each message, a little later each.
                         sleep(number as u32 * 5 * SECOND).await;
                         queue.ack(cx.receipt()).await.unwrap();
                         assert_eq!(cx.stopped().await, Stop::LeaseLost);
@@ -49,25 +49,25 @@ async fn each_handler_of_a_batch_of_heartbeats_is_told_of_its_own_lease() {
     assert_eq!(*told.lock().unwrap(), LOST);
     assert_eq!((report.counts.lost, report.counts.acked), (3, 5));
     assert_eq!((report.counts.panicked, report.counts.retried), (0, 0));
-    assert_eq!(ground.counters().await.expired, 0);
+    assert_eq!(environment.counters().await.expired, 0);
 }
 
-/// Three handlers ask, two of them in one call, and one of them has no lease any more.
+/// Three handlers ask, two of them in one call, and one of them has lost its lease.
 #[tokio::test(start_paused = true)]
 async fn each_handler_that_asks_is_answered_for_its_own_lease() {
     for lost in 0..3 {
-        let ground = Ground::holding(3).await;
-        // So that what is asked while a call is out goes together.
-        ground.spy.watched().latency = 20 * MILLI;
-        let queue = Arc::clone(&ground.queue);
-        // By then the first heartbeats have told the one.
+        let environment = Environment::holding(3).await;
+        // Requests that come while a call is out go together.
+        environment.spy.watched().latency = 20 * MILLI;
+        let queue = Arc::clone(&environment.queue);
+        // By then the first heartbeats have told the handler that lost its lease.
         let at = Instant::now() + 5 * SECOND;
-        let report = ground
+        let report = environment
             .worker()
             .concurrency(3)
             .lease(9 * SECOND)
             .cleanup(HOUR)
-            .run_until(ground.until(|counters| counters.acked == 3), {
+            .run_until(environment.until(|counters| counters.acked == 3), {
                 move |number: u64, cx: Context| {
                     let queue = Arc::clone(&queue);
                     async move {
@@ -89,7 +89,7 @@ async fn each_handler_that_asks_is_answered_for_its_own_lease() {
                         } else {
                             asked.unwrap();
                             assert!(cx.remaining() > 99 * SECOND, "{:?}", cx.remaining());
-                            // It is so for the backend, too.
+                            // The lease lives as long for the backend, too.
                             sleep(80 * SECOND).await;
                             assert_eq!(cx.stop(), None);
                         }
@@ -100,19 +100,19 @@ async fn each_handler_that_asks_is_answered_for_its_own_lease() {
             .unwrap();
         assert_eq!((report.counts.lost, report.counts.acked), (1, 2));
         assert_eq!(report.counts.panicked, 0, "{report:?}");
-        assert_eq!(ground.counters().await.expired, 0);
+        assert_eq!(environment.counters().await.expired, 0);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     // A second to the backend, and another one back.
-    ground.spy.watched().latency = 2 * SECOND;
-    let report = ground
+    environment.spy.watched().latency = 2 * SECOND;
+    let report = environment
         .worker()
         .lease(9 * SECOND)
-        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), |_: u64, cx: Context| async move {
             let first = cx.remaining();
             assert!(first <= 7 * SECOND && first > 6900 * MILLI, "{first:?}");
             let end = Instant::now() + 30 * SECOND;
@@ -132,20 +132,20 @@ async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer(
 
 #[tokio::test(start_paused = true)]
 async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
-    let ground = Ground::holding(1).await;
-    // So that no heartbeat mends it before the handler looks.
-    ground.spy.watched().latency = 20 * MILLI;
-    let spy = ground.spy.clone();
-    let report = ground
+    let environment = Environment::holding(1).await;
+    // No heartbeat must repair it before the handler looks.
+    environment.spy.watched().latency = 20 * MILLI;
+    let spy = environment.spy.clone();
+    let report = environment
         .worker()
         .lease(9 * SECOND)
-        .run_until(ground.empty(), move |_: u64, cx: Context| {
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
             let spy = spy.clone();
             async move {
                 cx.extend(50 * MILLI).await.unwrap();
                 assert!(cx.remaining() > 8900 * MILLI, "{:?}", cx.remaining());
-                // Nor later.
-                spy.watched().trouble = Some(Trouble::NoExtend);
+                // No later heartbeat either.
+                spy.watched().fault = Some(Fault::NoExtend);
                 sleep(8 * SECOND).await;
                 assert_eq!(cx.stop(), None);
             }
@@ -154,19 +154,19 @@ async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
         .unwrap();
     let counts = report.counts;
     assert_eq!((counts.acked, counts.lost, counts.panicked), (1, 0, 0));
-    assert_eq!(ground.counters().await.expired, 0);
+    assert_eq!(environment.counters().await.expired, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn more_leases_than_go_in_one_call_are_all_kept_alive() {
-    let ground = Ground::holding(300).await;
-    let report = ground
+    let environment = Environment::holding(300).await;
+    let report = environment
         .worker()
         .concurrency(300)
         .lease(6 * SECOND)
-        .run_until(ground.empty(), |_: u64, _| sleep(30 * SECOND))
+        .run_until(environment.empty(), |_: u64, _| sleep(30 * SECOND))
         .await
         .unwrap();
     assert_eq!((report.counts.started, report.counts.acked), (300, 300));
-    assert_eq!(ground.counters().await.expired, 0);
+    assert_eq!(environment.counters().await.expired, 0);
 }

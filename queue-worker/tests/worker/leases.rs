@@ -1,4 +1,4 @@
-//! Leases of handlers that run: kept alive, or lost.
+//! Leases of running handlers: kept alive, or lost.
 
 use std::{
     sync::{Arc, Mutex},
@@ -10,18 +10,18 @@ use queue_worker::*;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    ground::{Ground, HOUR, MILLI, SECOND},
-    spy::Trouble,
+    environment::{Environment, HOUR, MILLI, SECOND},
+    spy::Fault,
 };
 
 #[tokio::test(start_paused = true)]
 async fn heartbeats_hold_a_long_job_in_batches() {
-    let ground = Ground::holding(8).await;
-    let report = ground
+    let environment = Environment::holding(8).await;
+    let report = environment
         .worker()
         .concurrency(8)
         .lease(3 * SECOND)
-        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), |_: u64, cx: Context| async move {
             let end = Instant::now() + 60 * SECOND;
             while Instant::now() < end {
                 sleep(100 * MILLI).await;
@@ -32,9 +32,9 @@ async fn heartbeats_hold_a_long_job_in_batches() {
         })
         .await
         .unwrap();
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.expired), (8, 0));
-    let watched = ground.spy.watched();
+    let watched = environment.spy.watched();
     assert_eq!(watched.extended, 8, "all in one call");
     assert!((55..=65).contains(&watched.extends), "{watched:?}");
     assert_eq!(report.counts.heartbeats, watched.extends);
@@ -43,33 +43,33 @@ async fn heartbeats_hold_a_long_job_in_batches() {
 
 #[tokio::test(start_paused = true)]
 async fn a_heartbeat_is_not_held_up_by_a_slow_call() {
-    let ground = Ground::holding(2).await;
-    ground.spy.watched().latency = 2 * SECOND;
-    let report = ground
+    let environment = Environment::holding(2).await;
+    environment.spy.watched().latency = 2 * SECOND;
+    let report = environment
         .worker()
         .concurrency(2)
         .lease(6 * SECOND)
-        .run_until(ground.empty(), |_: u64, _| sleep(60 * SECOND))
+        .run_until(environment.empty(), |_: u64, _| sleep(60 * SECOND))
         .await
         .unwrap();
     assert_eq!((report.counts.acked, report.counts.lost), (2, 0));
-    assert_eq!(ground.counters().await.expired, 0);
+    assert_eq!(environment.counters().await.expired, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_somebody_ended_is_lost_at_the_next_heartbeat() {
-    let ground = Ground::holding(1).await;
-    let queue = Arc::clone(&ground.queue);
+    let environment = Environment::holding(1).await;
+    let queue = Arc::clone(&environment.queue);
     let told = Arc::new(Mutex::new(None));
     let news = Arc::clone(&told);
-    let report = ground
+    let report = environment
         .worker()
         .lease(9 * SECOND)
-        .run_until(ground.until(|c| c.depth.ready == 0 && c.acked == 1), {
+        .run_until(environment.until(|c| c.depth.ready == 0 && c.acked == 1), {
             move |_: u64, cx: Context| {
                 let (queue, news) = (Arc::clone(&queue), Arc::clone(&news));
                 async move {
-                    // Somebody else settles it: an operator, or whoever was handed the receipt.
+                    // Somebody else settles it: an operator, or another holder of the receipt.
                     queue.ack(cx.receipt()).await.unwrap();
                     let start = Instant::now();
                     let stop = cx.stopped().await;
@@ -86,23 +86,28 @@ async fn a_lease_that_somebody_ended_is_lost_at_the_next_heartbeat() {
     assert!(report.counts.balance(), "{report:?}");
 }
 
-/// Runs a message whose lease cannot be extended through a handler that takes a minute, while
-/// another worker takes over what expires.
-async fn lose(cleanup: Duration, stops: bool) -> (Ground, Report, u64) {
-    let ground = Ground::holding(1).await;
-    ground.spy.watched().trouble = Some(Trouble::NoExtend);
+/// Runs a handler that takes a minute on a message whose lease cannot be extended, while another
+/// worker takes over expired messages.
+async fn lose(cleanup: Duration, stops: bool) -> (Environment, Report, u64) {
+    let environment = Environment::holding(1).await;
+    environment.spy.watched().fault = Some(Fault::NoExtend);
     let finished = Arc::new(Mutex::new(0));
     let count = Arc::clone(&finished);
     let other = async {
-        // Not before the first has it.
+        // The second worker starts after the first has the message.
         sleep(SECOND).await;
-        let taken = ground.numbers.receive(HOUR, HOUR).await.unwrap().unwrap();
+        let taken = environment
+            .numbers
+            .receive(HOUR, HOUR)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(taken.attempt(), 2);
         sleep(90 * SECOND).await;
-        // The first worker's answer has changed nothing.
+        // The first worker's answer changed nothing.
         taken.ack().await.unwrap();
     };
-    let worker = ground.worker().lease(6 * SECOND).cleanup(cleanup);
+    let worker = environment.worker().lease(6 * SECOND).cleanup(cleanup);
     let report = worker
         .run_until(other, move |_: u64, cx: Context| {
             let count = Arc::clone(&count);
@@ -121,15 +126,15 @@ async fn lose(cleanup: Duration, stops: bool) -> (Ground, Report, u64) {
         .await
         .unwrap();
     let finished = *finished.lock().unwrap();
-    (ground, report, finished)
+    (environment, report, finished)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_whose_lease_is_lost_is_told_and_its_result_is_not_acked() {
-    let (ground, report, finished) = lose(SECOND, true).await;
+    let (environment, report, finished) = lose(SECOND, true).await;
     assert_eq!(finished, 1);
     assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.expired, counters.acked), (1, 1));
 }
 
@@ -143,19 +148,19 @@ async fn a_handler_that_does_not_stop_is_cut_off_after_the_cleanup_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_can_hold_its_lease_for_longer() {
-    let ground = Ground::holding(1).await;
-    let spy = ground.spy.clone();
-    let report = ground
+    let environment = Environment::holding(1).await;
+    let spy = environment.spy.clone();
+    let report = environment
         .worker()
         .lease(3 * SECOND)
-        .run_until(ground.empty(), move |_: u64, cx: Context| {
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
             let spy = spy.clone();
             async move {
                 assert!(cx.extend(Duration::ZERO).await.is_err());
                 assert!(cx.extend(48 * HOUR).await.is_err());
                 cx.extend(100 * SECOND).await.unwrap();
-                // No heartbeat could come now.
-                spy.watched().trouble = Some(Trouble::NoExtend);
+                // From now on no heartbeat gets through.
+                spy.watched().fault = Some(Fault::NoExtend);
                 assert!(cx.remaining() > 99 * SECOND);
                 sleep(90 * SECOND).await;
                 assert_eq!(cx.stop(), None);
@@ -166,17 +171,17 @@ async fn a_handler_can_hold_its_lease_for_longer() {
         .await
         .unwrap();
     assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
-    assert_eq!(ground.counters().await.expired, 0);
+    assert_eq!(environment.counters().await.expired, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_context_that_outlives_its_job_extends_nothing() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let kept = Arc::new(Mutex::new(None));
     let keep = Arc::clone(&kept);
-    ground
+    environment
         .worker()
-        .run_until(ground.empty(), move |_: u64, cx: Context| {
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
             *keep.lock().unwrap() = Some(cx);
             async {}
         })
@@ -189,14 +194,14 @@ async fn a_context_that_outlives_its_job_extends_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_held_no_longer_than_it_may_be() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let start = Instant::now();
-    let report = ground
+    let report = environment
         .worker()
         .lease(3 * SECOND)
         .max_hold(20 * SECOND)
         .cleanup(Duration::ZERO)
-        .run_until(ground.empty(), move |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), move |_: u64, cx: Context| async move {
             if cx.attempt() == 1 {
                 sleep(HOUR).await;
             }
@@ -210,14 +215,14 @@ async fn a_message_is_held_no_longer_than_it_may_be() {
 
 #[tokio::test(start_paused = true)]
 async fn a_context_tells_what_was_delivered() {
-    let ground = Ground::new().await;
+    let environment = Environment::new().await;
     let push = Push::new("5").with_header("tenant", "acme");
-    let id = ground.queue.push_one(push).await.unwrap().id();
-    ground
+    let id = environment.queue.push_one(push).await.unwrap().id();
+    environment
         .worker()
         .named("jobs")
         .lease(30 * SECOND)
-        .run_until(ground.empty(), move |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), move |_: u64, cx: Context| async move {
             assert_eq!(cx.queue(), "jobs");
             assert_eq!((cx.id(), cx.attempt()), (id, 1));
             assert_eq!(cx.receipt(), Receipt::new(cx.id(), cx.token()));
@@ -228,5 +233,5 @@ async fn a_context_tells_what_was_delivered() {
         })
         .await
         .unwrap();
-    assert_eq!(ground.counters().await.acked, 1);
+    assert_eq!(environment.counters().await.acked, 1);
 }

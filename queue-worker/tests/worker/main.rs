@@ -1,8 +1,8 @@
-//! The worker in virtual time, on queues in memory: what it does for each line of its description.
+//! The worker in virtual time, on queues in memory: a test for each line of its description.
 
 mod batches;
+mod environment;
 mod fairness;
-mod ground;
 mod heartbeats;
 mod leases;
 mod outage;

@@ -1,4 +1,4 @@
-//! What becomes of a message, by what its handler says.
+//! The outcome of a message, by its handler's answer.
 
 use std::{
     sync::{Arc, Mutex},
@@ -9,42 +9,42 @@ use queue_core::*;
 use queue_worker::*;
 use tokio::time::{Instant, sleep};
 
-use crate::ground::{Ground, HOUR, MILLI, SECOND};
+use crate::environment::{Environment, HOUR, MILLI, SECOND};
 
 #[tokio::test(start_paused = true)]
 async fn ok_is_acked() {
-    let ground = Ground::holding(100).await;
-    let worker = ground.worker().concurrency(4);
+    let environment = Environment::holding(100).await;
+    let worker = environment.worker().concurrency(4);
     let health = worker.health();
     let report = worker
-        .run_until(ground.empty(), |_: u64, _| async {})
+        .run_until(environment.empty(), |_: u64, _| async {})
         .await
         .unwrap();
-    assert_eq!(ground.counters().await.acked, 100);
+    assert_eq!(environment.counters().await.acked, 100);
     assert_eq!(report.counts.acked, 100);
     assert!(report.counts.balance(), "{report:?}");
     assert!(report.drained);
     assert_eq!(health.phase(), Phase::Ended);
 }
 
-/// What a message went through whose first attempt failed so.
-struct Story {
+/// The run of a message whose first attempt failed.
+struct FailedOnce {
     report: Report,
     counters: Counters,
-    /// Between the first attempt and the next.
+    /// The time between the first attempt and the next.
     pause: Duration,
     attempts: Vec<u32>,
 }
 
-/// Runs one message through a handler that fails its first attempt so.
-async fn fail_once(failure: Failure, backoff: Backoff) -> Story {
-    let ground = Ground::holding(1).await;
+/// Runs one message through a handler that fails its first attempt with this failure.
+async fn fail_once(failure: Failure, backoff: Backoff) -> FailedOnce {
+    let environment = Environment::holding(1).await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let tries = Arc::clone(&seen);
-    let report = ground
+    let report = environment
         .worker()
         .retry(backoff)
-        .run_until(ground.empty(), move |_: u64, cx: Context| {
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
             let mut tries = tries.lock().unwrap();
             tries.push((cx.attempt(), Instant::now()));
             let first = tries.len() == 1;
@@ -54,9 +54,9 @@ async fn fail_once(failure: Failure, backoff: Backoff) -> Story {
         .await
         .unwrap();
     assert!(report.counts.balance(), "{report:?}");
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     let seen = seen.lock().unwrap();
-    Story {
+    FailedOnce {
         report,
         counters,
         pause: seen.last().unwrap().1 - seen[0].1,
@@ -74,14 +74,14 @@ fn within(pause: Duration, expected: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_comes_again_after_the_backoff() {
-    let story = fail_once("no".into(), Backoff::fixed(7 * SECOND)).await;
-    assert_eq!((story.counters.retried, story.counters.acked), (1, 1));
+    let outcome = fail_once("no".into(), Backoff::fixed(7 * SECOND)).await;
+    assert_eq!((outcome.counters.retried, outcome.counters.acked), (1, 1));
     assert_eq!(
-        (story.report.counts.retried, story.report.counts.acked),
+        (outcome.report.counts.retried, outcome.report.counts.acked),
         (1, 1)
     );
-    assert_eq!(story.attempts, [1, 2]);
-    within(story.pause, 7 * SECOND);
+    assert_eq!(outcome.attempts, [1, 2]);
+    within(outcome.pause, 7 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,11 +98,11 @@ async fn an_error_may_ask_to_be_tried_at_once_or_at_its_own_time() {
 #[tokio::test(start_paused = true)]
 async fn deferring_charges_no_attempt() {
     let busy = Failure::defer("busy", 3 * SECOND);
-    let story = fail_once(busy, Backoff::fixed(HOUR)).await;
-    within(story.pause, 3 * SECOND);
-    assert_eq!(story.attempts, [1, 1]);
-    assert_eq!(story.counters.deferred, 1);
-    assert_eq!(story.report.counts.deferred, 1);
+    let outcome = fail_once(busy, Backoff::fixed(HOUR)).await;
+    within(outcome.pause, 3 * SECOND);
+    assert_eq!(outcome.attempts, [1, 1]);
+    assert_eq!(outcome.counters.deferred, 1);
+    assert_eq!(outcome.report.counts.deferred, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,8 +111,8 @@ async fn a_custom_backoff_sees_attempt_and_failure() {
         "slow down" => attempt * 10 * SECOND,
         _ => Duration::ZERO,
     });
-    let story = fail_once("slow down".into(), rule).await;
-    within(story.pause, 10 * SECOND);
+    let outcome = fail_once("slow down".into(), rule).await;
+    within(outcome.pause, 10 * SECOND);
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,23 +125,27 @@ async fn an_exponential_backoff_repeats_without_a_seed() {
 }
 
 /// The only dead letter.
-async fn dead(ground: &Ground) -> DeadLetter {
-    let page = ground.queue.dead_letters(Page::first(10)).await.unwrap();
+async fn dead(environment: &Environment) -> DeadLetter {
+    let page = environment
+        .queue
+        .dead_letters(Page::first(10))
+        .await
+        .unwrap();
     assert_eq!(page.entries.len(), 1);
     page.entries.into_iter().next().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn burying_ends_it_with_the_reason() {
-    let ground = Ground::holding(1).await;
-    let report = ground
+    let environment = Environment::holding(1).await;
+    let report = environment
         .worker()
-        .run_until(ground.empty(), |_: u64, _| async {
+        .run_until(environment.empty(), |_: u64, _| async {
             Err::<(), _>(Failure::bury("no such customer"))
         })
         .await
         .unwrap();
-    let letter = dead(&ground).await;
+    let letter = dead(&environment).await;
     assert_eq!(letter.attempts, 1);
     assert_eq!(
         letter.reason,
@@ -153,15 +157,17 @@ async fn burying_ends_it_with_the_reason() {
 #[tokio::test(start_paused = true)]
 async fn how_often_is_tried_is_the_queues_to_say() {
     let config = ReliableConfig::default().with_max_attempts(3);
-    let ground = Ground::with(&config).await;
-    ground.push(1).await;
-    let report = ground
+    let environment = Environment::with(&config).await;
+    environment.push(1).await;
+    let report = environment
         .worker()
         .retry(Backoff::fixed(SECOND))
-        .run_until(ground.empty(), |_: u64, _| async { Err::<(), _>("never") })
+        .run_until(environment.empty(), |_: u64, _| async {
+            Err::<(), _>("never")
+        })
         .await
         .unwrap();
-    let letter = dead(&ground).await;
+    let letter = dead(&environment).await;
     assert_eq!((letter.attempts, letter.reason), (3, DeathReason::Retried));
     assert_eq!((report.counts.retried, report.counts.died), (2, 1));
     assert!(report.counts.balance(), "{report:?}");
@@ -169,14 +175,14 @@ async fn how_often_is_tried_is_the_queues_to_say() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
-    let ground = Ground::holding(20).await;
-    let report = ground
+    let environment = Environment::holding(20).await;
+    let report = environment
         .worker()
         .concurrency(4)
         .retry(Backoff::fixed(SECOND))
-        .run_until(ground.empty(), |number: u64, cx: Context| {
+        .run_until(environment.empty(), |number: u64, cx: Context| {
             let first = cx.attempt() == 1;
-            // Before there is a future at all.
+            // It panics before there is a future at all.
             assert!(!(number == 3 && first), "three");
             async move {
                 tokio::task::yield_now().await;
@@ -187,7 +193,7 @@ async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
         })
         .await
         .unwrap();
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.retried), (20, 2));
     assert_eq!(report.counts.panicked, 2);
     assert!(report.counts.balance(), "{report:?}");
@@ -195,13 +201,13 @@ async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
 
 #[tokio::test(start_paused = true)]
 async fn what_takes_too_long_is_cut_off_as_a_failed_attempt() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let start = Instant::now();
-    let report = ground
+    let report = environment
         .worker()
         .timeout(5 * SECOND)
         .retry(Backoff::fixed(Duration::ZERO))
-        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), |_: u64, cx: Context| async move {
             assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
             if cx.attempt() == 1 {
                 sleep(HOUR).await;
@@ -211,26 +217,26 @@ async fn what_takes_too_long_is_cut_off_as_a_failed_attempt() {
         .unwrap();
     within(start.elapsed(), 5 * SECOND);
     assert_eq!((report.counts.timed_out, report.counts.acked), (1, 1));
-    assert_eq!(ground.counters().await.retried, 1);
+    assert_eq!(environment.counters().await.retried, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_decode_is_buried_with_the_reason() {
-    let ground = Ground::new().await;
+    let environment = Environment::new().await;
     let bodies = ["1", "not a number", "2"].map(Push::new);
-    ground.queue.push(&bodies).await.unwrap();
+    environment.queue.push(&bodies).await.unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let numbers = Arc::clone(&seen);
-    let report = ground
+    let report = environment
         .worker()
-        .run_until(ground.empty(), move |number: u64, _| {
+        .run_until(environment.empty(), move |number: u64, _| {
             numbers.lock().unwrap().push(number);
             async {}
         })
         .await
         .unwrap();
     assert_eq!(*seen.lock().unwrap(), [1, 2]);
-    let DeathReason::Buried(reason) = dead(&ground).await.reason else {
+    let DeathReason::Buried(reason) = dead(&environment).await.reason else {
         panic!("not buried");
     };
     assert!(reason.contains("cannot decode a u64"), "{reason}");

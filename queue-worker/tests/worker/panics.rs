@@ -1,4 +1,4 @@
-//! Code of the user's that panics: a rule, a codec, a handler under a limit.
+//! User code that panics: a rule, a codec, a handler under a limit.
 
 use std::{
     sync::{
@@ -13,25 +13,25 @@ use queue_core::*;
 use queue_worker::*;
 use tokio::time::{Instant, sleep};
 
-use crate::ground::{Ground, HOUR, MILLI, SECOND};
+use crate::environment::{Environment, HOUR, MILLI, SECOND};
 
 #[tokio::test(start_paused = true)]
 async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let rule = Backoff::custom(|attempt, _| {
         assert!(attempt > 1, "no row for attempt {attempt}");
         5 * SECOND
     });
     let start = Instant::now();
-    let worker = ground.worker().retry(rule);
+    let worker = environment.worker().retry(rule);
     let health = worker.health();
     let report = worker
-        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), |_: u64, cx: Context| async move {
             if cx.attempt() < 3 { Err("no") } else { Ok(()) }
         })
         .await
         .unwrap();
-    assert_eq!(ground.counters().await.acked, 1);
+    assert_eq!(environment.counters().await.acked, 1);
     assert_eq!((report.counts.retried, report.counts.acked), (2, 1));
     assert_eq!(report.counts.backoff_panics, 1);
     assert_eq!(report.counts.panicked, 0, "no handler did");
@@ -42,7 +42,7 @@ async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
         error.to_string().contains("no row for attempt 1"),
         "{error}"
     );
-    // The default's first delay is from half a second to a whole one, and then the rule's.
+    // The default's first delay is half a second to a second; then comes the rule's.
     let took = start.elapsed() - 5 * SECOND;
     assert!(
         took >= SECOND / 2 && took <= SECOND + 50 * MILLI,
@@ -50,7 +50,7 @@ async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
     );
 }
 
-/// Reads numbers, and panics at what is none.
+/// Reads numbers, and panics at anything else.
 #[derive(Debug)]
 struct Rash;
 
@@ -63,18 +63,18 @@ impl Codec<u64> for Rash {
     }
 }
 
-/// A queue with three messages, of which the second makes the codec panic.
-async fn with_a_body_that_panics() -> (Ground, Consumer<u64>) {
+/// A queue with three messages; the second makes the codec panic.
+async fn with_a_body_that_panics() -> (Environment, Consumer<u64>) {
     let config = ReliableConfig::default().with_max_attempts(3);
-    let ground = Ground::with(&config).await;
+    let environment = Environment::with(&config).await;
     let bodies = ["1", "x", "2"].map(Push::new);
-    ground.queue.push(&bodies).await.unwrap();
-    let consumer = ground.spy.consumer::<u64>().codec(Rash);
-    (ground, consumer)
+    environment.queue.push(&bodies).await.unwrap();
+    let consumer = environment.spy.consumer::<u64>().codec(Rash);
+    (environment, consumer)
 }
 
-async fn buried_alone(ground: &Ground, report: &Report) {
-    let counters = ground.counters().await;
+async fn buried_alone(environment: &Environment, report: &Report) {
+    let counters = environment.counters().await;
     // The others were done at their first attempt.
     let settled = (counters.acked, counters.retried, counters.died);
     assert_eq!(settled, (2, 2, 1), "{report:?}");
@@ -84,26 +84,26 @@ async fn buried_alone(ground: &Ground, report: &Report) {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_while_decoding_is_a_failed_attempt_of_that_message_alone() {
-    let (ground, consumer) = with_a_body_that_panics().await;
+    let (environment, consumer) = with_a_body_that_panics().await;
     let report = Worker::new(consumer)
-        .run_until(ground.empty(), |_: u64, _| async {})
+        .run_until(environment.empty(), |_: u64, _| async {})
         .await
         .unwrap();
-    buried_alone(&ground, &report).await;
+    buried_alone(&environment, &report).await;
 
-    let (ground, consumer) = with_a_body_that_panics().await;
+    let (environment, consumer) = with_a_body_that_panics().await;
     let report = Worker::new(consumer)
-        .run_batches_until(3, ground.empty(), |_: Vec<(u64, Context)>| async {})
+        .run_batches_until(3, environment.empty(), |_: Vec<(u64, Context)>| async {})
         .await
         .unwrap();
-    buried_alone(&ground, &report).await;
+    buried_alone(&environment, &report).await;
 }
 
-/// Counts handlers that run, and the most that did.
+/// Counts the handlers that run now, and the most that ran at once.
 #[derive(Debug, Clone, Default)]
-struct Running(Arc<(AtomicUsize, AtomicUsize)>);
+struct Concurrency(Arc<(AtomicUsize, AtomicUsize)>);
 
-impl Running {
+impl Concurrency {
     fn begin(&self) -> Self {
         let now = self.0.0.fetch_add(1, Relaxed) + 1;
         self.0.1.fetch_max(now, Relaxed);
@@ -115,18 +115,18 @@ impl Running {
     }
 }
 
-/// A handler whose first attempts panic in each way there is, and whose later ones are counted.
-fn rash(running: &Running) -> impl Fn(u64, Context) -> Work + Send + Sync + 'static {
-    let running = running.clone();
+/// A handler whose first attempts panic in each possible way, and whose later attempts count.
+fn rash(concurrency: &Concurrency) -> impl Fn(u64, Context) -> Work + Send + Sync + 'static {
+    let concurrency = concurrency.clone();
     move |number, cx| {
         let first = cx.attempt() == 1;
         assert!(!(first && number % 3 == 0), "before there is a future");
-        let running = running.clone();
+        let concurrency = concurrency.clone();
         Box::pin(async move {
             assert!(!(first && number % 3 == 1), "at its first step");
             sleep(10 * MILLI).await;
             assert!(!first, "later");
-            let run = running.begin();
+            let run = concurrency.begin();
             sleep(SECOND).await;
             run.end();
         })
@@ -138,32 +138,37 @@ type Work = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 #[tokio::test(start_paused = true)]
 async fn a_panic_gives_its_slot_back_under_every_limit() {
     for limit in [Some(HOUR), None] {
-        let ground = Ground::holding(30).await;
-        let running = Running::default();
-        let mut worker = ground.worker().concurrency(3);
+        let environment = Environment::holding(30).await;
+        let concurrency = Concurrency::default();
+        let mut worker = environment.worker().concurrency(3);
         if let Some(limit) = limit {
             worker = worker.timeout(limit);
         }
         let worker = worker.retry(Backoff::fixed(Duration::ZERO));
         let start = Instant::now();
-        let report = worker.run_until(ground.empty(), rash(&running)).await;
+        let report = worker
+            .run_until(environment.empty(), rash(&concurrency))
+            .await;
         let counts = report.unwrap().counts;
         assert_eq!((counts.panicked, counts.acked), (30, 30), "{counts:?}");
-        assert_eq!(running.0.1.load(Relaxed), 3);
+        assert_eq!(concurrency.0.1.load(Relaxed), 3);
         assert!(start.elapsed() < 12 * SECOND, "{:?}", start.elapsed());
     }
-    // And where a queue may take so many slots and no more.
-    let ground = Ground::holding(30).await;
-    let running = Running::default();
-    let route = Route::new(ground.spy.consumer::<u64>()).at_most(3);
+    // The same where a queue has a limit of slots.
+    let environment = Environment::holding(30).await;
+    let concurrency = Concurrency::default();
+    let route = Route::new(environment.spy.consumer::<u64>()).at_most(3);
     let start = Instant::now();
     let report = Workers::by_weight()
         .concurrency(16)
-        .add(route.retry(Backoff::fixed(Duration::ZERO)), rash(&running))
-        .run_until(ground.empty())
+        .add(
+            route.retry(Backoff::fixed(Duration::ZERO)),
+            rash(&concurrency),
+        )
+        .run_until(environment.empty())
         .await;
     let counts = report.unwrap().counts;
     assert_eq!((counts.panicked, counts.acked), (30, 30), "{counts:?}");
-    assert_eq!(running.0.1.load(Relaxed), 3);
+    assert_eq!(concurrency.0.1.load(Relaxed), 3);
     assert!(start.elapsed() < 12 * SECOND, "{:?}", start.elapsed());
 }

@@ -6,29 +6,29 @@ use queue_core::ErrorKind;
 use queue_worker::Rate;
 use tokio::time::Instant;
 
-use crate::ground::{Ground, SECOND};
+use crate::environment::{Environment, SECOND};
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_of_nothing_is_refused_before_anything_is_done() {
-    let ground = Ground::holding(1).await;
-    let worker = ground.worker().rate(Rate::new(0, SECOND));
+    let environment = Environment::holding(1).await;
+    let worker = environment.worker().rate(Rate::new(0, SECOND));
     let error = worker.run(|_: u64, _| async {}).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert!(error.to_string().contains("rate"), "{error}");
-    assert_eq!(ground.spy.watched().calls(), 0);
+    assert_eq!(environment.spy.watched().calls(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_is_started_than_the_rate_allows_and_nothing_is_hoarded() {
-    let ground = Ground::holding(60).await;
+    let environment = Environment::holding(60).await;
     let starts = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&starts);
     let begin = Instant::now();
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(16)
         .rate(Rate::new(10, SECOND).with_burst(4))
-        .run_until(ground.empty(), move |_: u64, _| {
+        .run_until(environment.empty(), move |_: u64, _| {
             log.lock().unwrap().push(Instant::now());
             async {}
         })
@@ -44,5 +44,5 @@ async fn no_more_is_started_than_the_rate_allows_and_nothing_is_hoarded() {
     }
     let took = begin.elapsed();
     assert!(took < 6 * SECOND, "{took:?}: as much as it allows");
-    assert!(ground.spy.watched().largest <= 4);
+    assert!(environment.spy.watched().largest <= 4);
 }

@@ -1,23 +1,23 @@
-//! How many calls a worker makes, and how much it holds.
+//! The calls that a worker makes, and the messages that it holds.
 
 use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::ground::Ground;
+use crate::environment::Environment;
 
 const MILLI: Duration = Duration::from_millis(1);
 
 #[tokio::test(start_paused = true)]
 async fn one_slot_costs_one_call_a_message() {
-    let ground = Ground::holding(100).await;
-    ground.spy.watched().latency = 2 * MILLI;
-    ground
+    let environment = Environment::holding(100).await;
+    environment.spy.watched().latency = 2 * MILLI;
+    environment
         .worker()
-        .run_until(ground.empty(), |_: u64, _| sleep(3 * MILLI))
+        .run_until(environment.empty(), |_: u64, _| sleep(3 * MILLI))
         .await
         .unwrap();
-    let watched = ground.spy.watched();
+    let watched = environment.spy.watched();
     // The first lease has nothing to settle; every other call settles one and leases the next.
     assert_eq!(watched.leases, 1, "{watched:?}");
     assert_eq!(watched.turns, 100, "{watched:?}");
@@ -26,22 +26,22 @@ async fn one_slot_costs_one_call_a_message() {
     assert_eq!(watched.dropped, 0);
 }
 
-/// Calls a message of a hundred rounds of all slots, with handlers of various lengths.
+/// The calls per message over a hundred rounds of all slots, with handlers of various lengths.
 async fn calls_a_message(slots: u64, shortest: Duration, longest: Duration) -> f64 {
     let count = slots * 100;
-    let ground = Ground::holding(count).await;
-    ground.spy.watched().latency = MILLI;
+    let environment = Environment::holding(count).await;
+    environment.spy.watched().latency = MILLI;
     let spread = (longest - shortest).as_micros() as u64;
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(slots as usize)
-        .run_until(ground.empty(), move |number: u64, _| {
+        .run_until(environment.empty(), move |number: u64, _| {
             let more = (number * 7919) % spread.max(1);
             sleep(shortest + Duration::from_micros(more))
         })
         .await
         .unwrap();
-    let watched = ground.spy.watched();
+    let watched = environment.spy.watched();
     assert_eq!(report.counts.acked, count);
     assert_eq!(watched.dropped, 0);
     assert!(watched.largest <= slots as usize, "{watched:?}");
@@ -67,16 +67,16 @@ async fn sixteen_slots_and_more_cost_a_fraction_of_a_call_a_message() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_is_leased_than_there_are_free_slots() {
-    let ground = Ground::holding(100).await;
-    let worker = ground.worker().concurrency(8);
+    let environment = Environment::holding(100).await;
+    let worker = environment.worker().concurrency(8);
     let health = worker.health();
     let counts = async {
         for _ in 0..50 {
             sleep(7 * MILLI).await;
-            let leased = ground.counters().await.depth.leased;
+            let leased = environment.counters().await.depth.leased;
             assert!(leased <= 8, "{leased} leased");
         }
-        ground.empty().await;
+        environment.empty().await;
     };
     worker
         .run_until(counts, |_: u64, _| sleep(10 * MILLI))

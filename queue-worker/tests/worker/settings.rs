@@ -1,4 +1,4 @@
-//! Settings that cannot be meant, and tasks that run elsewhere.
+//! Settings that make no sense, and tasks that run elsewhere.
 
 use std::{
     sync::{
@@ -12,58 +12,62 @@ use queue_core::*;
 use queue_worker::*;
 use tokio::time::sleep;
 
-use crate::ground::{Ground, HOUR, SECOND};
+use crate::environment::{Environment, HOUR, SECOND};
 
 /// A change of a worker's settings.
 type Set = fn(Worker<u64>) -> Worker<u64>;
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let bad: [(&str, Set); 6] = [
         ("concurrency", |w| w.concurrency(0)),
         ("lease", |w| w.lease(Duration::from_millis(1))),
         ("lease", |w| w.lease(25 * HOUR)),
         ("timeout", |w| w.timeout(Duration::ZERO)),
         ("poll", |w| w.poll(Duration::ZERO)),
-        // Longer than heartbeats may hold it.
+        // The timeout is longer than heartbeats may hold the message.
         ("max_hold", |w| w.timeout(60 * SECOND).max_hold(45 * SECOND)),
     ];
     for (word, set) in bad {
-        let refused = set(ground.worker()).run(|_: u64, _| async {}).await;
+        let refused = set(environment.worker()).run(|_: u64, _| async {}).await;
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains(word), "{error}");
     }
     for max in [0, 129] {
         let handler = |_: Vec<(u64, Context)>| async {};
-        let refused = ground.worker().run_batches_until(max, sleep(HOUR), handler);
+        let refused = environment
+            .worker()
+            .run_batches_until(max, sleep(HOUR), handler);
         assert_eq!(refused.await.unwrap_err().kind(), ErrorKind::Invalid);
     }
     let none = Workers::by_weight().run().await;
     assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
-    let route = || Route::new(ground.spy.consumer::<u64>());
+    let route = || Route::new(environment.spy.consumer::<u64>());
     for starved in [route().weight(0), route().at_most(0)] {
         let workers = Workers::by_weight().add(starved, |_: u64, _| async {});
         assert_eq!(workers.run().await.unwrap_err().kind(), ErrorKind::Invalid);
     }
-    assert_eq!(ground.spy.watched().calls(), 0);
+    assert_eq!(environment.spy.watched().calls(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_can_just_be_meant_is_served() {
-    let ground = Ground::holding(1).await;
+    let environment = Environment::holding(1).await;
     let edge: [Set; 3] = [
         |w| w.lease(Duration::from_millis(10)),
         |w| w.lease(24 * HOUR),
         |w| w.timeout(45 * SECOND).max_hold(45 * SECOND),
     ];
     for set in edge {
-        let worker = set(ground.worker()).run_until(async {}, |_: u64, _| async {});
+        let worker = set(environment.worker()).run_until(async {}, |_: u64, _| async {});
         worker.await.unwrap();
     }
     let handler = |_: Vec<(u64, Context)>| async {};
-    let batches = ground.worker().run_batches_until(128, async {}, handler);
+    let batches = environment
+        .worker()
+        .run_batches_until(128, async {}, handler);
     batches.await.unwrap();
 }
 
@@ -80,13 +84,13 @@ impl Spawn for Counting {
 
 #[tokio::test(start_paused = true)]
 async fn every_handler_runs_where_the_worker_is_told() {
-    let ground = Ground::holding(25).await;
+    let environment = Environment::holding(25).await;
     let counting = Counting::default();
-    ground
+    environment
         .worker()
         .concurrency(3)
         .spawn(counting.clone())
-        .run_until(ground.empty(), |_: u64, _| async {})
+        .run_until(environment.empty(), |_: u64, _| async {})
         .await
         .unwrap();
     assert_eq!(counting.0.load(Ordering::Relaxed), 25);
@@ -105,12 +109,12 @@ impl Spawn for Stopping {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_stopped_from_outside_is_a_failed_attempt() {
-    let ground = Ground::holding(1).await;
-    let report = ground
+    let environment = Environment::holding(1).await;
+    let report = environment
         .worker()
         .spawn(Stopping)
         .retry(Backoff::fixed(SECOND))
-        .run_until(ground.empty(), |_: u64, _| async {})
+        .run_until(environment.empty(), |_: u64, _| async {})
         .await
         .unwrap();
     assert_eq!((report.counts.retried, report.counts.died), (4, 1));

@@ -1,4 +1,4 @@
-//! The end of a worker: in peace, in a hurry, and by a crash.
+//! The end of a worker: in time, in a hurry, and by a crash.
 
 use std::{
     sync::{Arc, Mutex},
@@ -9,21 +9,21 @@ use queue_worker::*;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    ground::{Ground, HOUR, MILLI, SECOND},
-    spy::Trouble,
+    environment::{Environment, HOUR, MILLI, SECOND},
+    spy::Fault,
 };
 
 #[tokio::test(start_paused = true)]
 async fn handlers_finish_and_nothing_more_is_leased() {
-    let ground = Ground::holding(20).await;
-    let report = ground
+    let environment = Environment::holding(20).await;
+    let report = environment
         .worker()
         .concurrency(4)
         .drain(10 * SECOND)
         .run_until(sleep(SECOND), |_: u64, _| sleep(5 * SECOND))
         .await
         .unwrap();
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.depth.ready), (4, 16));
     assert_eq!((counters.released, counters.expired), (0, 0));
     assert!(report.drained && report.counts.balance(), "{report:?}");
@@ -32,10 +32,10 @@ async fn handlers_finish_and_nothing_more_is_leased() {
 
 #[tokio::test(start_paused = true)]
 async fn what_does_not_finish_is_told_cut_off_and_released_with_its_attempt() {
-    let ground = Ground::holding(20).await;
+    let environment = Environment::holding(20).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let news = Arc::clone(&told);
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(4)
         .drain(10 * SECOND)
@@ -63,14 +63,14 @@ async fn what_does_not_finish_is_told_cut_off_and_released_with_its_attempt() {
         .await
         .unwrap();
     assert_eq!(*told.lock().unwrap(), [Stop::Shutdown]);
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.released), (2, 2));
     assert_eq!((counters.retried, counters.expired), (0, 0));
     assert_eq!(counters.depth.ready, 18);
     assert!(!report.drained && report.counts.balance(), "{report:?}");
     assert!((12 * SECOND..13 * SECOND).contains(&report.shutdown));
     // No attempt was spent.
-    let again = ground
+    let again = environment
         .numbers
         .receive_batch(18, SECOND, SECOND)
         .await
@@ -80,20 +80,20 @@ async fn what_does_not_finish_is_told_cut_off_and_released_with_its_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_in_flight_is_awaited_and_what_it_brings_released() {
-    let ground = Ground::holding(5).await;
-    ground.spy.watched().latency = 2 * SECOND;
-    let report = ground
+    let environment = Environment::holding(5).await;
+    environment.spy.watched().latency = 2 * SECOND;
+    let report = environment
         .worker()
         .concurrency(4)
         .run_until(sleep(500 * MILLI), |_: u64, _| async {})
         .await
         .unwrap();
-    assert_eq!(ground.spy.watched().dropped, 0);
+    assert_eq!(environment.spy.watched().dropped, 0);
     assert_eq!((report.counts.leased, report.counts.started), (4, 0));
     assert_eq!(report.counts.released, 4);
-    let counters = ground.counters().await;
+    let counters = environment.counters().await;
     assert_eq!((counters.depth.ready, counters.released), (5, 4));
-    let again = ground
+    let again = environment
         .numbers
         .receive_batch(5, SECOND, SECOND)
         .await
@@ -105,26 +105,26 @@ async fn a_lease_in_flight_is_awaited_and_what_it_brings_released() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_worker_ends_at_once() {
-    let ground = Ground::new().await;
-    let report = ground
+    let environment = Environment::new().await;
+    let report = environment
         .worker()
         .run_until(sleep(100 * SECOND), |_: u64, _| async {})
         .await
         .unwrap();
     assert_eq!(report.shutdown, Duration::ZERO);
-    // Looking now and then, and once at first.
+    // It looks once at first, and then on the timer.
     assert!((20..=22).contains(&report.counts.calls), "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_worker_whose_backend_is_gone_ends_all_the_same() {
-    let ground = Ground::holding(4).await;
-    let spy = ground.spy.clone();
+    let environment = Environment::holding(4).await;
+    let spy = environment.spy.clone();
     let shutdown = async move {
         sleep(SECOND).await;
-        spy.watched().trouble = Some(Trouble::Down);
+        spy.watched().fault = Some(Fault::Down);
     };
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(4)
         .drain(10 * SECOND)
@@ -137,18 +137,18 @@ async fn a_worker_whose_backend_is_gone_ends_all_the_same() {
     assert!(report.shutdown <= 12 * SECOND, "{report:?}");
 }
 
-/// Shuts down at the first second, with handlers that take so long; the backend fails so from the
-/// one time to the other.
-async fn drain(handlers: Duration, trouble: Trouble, from: Duration, to: Duration) -> Report {
-    let ground = Ground::holding(4).await;
-    let spy = ground.spy.clone();
+/// Shuts down at the first second, with handlers that take this long; the backend has the fault
+/// between the two times.
+async fn drain(handlers: Duration, fault: Fault, from: Duration, to: Duration) -> Report {
+    let environment = Environment::holding(4).await;
+    let spy = environment.spy.clone();
     let failing = async move {
         sleep(from).await;
-        spy.watched().trouble = Some(trouble);
+        spy.watched().fault = Some(fault);
         sleep(to - from).await;
-        spy.watched().trouble = None;
+        spy.watched().fault = None;
     };
-    let worker = ground.worker().concurrency(4).drain(4 * SECOND);
+    let worker = environment.worker().concurrency(4).drain(4 * SECOND);
     let worker = worker.cleanup(4 * SECOND).seed(5);
     let (report, ()) = tokio::join!(
         worker.run_until(sleep(SECOND), move |_: u64, _| sleep(handlers)),
@@ -156,48 +156,48 @@ async fn drain(handlers: Duration, trouble: Trouble, from: Duration, to: Duratio
     );
     let report = report.unwrap();
     assert!(report.counts.balance(), "{report:?}");
-    assert_eq!(ground.counters().await.acked, 4, "{report:?}");
+    assert_eq!(environment.counters().await.acked, 4, "{report:?}");
     report
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_could_not_be_settled_at_first_is_settled_later_in_the_drain() {
-    let report = drain(2 * SECOND, Trouble::Down, SECOND, 2500 * MILLI).await;
+    let report = drain(2 * SECOND, Fault::Down, SECOND, 2500 * MILLI).await;
     assert_eq!((report.counts.acked, report.counts.unsettled), (4, 0));
     assert!(report.counts.errors > 0 && report.drained, "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_is_settled_after_the_drain_is_drained_if_its_handler_was_in_time() {
-    let report = drain(2 * SECOND, Trouble::Down, SECOND, 5500 * MILLI).await;
+    let report = drain(2 * SECOND, Fault::Down, SECOND, 5500 * MILLI).await;
     assert!(report.drained && report.counts.acked == 4, "{report:?}");
-    // These end by themselves as well, but not in the time they had; one is settled while handlers
-    // may clean up, the other after that.
-    let report = drain(6 * SECOND, Trouble::Down, 20 * SECOND, 21 * SECOND).await;
+    // These end by themselves as well, but after the drain; one is settled during the cleanup, the
+    // other after it.
+    let report = drain(6 * SECOND, Fault::Down, 20 * SECOND, 21 * SECOND).await;
     assert!(!report.drained && report.counts.acked == 4, "{report:?}");
-    let report = drain(6 * SECOND, Trouble::Down, 5 * SECOND, 9100 * MILLI).await;
+    let report = drain(6 * SECOND, Fault::Down, 5 * SECOND, 9100 * MILLI).await;
     assert!(!report.drained && report.counts.acked == 4, "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_nobody_confirmed_is_not_drained() {
-    let report = drain(2 * SECOND, Trouble::Mute, SECOND, 2500 * MILLI).await;
+    let report = drain(2 * SECOND, Fault::Mute, SECOND, 2500 * MILLI).await;
     assert_eq!((report.counts.acked, report.counts.unconfirmed), (0, 4));
     assert!(!report.drained, "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_went_wrong_before_the_shutdown_is_not_held_against_it() {
-    let ground = Ground::holding(1).await;
-    ground.spy.watched().trouble = Some(Trouble::NoExtend);
-    let spy = ground.spy.clone();
+    let environment = Environment::holding(1).await;
+    environment.spy.watched().fault = Some(Fault::NoExtend);
+    let spy = environment.spy.clone();
     let shutdown = async {
         sleep(20 * SECOND).await;
-        assert_eq!(ground.counters().await.expired, 1);
-        spy.watched().trouble = None;
-        ground.empty().await;
+        assert_eq!(environment.counters().await.expired, 1);
+        spy.watched().fault = None;
+        environment.empty().await;
     };
-    let report = ground
+    let report = environment
         .worker()
         .lease(6 * SECOND)
         .run_until(shutdown, |_: u64, cx: Context| async move {
@@ -213,10 +213,10 @@ async fn what_went_wrong_before_the_shutdown_is_not_held_against_it() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
-    let ground = Ground::holding(4).await;
+    let environment = Environment::holding(4).await;
     let ran_on = Arc::new(Mutex::new(false));
     let flag = Arc::clone(&ran_on);
-    let worker = ground.worker().concurrency(4).lease(6 * SECOND);
+    let worker = environment.worker().concurrency(4).lease(6 * SECOND);
     let running = worker.run(move |_: u64, _| {
         let flag = Arc::clone(&flag);
         async move {
@@ -226,10 +226,10 @@ async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
     });
     assert!(timeout(9 * SECOND, running).await.is_err());
     let crash = Instant::now();
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(4)
-        .run_until(ground.empty(), |_: u64, cx: Context| async move {
+        .run_until(environment.empty(), |_: u64, cx: Context| async move {
             assert_eq!(cx.attempt(), 2);
         })
         .await

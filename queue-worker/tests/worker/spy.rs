@@ -1,4 +1,4 @@
-//! A queue that is watched, slowed down and broken, from outside.
+//! A spy in front of a queue: it counts calls, slows them down and makes them fail.
 
 use std::{
     fmt::Debug,
@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::*;
 
-/// What it counts, and how it behaves.
+/// The spy's counts, and its behaviour.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     pub(crate) leases: u64,
@@ -20,39 +20,39 @@ pub(crate) struct Watched {
     pub(crate) waits: u64,
     /// Calls whose future was dropped before it answered; waits are not counted.
     pub(crate) dropped: u64,
-    /// The most that was asked for at once.
+    /// The most messages that one call asked for.
     pub(crate) largest: usize,
     /// Receipts extended in the last `extend`.
     pub(crate) extended: usize,
-    pub(crate) trouble: Option<Trouble>,
-    /// How long a call takes, half of it before it acts.
+    pub(crate) fault: Option<Fault>,
+    /// The time that a call takes, half of it before it acts.
     pub(crate) latency: Duration,
-    /// How long each message of an answer takes beside that.
+    /// The time that each message of an answer takes in addition.
     pub(crate) per_message: Duration,
-    /// An answer whose messages take longer than this is given up.
+    /// The spy gives up an answer whose messages take longer than this.
     pub(crate) patience: Option<Duration>,
 }
 
-/// How calls fail.
+/// The way calls fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// Nothing is done.
+pub(crate) enum Fault {
+    /// Calls do nothing.
     Down,
-    /// It is done, and the answer is lost.
+    /// Calls take effect, and their answers are lost.
     Mute,
-    /// Nothing can be extended; the rest works.
+    /// `extend` fails; the rest works.
     NoExtend,
-    /// Nothing can be leased, as on a full server; the rest works.
+    /// Leasing fails, as on a full server; the rest works.
     NoLease,
     /// No hints come; the rest works.
     NoHints,
     /// No hints come, since a right is missing; the rest works.
     NoRight,
-    /// Nothing is done, and the error asks for [`PAUSE`].
+    /// Calls do nothing, and their error asks for [`PAUSE`].
     Busy,
 }
 
-/// What a busy backend asks for.
+/// The pause that a busy backend asks for.
 pub(crate) const PAUSE: Duration = Duration::from_secs(2);
 
 impl Watched {
@@ -80,7 +80,7 @@ impl Spy {
         self.watched.lock().unwrap()
     }
 
-    /// As what a worker consumes.
+    /// The spy as a worker's queue.
     pub(crate) fn consumer<T>(&self) -> Consumer<T>
     where
         T: serde::Serialize + serde::de::DeserializeOwned + 'static,
@@ -90,25 +90,25 @@ impl Spy {
 
     async fn call<T>(
         &self,
-        immune_to: &'static [Trouble],
+        immune_to: &'static [Fault],
         act: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
         let mut guard = Unanswered(Some(self));
-        let (latency, trouble) = {
+        let (latency, fault) = {
             let watched = self.watched();
-            (watched.latency, watched.trouble)
+            (watched.latency, watched.fault)
         };
-        let trouble = trouble.filter(|trouble| !immune_to.contains(trouble));
+        let fault = fault.filter(|fault| !immune_to.contains(fault));
         if !latency.is_zero() {
             tokio::time::sleep(latency / 2).await;
         }
-        let answer = match trouble {
+        let answer = match fault {
             None => act.await,
-            Some(Trouble::Mute) => {
+            Some(Fault::Mute) => {
                 let _ = act.await;
                 Err(unavailable().with_outcome(Outcome::Unknown))
             }
-            Some(trouble) => Err(error(trouble)),
+            Some(fault) => Err(error(fault)),
         };
         if !latency.is_zero() {
             tokio::time::sleep(latency / 2).await;
@@ -117,7 +117,7 @@ impl Spy {
         answer
     }
 
-    /// Brings an answer's messages over the line.
+    /// Carries an answer's messages over the line.
     async fn carry(&self, leased: &Leased) -> Result<()> {
         let mut guard = Unanswered(Some(self));
         let (per_message, patience) = {
@@ -147,10 +147,10 @@ fn unavailable() -> Error {
     Error::new(ErrorKind::Unavailable, "out of order, says the test")
 }
 
-fn error(trouble: Trouble) -> Error {
-    match trouble {
-        Trouble::Busy => unavailable().with_retry_after(PAUSE),
-        Trouble::NoRight => Error::new(ErrorKind::Configuration, "no right, says the test"),
+fn error(fault: Fault) -> Error {
+    match fault {
+        Fault::Busy => unavailable().with_retry_after(PAUSE),
+        Fault::NoRight => Error::new(ErrorKind::Configuration, "no right, says the test"),
         _ => unavailable(),
     }
 }
@@ -165,13 +165,13 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-const LEASES: &[Trouble] = &[Trouble::NoExtend, Trouble::NoHints, Trouble::NoRight];
-const EXTENDS: &[Trouble] = &[Trouble::NoLease, Trouble::NoHints, Trouble::NoRight];
-const REST: &[Trouble] = &[
-    Trouble::NoLease,
-    Trouble::NoExtend,
-    Trouble::NoHints,
-    Trouble::NoRight,
+const LEASES: &[Fault] = &[Fault::NoExtend, Fault::NoHints, Fault::NoRight];
+const EXTENDS: &[Fault] = &[Fault::NoLease, Fault::NoHints, Fault::NoRight];
+const REST: &[Fault] = &[
+    Fault::NoLease,
+    Fault::NoExtend,
+    Fault::NoHints,
+    Fault::NoRight,
 ];
 
 #[async_trait]
@@ -215,16 +215,16 @@ impl Leasing for Spy {
         self.call(EXTENDS, self.queue.extend(receipts, ttl)).await
     }
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        let trouble = {
+        let fault = {
             let mut watched = self.watched();
             watched.waits += 1;
-            watched.trouble
+            watched.fault
         };
-        match trouble {
-            None | Some(Trouble::NoExtend | Trouble::NoLease) => {
+        match fault {
+            None | Some(Fault::NoExtend | Fault::NoLease) => {
                 self.queue.wait_for_arrival(timeout).await
             }
-            Some(trouble) => Err(error(trouble)),
+            Some(fault) => Err(error(fault)),
         }
     }
     async fn depth(&self) -> Result<Depth> {

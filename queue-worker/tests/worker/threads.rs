@@ -1,4 +1,4 @@
-//! On many threads, in real time, as a service runs it; and in one, twice alike.
+//! The worker on many threads in real time, as a service runs it; and on one thread, twice alike.
 
 use std::{
     collections::BTreeMap,
@@ -10,18 +10,18 @@ use queue_core::*;
 use queue_worker::*;
 use tokio::{runtime::Runtime, sync::Notify, time::Instant};
 
-use crate::ground::{Ground, HOUR, MILLI, SECOND};
+use crate::environment::{Environment, HOUR, MILLI, SECOND};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn handlers_run_in_parallel_and_each_message_is_done_once() {
     const MESSAGES: u64 = 5_000;
-    let ground = Ground::holding(MESSAGES).await;
+    let environment = Environment::holding(MESSAGES).await;
     let done = Arc::new(Mutex::new(BTreeMap::<u64, u32>::new()));
     let all = Arc::new(Notify::new());
     let run = || {
         let (done, all) = (Arc::clone(&done), Arc::clone(&all));
         let stop = Arc::clone(&all);
-        let worker = ground.worker().concurrency(16).lease(60 * SECOND);
+        let worker = environment.worker().concurrency(16).lease(60 * SECOND);
         worker.run_until(
             async move { stop.notified().await },
             move |number: u64, _| {
@@ -47,11 +47,11 @@ async fn handlers_run_in_parallel_and_each_message_is_done_once() {
     assert!(one.balance() && other.balance(), "{one:?} {other:?}");
     assert_eq!(one.acked + other.acked, MESSAGES);
     assert!(done.lock().unwrap().values().all(|times| *times == 1));
-    assert_eq!(ground.counters().await.acked, MESSAGES);
-    assert_eq!(ground.spy.watched().dropped, 0);
+    assert_eq!(environment.counters().await.acked, MESSAGES);
+    assert_eq!(environment.spy.watched().dropped, 0);
 }
 
-/// A handler that blocks its thread cannot be cut off: the worker ends without it, and leaves its
+/// The worker cannot cut off a handler that blocks its thread: it ends without it, and leaves its
 /// lease to expire.
 #[test]
 fn a_handler_that_blocks_is_left_behind() {
@@ -64,10 +64,10 @@ fn a_handler_that_blocks_is_left_behind() {
         .unwrap();
     let spawn = TokioSpawn::on(elsewhere.handle().clone());
     here.block_on(async {
-        let ground = Ground::holding(1).await;
+        let environment = Environment::holding(1).await;
         let started = Arc::new(Notify::new());
         let start = Arc::clone(&started);
-        let report = ground
+        let report = environment
             .worker()
             .spawn(spawn)
             .drain(20 * MILLI)
@@ -85,27 +85,27 @@ fn a_handler_that_blocks_is_left_behind() {
             .unwrap();
         assert_eq!((report.counts.abandoned, report.counts.released), (1, 0));
         assert!(report.counts.balance() && !report.drained, "{report:?}");
-        assert_eq!(ground.counters().await.depth.leased, 1);
+        assert_eq!(environment.counters().await.depth.leased, 1);
     });
     unblock.send(()).unwrap();
 }
 
-/// All that a run of mixed fates shows: what was started when, and all counts.
+/// The visible results of a run of mixed outcomes: each start with its time, and all counts.
 async fn mixed() -> (Vec<(Duration, u64, u32)>, Counts, Counters) {
-    let ground = Ground::holding(60).await;
-    ground.spy.watched().latency = 3 * MILLI;
+    let environment = Environment::holding(60).await;
+    environment.spy.watched().latency = 3 * MILLI;
     let start = Instant::now();
     let log = Arc::new(Mutex::new(Vec::new()));
     let starts = Arc::clone(&log);
-    let report = ground
+    let report = environment
         .worker()
         .concurrency(5)
         .lease(2 * SECOND)
         .timeout(10 * SECOND)
         .seed(1)
-        .run_until(ground.empty(), move |number: u64, cx: Context| {
+        .run_until(environment.empty(), move |number: u64, cx: Context| {
             let mut starts = starts.lock().unwrap();
-            // A deferred message comes with the attempt it had.
+            // A deferred message comes with its old attempt.
             let first = starts.iter().all(|(_, seen, _)| *seen != number);
             starts.push((start.elapsed(), number, cx.attempt()));
             async move {
@@ -125,7 +125,7 @@ async fn mixed() -> (Vec<(Duration, u64, u32)>, Counts, Counters) {
         .await
         .unwrap();
     let log = log.lock().unwrap().clone();
-    (log, report.counts, ground.counters().await)
+    (log, report.counts, environment.counters().await)
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,8 @@ use queue_core::*;
 
 use super::*;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage: &Stage<'_>) {
@@ -288,8 +288,8 @@ pub(crate) async fn b5_open_or_resize_sets_the_capacity(stage: &Stage<'_>) {
     );
     assert_eq!(ids(&take(&*smaller, 3).await), [2, 3]);
     refused(stage.open_or_resize(0).await.map(drop), "capacity of 0");
-    // What the opening dropped, no answer has told.
-    stage.forget_books();
+    // No answer has named the messages that the opening dropped.
+    stage.skip_audit();
 }
 
 pub(crate) async fn limits_a_capacity_is_1_to_u32_max(stage: &Stage<'_>) {

@@ -2,8 +2,8 @@ use queue_core::*;
 
 use super::*;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 fn keyed(body: &'static str) -> Offer {

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use queue_core::*;
 
 pub(super) use self::{capacity::*, distinct::*, overflow::*, recent::*, room::*};
-use crate::moves::id;
+use crate::steps::id;
 
-/// Offers so many messages, which must fit.
+/// Offers this many messages, which must fit.
 async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {
     for _ in 0..count {
         let offered = offer(queue, Overflow::Reject).await;

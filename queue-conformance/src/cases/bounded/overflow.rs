@@ -1,7 +1,7 @@
 use queue_core::*;
 
 use super::*;
-use crate::{moves::*, stage::Stage};
+use crate::{stage::Stage, steps::*};
 
 pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;

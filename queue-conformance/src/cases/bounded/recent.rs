@@ -2,8 +2,8 @@ use queue_core::*;
 
 use super::*;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 async fn recent(queue: &Arc<dyn BoundedQueue>, n: usize) -> Vec<u64> {

@@ -3,11 +3,11 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
-/// A producer that waits for room, for much longer than the case does.
+/// A producer that waits for room, for much longer than the case lasts.
 async fn producer(stage: &Stage<'_>, queue: &Arc<dyn BoundedQueue>) -> JoinHandle<Offered> {
     let queue = queue.clone();
     let offer = async move { queue.offer_or_wait("x", LONG).await.expect("offers") };
@@ -101,7 +101,8 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     if let Ok(offered) = first.await {
         assert_eq!(offered, accepted(2), "it was served before it was dropped");
     }
-    // Served, or dropped with its offer under way: it may have taken the room (L8).
+    // The producer may have taken the room, whether it was served or dropped with its offer under
+    // way (L8).
     if depth(&*queue).await == [1, 0, 0, 0] {
         ack(&*queue, &take_one(&*queue).await).await;
     }
@@ -109,8 +110,8 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
 }
 
-/// Two wait for room and are told of it one after the other; what the first had to offer is there
-/// already.
+/// Two producers wait for room and learn of it one after the other; the first one's message is in
+/// the queue already.
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
@@ -119,7 +120,7 @@ pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>
         .await
         .expect("offers");
     let held = take_one(&*queue).await;
-    // Which of them is told first is open where several threads run.
+    // On several threads, either of them may be told first.
     let mut producers = Vec::new();
     for _ in 0..2 {
         let producer = queue.clone();

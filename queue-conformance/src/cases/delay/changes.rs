@@ -5,8 +5,8 @@ use queue_core::{
 
 use super::schedule;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn d4_cancel_takes_out_what_is_not_leased(stage: &Stage<'_>) {

@@ -4,8 +4,8 @@ use queue_core::*;
 
 use super::{now, schedule};
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn d1_a_message_is_never_early(stage: &Stage<'_>) {

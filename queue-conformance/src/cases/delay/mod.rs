@@ -9,15 +9,15 @@ use std::sync::Arc;
 use queue_core::*;
 
 pub(super) use self::{changes::*, due::*, prompt::*};
-use crate::{moves::*, stage::ms};
+use crate::{stage::ms, steps::*};
 
-/// Schedules a message so many milliseconds ahead.
+/// Schedules a message this many milliseconds ahead.
 async fn schedule(queue: &Arc<dyn DelayQueue>, millis: u64) -> MessageId {
     let pushed = queue.schedule_one("x", ms(millis)).await;
     pushed.expect("is accepted").id()
 }
 
-/// The backend's time, as the token of a lease tells it. Leaves nothing behind but a used id.
+/// The backend's time, from the token of a lease. It leaves nothing behind but a used id.
 async fn now(queue: &Arc<dyn DelayQueue>) -> u64 {
     schedule(queue, 0).await;
     let delivery = take_one(&**queue).await;

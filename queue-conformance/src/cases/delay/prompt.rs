@@ -5,8 +5,8 @@ use tokio::task::JoinHandle;
 
 use super::schedule;
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 async fn receiver(stage: &Stage<'_>, queue: &Arc<dyn DelayQueue>) -> JoinHandle<MessageId> {
@@ -97,7 +97,7 @@ pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) 
 pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     for (first_is_dropped, asleep) in [(true, 0), (false, 0), (true, 20), (false, 20)] {
-        // Neither knows of a due time when it falls asleep.
+        // Neither consumer knows of a due time when it begins to wait.
         let first = receiver(stage, &queue).await;
         let second = receiver(stage, &queue).await;
         let scheduled = schedule(&queue, 60).await;
@@ -105,7 +105,7 @@ pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stag
             true => (first, second),
             false => (second, first),
         };
-        // One of them may have been told, and sleep towards it.
+        // One of them may know the due time, and sleep towards it.
         stage.advance(asleep).await;
         dropped.abort();
         let got = stage
@@ -122,7 +122,8 @@ pub(crate) async fn d5_who_takes_another_leaves_its_watch(stage: &Stage<'_>) {
         receiver(stage, &queue).await,
         receiver(stage, &queue).await,
     ];
-    // All at once, so that whoever is told takes what is due, and nobody else is told of the others.
+    // They come in one batch, so that the told consumer takes the due one, and nobody else learns
+    // of the others.
     let batch = [60, 30, 0].map(|delay| Scheduled::new("x", ms(delay)));
     queue.schedule(&batch).await.expect("is accepted");
     let mut seen = Vec::new();
@@ -160,8 +161,8 @@ pub(crate) async fn d5_who_looks_and_goes_leaves_its_watch_to_another(stage: &St
     for goes_first in [true, false] {
         let goes = {
             let queue = queue.clone();
-            // Told of what is to come, it looks, and then does something else. If it is told only
-            // when that is due, it leaves it to the other.
+            // Told of the later message, this consumer looks, and then does something else. If it
+            // is told only when that message is due, it leaves the message to the other.
             async move {
                 queue.wait_for_arrival(LONG).await.expect("waits");
                 for taken in take(&*queue, 1).await {

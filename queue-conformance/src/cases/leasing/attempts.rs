@@ -1,10 +1,10 @@
-//! L6: what an attempt is, who pays for it, and when there are no more.
+//! L6: attempts, their charges, and their end.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn l6_retry_and_expiry_charge_an_attempt(stage: &Stage<'_>) {

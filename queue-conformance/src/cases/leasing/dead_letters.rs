@@ -1,10 +1,10 @@
-//! L13: what could not be handled is kept, bounded, and can come back.
+//! L13: the queue keeps dead letters, within bounds, and can revive them.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 fn died(letters: &[DeadLetter]) -> Vec<u64> {

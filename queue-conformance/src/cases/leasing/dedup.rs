@@ -5,8 +5,8 @@ use std::time::Duration;
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 fn marked(key: &'static str, window: u64) -> Push {

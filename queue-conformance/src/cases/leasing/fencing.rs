@@ -5,11 +5,11 @@ use std::time::Duration;
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
-/// Every way to end a lease, for so long where it comes back.
+/// Every way to end a lease, with this delay where the message comes back.
 fn every_settlement(receipt: Receipt, delay: Duration) -> [Settlement; 5] {
     [
         Settlement::ack(receipt),
@@ -20,7 +20,7 @@ fn every_settlement(receipt: Receipt, delay: Duration) -> [Settlement; 5] {
     ]
 }
 
-/// Fails unless the receipt settles and extends nothing, and leaves no trace.
+/// Fails if the receipt settles or extends anything, or leaves a trace.
 async fn is_refused(queue: &dyn Leasing, receipt: Receipt) {
     let before = counted(queue).await;
     for settlement in every_settlement(receipt, LONG) {
@@ -89,7 +89,7 @@ pub(crate) async fn l4_a_lease_is_stale_before_anybody_takes_it_back(stage: &Sta
         deliveries.extend(take_for(&*queue, 100, ms(100)).await);
     }
     stage.advance(100).await;
-    // Each call takes back 128; these are the last in line.
+    // Each call reclaims 128; these are the last in line.
     let last = deliveries[299].receipt;
     let settled = settle(&*queue, Settlement::ack(last)).await;
     assert_eq!(settled, Settled::LeaseLost);

@@ -1,12 +1,12 @@
-//! L1, L2, L3, L10 and R1: who holds what, and for how long.
+//! L1, L2, L3, L10 and R1: leases, their holders and their length.
 
 use std::collections::BTreeSet;
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn l1_a_leased_message_is_not_handed_out_again(stage: &Stage<'_>) {

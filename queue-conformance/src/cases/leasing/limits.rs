@@ -1,12 +1,12 @@
-//! Batches, limits and bad input: a clear refusal that names the value and changes nothing.
+//! Batches, limits and bad input: the backend refuses, names the value and changes nothing.
 
 use std::time::Duration;
 
 use queue_core::{limits::*, *};
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {

@@ -1,4 +1,4 @@
-//! What holds for every leasing kind: written once, played on four.
+//! Cases of every leasing kind: written once, played on four.
 
 mod attempts;
 mod cancellation;

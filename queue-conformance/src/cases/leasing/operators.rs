@@ -1,10 +1,10 @@
-//! What an operator does: pausing, purging, and reading the counters.
+//! Operators' calls: pausing, purging, and reading the counters.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
     stage::{Stage, ms},
+    steps::*,
 };
 
 pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>) {

@@ -1,15 +1,15 @@
-//! L7: every verb first takes back what has expired and promotes what is due, 128 of each.
+//! L7: every verb first reclaims expired leases and promotes due messages, 128 of each.
 
 use queue_core::*;
 
 use crate::{
-    moves::*,
-    stage::Subject,
+    stage::LeasingQueue,
     stage::{Stage, ms},
+    steps::*,
 };
 
-/// A queue whose leases end dead, and so many of them expired.
-async fn expired(stage: &Stage<'_>, count: u64) -> Subject {
+/// A queue whose messages die when their leases expire, with this many expired leases.
+async fn expired(stage: &Stage<'_>, count: u64) -> LeasingQueue {
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
     queue.put_numbered(count).await;
     let mut leased = 0;
@@ -98,7 +98,7 @@ pub(crate) async fn l7_a_purge_reclaims(stage: &Stage<'_>) {
 pub(crate) async fn l7_everything_ends_acked_or_dead(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 3).await;
     queue.put_numbered(60).await;
-    // Handlers that fail, crash and succeed in turn; nobody else does anything.
+    // Handlers fail, crash and succeed in turn; nobody else does anything.
     for round in 0.. {
         let deliveries = take_for(&*queue, 7, ms(40)).await;
         for delivery in &deliveries {

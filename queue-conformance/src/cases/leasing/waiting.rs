@@ -1,4 +1,4 @@
-//! Waiting: promptly woken by whatever has a cause, and never for ever.
+//! Waiting: every cause wakes promptly, and no wait lasts for ever.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use queue_core::*;
 use tokio::task::JoinHandle;
 
 use crate::{
-    moves::*,
-    stage::Subject,
+    stage::LeasingQueue,
     stage::{Stage, ms},
+    steps::*,
 };
 
-/// A consumer that waits for a message, for much longer than the case does.
-async fn receiver(stage: &Stage<'_>, queue: &Subject) -> JoinHandle<Delivery> {
+/// A consumer that waits for a message, for much longer than the case lasts.
+async fn receiver(stage: &Stage<'_>, queue: &LeasingQueue) -> JoinHandle<Delivery> {
     let queue = queue.clone();
     let receive = async move { queue.receive_one(LONG, LONG).await };
     let received = async move { receive.await.expect("receives").expect("a message") };

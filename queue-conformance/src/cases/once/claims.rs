@@ -1,11 +1,11 @@
-//! O1 and O3: one live claim of a key, and only its holder ends it.
+//! O1 and O3: a key has one live claim, and only its holder ends it.
 
 use queue_core::*;
 
 use super::{KEY, LONG, busy, claimed, found, open, open_again, powerless};
 use crate::{
-    moves::cut,
     stage::{Stage, ms},
+    steps::cut,
 };
 
 pub(crate) async fn o1_a_claimed_key_is_busy_until_the_claim_ends(stage: &Stage<'_>) {

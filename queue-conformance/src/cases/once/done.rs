@@ -1,11 +1,11 @@
-//! O2 and O3: a key that is done, and for how long.
+//! O2 and O3: keys that are done, and how long they stay so.
 
 use queue_core::*;
 
 use super::{KEY, LONG, claimed, found, lost, open};
 use crate::{
-    moves::cut,
     stage::{Stage, ms},
+    steps::cut,
 };
 
 pub(crate) async fn o2_a_finished_key_is_done_for_exactly_its_time(stage: &Stage<'_>) {
@@ -19,7 +19,7 @@ pub(crate) async fn o2_a_finished_key_is_done_for_exactly_its_time(stage: &Stage
     stage.advance(1).await;
     let again = claimed(&*store, KEY, 1_000).await;
     assert!(again > token);
-    // The old claim's end, which is yet to come, means nothing any more.
+    // The old claim's end, which is still to come, has no effect any more.
     stage.advance(400).await;
     assert_eq!(found(&*store, KEY).await, super::busy(600));
 }
@@ -52,7 +52,7 @@ pub(crate) async fn o3_a_finish_may_be_repeated(stage: &Stage<'_>) {
     let store = open(stage).await;
     let token = claimed(&*store, KEY, 50).await;
     store.finish(KEY, token, ms(100)).await.expect("is live");
-    // Past the end of the claim that it was.
+    // Now the end of the old claim has passed.
     stage.advance(60).await;
     let again = store.finish(KEY, token, ms(100)).await;
     again.expect("it made the mark");

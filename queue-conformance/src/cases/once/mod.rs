@@ -14,7 +14,7 @@ use crate::stage::{Stage, ms, name};
 
 /// The key of a case that needs only one.
 const KEY: &[u8] = b"order-42";
-/// A claim, or a mark, of a case that is not about its end.
+/// A claim or mark that outlives its case.
 const LONG: Duration = Duration::from_secs(3600);
 
 async fn open(stage: &Stage<'_>) -> Arc<dyn OnceStore> {
@@ -28,7 +28,7 @@ async fn open_again(stage: &Stage<'_>) -> Arc<dyn OnceStore> {
     client.open_once(&name("effects")).await.expect("opens")
 }
 
-/// Claims a key that must be free, for so many milliseconds.
+/// Claims a key, which must be free, for this many milliseconds.
 async fn claimed(store: &dyn OnceStore, key: &[u8], millis: u64) -> Token {
     match store.claim(key, ms(millis)).await.expect("claims") {
         Claim::Claimed(token) => token,
@@ -36,7 +36,7 @@ async fn claimed(store: &dyn OnceStore, key: &[u8], millis: u64) -> Token {
     }
 }
 
-/// What a claim of a key finds that must not be free.
+/// The answer to claiming a key that must not be free.
 async fn found(store: &dyn OnceStore, key: &[u8]) -> Claim {
     let found = store.claim(key, LONG).await.expect("claims");
     assert!(!matches!(found, Claim::Claimed(_)), "{key:?} is free");
@@ -47,13 +47,13 @@ const fn busy(millis: u64) -> Claim {
     Claim::Busy { left: ms(millis) }
 }
 
-/// Fails unless the claim was refused as lost, and changed nothing for certain.
+/// Fails unless the call was refused as `ClaimLost` and certainly changed nothing.
 #[track_caller]
 fn lost<T: std::fmt::Debug>(answer: Result<T>) {
-    crate::moves::refused_as(ErrorKind::ClaimLost, answer, &["live claim"]);
+    crate::steps::refused_as(ErrorKind::ClaimLost, answer, &["live claim"]);
 }
 
-/// Fails unless neither verb of a holder works with this token.
+/// Fails if any of a holder's verbs works with this token.
 async fn powerless(store: &dyn OnceStore, key: &[u8], token: Token) {
     lost(store.extend(key, token, LONG).await);
     lost(store.finish(key, token, LONG).await);

@@ -12,11 +12,11 @@ use queue_core::*;
 
 use super::{KEY, LONG, busy, claimed, found, lost, open};
 use crate::{
-    moves::cut,
     stage::{Stage, ms},
+    steps::cut,
 };
 
-/// A handle whose claims last 100 ms and whose marks are kept for 1,000 ms.
+/// A handle with claims of 100 ms and marks of 1,000 ms.
 async fn once(stage: &Stage<'_>) -> Once {
     Once::new(open(stage).await)
         .with_claim(ms(100))

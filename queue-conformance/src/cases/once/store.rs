@@ -1,4 +1,4 @@
-//! O4, and what holds for a store as a whole.
+//! O4, and cases of a store as a whole.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -7,8 +7,8 @@ use queue_core::*;
 use super::{KEY, LONG, claimed, found, open};
 use crate::{
     cases::backend,
-    moves::refused,
     stage::{Stage, ms, name},
+    steps::refused,
 };
 
 async fn counts(store: &dyn OnceStore) -> (u64, u64) {
@@ -19,7 +19,7 @@ async fn counts(store: &dyn OnceStore) -> (u64, u64) {
 pub(crate) async fn o4_what_has_ended_does_not_count(stage: &Stage<'_>) {
     let store = open(stage).await;
     assert_eq!(counts(&*store).await, (0, 0));
-    // More than one call clears away.
+    // These are more than one call clears away.
     let keys: Vec<[u8; 2]> = (0..300_u16).map(u16::to_be_bytes).collect();
     for (n, key) in keys.iter().enumerate() {
         let token = claimed(&*store, key, 100).await;
@@ -62,7 +62,7 @@ pub(crate) async fn o4_a_key_taken_again_outlives_what_is_cleared_away(stage: &S
         claimed(&*store, &[1], 1_000).await,
     ];
     stage.advance(10).await;
-    // Clears away.
+    // This claim clears ended keys away.
     claimed(&*store, b"another", 1).await;
     for (key, token) in [[0], [1]].iter().zip(again) {
         store.finish(key, token, LONG).await.expect("is live");

@@ -2,8 +2,8 @@ use queue_core::*;
 
 use super::{insert_numbered, listed};
 use crate::{
-    moves::{count, id, refused},
     stage::Stage,
+    steps::{count, id, refused},
 };
 
 pub(crate) async fn limits_a_bad_insert_is_refused_whole(stage: &Stage<'_>) {

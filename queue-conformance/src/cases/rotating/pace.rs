@@ -2,8 +2,8 @@ use queue_core::*;
 
 use super::{insert_numbered, listed, visited};
 use crate::{
-    moves::count,
     stage::{Stage, ms},
+    steps::count,
 };
 
 fn paced(pace: u64) -> RotatingConfig {

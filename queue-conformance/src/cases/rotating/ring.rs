@@ -4,8 +4,8 @@ use queue_core::*;
 
 use super::{insert_numbered, listed, numbers, visited};
 use crate::{
-    moves::{count, cut, id},
     stage::Stage,
+    steps::{count, cut, id},
 };
 
 pub(crate) async fn t1_a_rotation_takes_from_the_head_and_puts_at_the_tail(stage: &Stage<'_>) {

@@ -2,8 +2,8 @@ use queue_core::*;
 
 use super::{insert_numbered, visited};
 use crate::{
-    moves::LONG,
     stage::{Stage, ms},
+    steps::LONG,
 };
 
 pub(crate) async fn waiting_an_insert_wakes_a_visitor(stage: &Stage<'_>) {

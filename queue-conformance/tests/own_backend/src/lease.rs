@@ -1,11 +1,11 @@
-//! Handing messages out, and ending their leases.
+//! Leasing messages, and ending their leases.
 
 use queue_core::*;
 
 use super::state::{Line, State};
 
 impl State {
-    /// Leases what is ready, in order, for `ttl` milliseconds.
+    /// Leases ready messages, in order, for `ttl` milliseconds.
     pub(crate) fn lease(&mut self, max: usize, ttl: u64, now: Timestamp) -> Leased {
         if self.counters.paused {
             return Leased::nothing(None);
@@ -41,7 +41,7 @@ impl State {
 }
 
 impl State {
-    /// The deadline of the live lease that this receipt shows (L4).
+    /// The deadline, if this receipt is the message's live lease (L4).
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<Timestamp> {
         let (token, deadline) = self.messages.get(&receipt.id)?.lease?;
         (token == receipt.token && now < deadline).then_some(deadline)

@@ -1,4 +1,4 @@
-//! What operators ask for.
+//! Operators' calls.
 
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -8,7 +8,7 @@ use super::state::{Line, State};
 
 impl State {
     pub(crate) fn depth(&self, now: Timestamp) -> Depth {
-        // Beyond the 128 that `begin` takes, what is expired or due is ready all the same (L7).
+        // Expired and due messages count as ready, also beyond the 128 that `begin` takes (L7).
         let expired = self.leased.iter().take_while(|(time, _)| *time <= now);
         let due = self.delayed.iter().take_while(|(time, _)| *time <= now);
         let (expired, due) = (expired.count(), due.count());
@@ -32,7 +32,7 @@ impl State {
         counters
     }
 
-    /// Removes what is ready, then what is delayed.
+    /// Removes ready messages, then delayed ones.
     pub(crate) fn purge(&mut self, max: usize) -> u64 {
         let mut purged = 0;
         while purged < max {

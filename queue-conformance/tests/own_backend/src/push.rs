@@ -1,4 +1,4 @@
-//! The way in.
+//! Pushing messages.
 
 use queue_core::*;
 
@@ -22,7 +22,7 @@ impl State {
         Pushed::Accepted(id)
     }
 
-    /// Puts a message that has no attempt yet at the tail: a pushed one, or a revived one.
+    /// Puts a pushed or revived message, which has no attempt yet, at the tail.
     pub(crate) fn store(&mut self, id: MessageId, body: Bytes, headers: Headers, now: Timestamp) {
         let stored = Stored {
             body,

@@ -1,4 +1,4 @@
-//! A queue as the traits want it: checks, the lock, the clock, and those who wait.
+//! A queue behind the traits: checks, the lock, the clock, and waiting.
 
 use std::{
     num::NonZeroUsize,
@@ -12,7 +12,7 @@ use tokio::{sync::Notify, time};
 
 use super::{clock::Clock, state::State};
 
-/// One queue, shared by all who opened it.
+/// One queue, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) config: ReliableConfig,
@@ -32,7 +32,7 @@ impl Queue {
     }
 }
 
-/// A handle to a queue, with this opener's own limit on bodies.
+/// A handle to a queue, with its own limit on bodies.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) queue: Arc<Queue>,
@@ -40,7 +40,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Does a call's work at one instant, then wakes those who wait, to look for themselves.
+    /// Does a call's work at one instant, then wakes all waiting callers, so that they look again.
     fn call<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
         let answer = self.look(|state, now| {
             state.begin(now);

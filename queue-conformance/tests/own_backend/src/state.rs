@@ -1,10 +1,10 @@
-//! Where every message is, at one instant: no clock, no lock, nothing asynchronous.
+//! The place of every message at one instant: no clock, no lock, nothing asynchronous.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use queue_core::*;
 
-/// A message on its way; one that died is a `DeadLetter`.
+/// A live message; a dead one is a `DeadLetter`.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) body: Bytes,
@@ -15,12 +15,12 @@ pub(crate) struct Stored {
     pub(crate) lease: Option<(Token, Timestamp)>,
 }
 
-/// What is ready comes in two lines (L11).
+/// A ready message's place, in one of two lines (L11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Line {
-    /// Came back by release or expiry: first, by id.
+    /// It came back by release or expiry: these go first, by id.
     Returned(MessageId),
-    /// The rest, in the order of joining: a number of ours that only grows.
+    /// All others, in the order of joining: a number that only grows.
     Joined(u64),
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct State {
     pub(crate) delayed: BTreeSet<(Timestamp, MessageId)>,
     /// By deadline.
     pub(crate) leased: BTreeSet<(Timestamp, MessageId)>,
-    /// In the order of dying: a number of ours that only grows.
+    /// In the order of dying: a number that only grows.
     pub(crate) dead: BTreeMap<u64, DeadLetter>,
-    /// Dedup keys: the first message's id, and when the mark ends.
+    /// Dedup keys: the first message's id, and the mark's end.
     pub(crate) marks: BTreeMap<Bytes, (MessageId, Timestamp)>,
     pub(crate) config: LeasingConfig,
     pub(crate) counters: Counters,
@@ -52,7 +52,8 @@ impl State {
         }
     }
 
-    /// What every call does first: ended marks go, expired leases end, what is due is promoted.
+    /// Clears ended marks, ends expired leases and promotes due messages. Every call begins with
+    /// it.
     pub(crate) fn begin(&mut self, now: Timestamp) {
         self.marks.retain(|_, (_, end)| now < *end);
         for _ in 0..limits::MAX_BATCH {
@@ -83,7 +84,7 @@ impl State {
         self.stored(id).ready_since = ready_since;
     }
 
-    /// Moves a message, which is in no other place any more, to the dead letters (L13).
+    /// Moves a message, which the caller has taken from its place, to the dead letters (L13).
     pub(crate) fn die(&mut self, id: MessageId, reason: DeathReason, now: Timestamp) {
         let stored = self.messages.remove(&id).expect("was in a place");
         self.deaths += 1;
@@ -108,14 +109,14 @@ impl State {
         self.messages.get_mut(&id).expect("is in a place")
     }
 
-    /// When something changes by itself: the earliest deadline or due time.
+    /// The next time at which something changes by itself: the earliest deadline or due time.
     pub(crate) fn next_change(&self) -> Option<Timestamp> {
         let firsts = [self.leased.first(), self.delayed.first()];
         firsts.into_iter().flatten().map(|(time, _)| *time).min()
     }
 }
 
-/// A line of messages by a time: the first one, taken out if its time has come.
+/// Takes out the first message of a line ordered by time, if its time has come.
 fn pop_until(
     line: &mut BTreeSet<(Timestamp, MessageId)>,
     now: Timestamp,

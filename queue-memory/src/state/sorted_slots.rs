@@ -1,5 +1,5 @@
-//! Messages in the order of a key that mostly grows: side by side in memory, as long as what joins
-//! joins at the end.
+//! Messages in the order of a key that mostly grows, side by side in memory as long as new ones
+//! join at the end.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,16 @@ use super::entry::{KEPT, NONE, Slot};
 
 /// Slots by ascending key.
 ///
-/// What leaves from the front or joins at the end costs a step; what leaves from the middle is
-/// searched for and leaves a gap. The first is never a gap, and there are never many more gaps
-/// than slots.
+/// Leaving from the front and joining at the end cost a step; leaving from the middle costs a
+/// search and leaves a gap. The first is never a gap, and there are never many more gaps than
+/// slots.
 #[derive(Debug)]
-pub(crate) struct Run<K> {
+pub(crate) struct SortedSlots<K> {
     cells: VecDeque<(K, Slot)>,
     gaps: usize,
 }
 
-impl<K> Default for Run<K> {
+impl<K> Default for SortedSlots<K> {
     fn default() -> Self {
         Self {
             cells: VecDeque::new(),
@@ -25,7 +25,7 @@ impl<K> Default for Run<K> {
     }
 }
 
-impl<K: Ord + Copy> Run<K> {
+impl<K: Ord + Copy> SortedSlots<K> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.cells.len() - self.gaps
@@ -36,7 +36,7 @@ impl<K: Ord + Copy> Run<K> {
     pub(crate) fn push(&mut self, key: K, slot: Slot) -> bool {
         match self.cells.back_mut() {
             Some((last, _)) if *last > key => return false,
-            // The same one again, where it left a gap.
+            // The last slot comes back into the gap that it left.
             Some((last, gap)) if *last == key => {
                 *gap = slot;
                 self.gaps -= 1;

@@ -1,4 +1,4 @@
-//! Heartbeats: extending the leases of handlers that run, many in one call.
+//! Heartbeats: they extend the leases of running handlers, many in one call.
 
 use std::{
     sync::Arc,
@@ -12,8 +12,8 @@ use tokio::{sync::oneshot, time::Instant};
 use super::{
     Runner,
     alarm::Alarm,
-    feed::{Ask, Beat, Extension},
     jobs::earlier,
+    served::{ExtendRequest, Extension, Heartbeat},
 };
 use crate::{
     Stop,
@@ -22,8 +22,8 @@ use crate::{
 };
 
 impl Runner {
-    /// A handler wants its lease extended.
-    pub(super) fn asked(
+    /// Queues a handler's request to extend its lease.
+    pub(super) fn request_extension(
         &mut self,
         job: u64,
         entry: usize,
@@ -31,89 +31,93 @@ impl Runner {
         reply: oneshot::Sender<Result<()>>,
     ) {
         let Some(running) = self.jobs.get(&job) else {
-            // The dropped reply says it.
+            // Dropping the reply tells the handler.
             return;
         };
-        let feed = &mut self.feeds[running.feed];
-        feed.asks.push_back(Ask {
+        let served = &mut self.queues[running.queue];
+        served.requests.push_back(ExtendRequest {
             job,
             entry,
-            ttl: ttl.max(feed.terms.lease),
+            ttl: ttl.max(served.terms.lease),
             reply,
         });
     }
 
-    /// Sends the extensions that are due. Answers whether any were.
-    pub(super) fn send_beats(&mut self, alarm: &mut Alarm) -> bool {
+    /// Sends the extensions that are due. Answers whether it sent any.
+    pub(super) fn send_heartbeats(&mut self, alarm: &mut Alarm) -> bool {
         let mut sent = false;
-        for index in 0..self.feeds.len() {
-            let feed = &self.feeds[index];
-            if feed.beat.is_some() {
+        for index in 0..self.queues.len() {
+            let served = &self.queues[index];
+            if served.heartbeat.is_some() {
                 continue;
             }
-            let asked = !feed.asks.is_empty();
-            let due = feed.beat_due.is_some_and(|due| alarm.has_come(due));
-            let may_try = feed
-                .beat_outage
+            let asked = !served.requests.is_empty();
+            let due = served.heartbeat_due.is_some_and(|due| alarm.has_come(due));
+            let may_try = served
+                .heartbeat_outage
                 .until()
                 .is_none_or(|until| alarm.has_come(until));
             if !may_try || !(asked || due) {
                 continue;
             }
-            // What is due goes first: a handler that asks again and again keeps nobody waiting.
+            // Due heartbeats go first, so that a handler that requests again and again delays no
+            // other.
             let (mut ttl, mut entries) = if due {
                 self.due(index, alarm)
             } else {
                 (Duration::ZERO, Vec::new())
             };
             if entries.is_empty() && asked {
-                (ttl, entries) = self.asked_for(index);
+                (ttl, entries) = self.requested(index);
             }
-            sent |= self.send_beat(index, ttl, entries, alarm.now);
+            sent |= self.send_heartbeat(index, ttl, entries, alarm.now);
         }
         sent
     }
 
-    /// Heartbeats that failed are of no account any more, since no handler is left to need them.
-    pub(super) fn forget_beats(&mut self, index: usize, now: Instant) {
-        let feed = &mut self.feeds[index];
-        if let Some(since) = feed.beat_outage.succeeded() {
+    /// Ends an outage of heartbeats, since no handler is left that needs them.
+    pub(super) fn forget_heartbeats(&mut self, index: usize, now: Instant) {
+        let served = &mut self.queues[index];
+        if let Some(since) = served.heartbeat_outage.succeeded() {
             let verb = Verb::Extend;
             let after = now.saturating_duration_since(since);
             self.events
-                .emit(&feed.name, &Event::Recovered { verb, after });
+                .emit(&served.name, &Event::Recovered { verb, after });
         }
     }
 
-    /// The handlers' wishes of one length.
-    fn asked_for(&mut self, index: usize) -> (Duration, Vec<Extension>) {
-        let feed = &mut self.feeds[index];
-        let ttl = feed.asks.front().map_or(feed.terms.lease, |ask| ask.ttl);
+    /// The handlers' requests of one length.
+    fn requested(&mut self, index: usize) -> (Duration, Vec<Extension>) {
+        let served = &mut self.queues[index];
+        let ttl = served
+            .requests
+            .front()
+            .map_or(served.terms.lease, |request| request.ttl);
         let mut entries = Vec::new();
-        for ask in std::mem::take(&mut feed.asks) {
-            if ask.ttl != ttl || entries.len() == limits::MAX_BATCH {
-                feed.asks.push_back(ask);
+        for request in std::mem::take(&mut served.requests) {
+            if request.ttl != ttl || entries.len() == limits::MAX_BATCH {
+                served.requests.push_back(request);
                 continue;
             }
             entries.push(Extension {
-                job: ask.job,
-                entry: ask.entry,
-                reply: Some(ask.reply),
+                job: request.job,
+                entry: request.entry,
+                reply: Some(request.reply),
             });
         }
         (ttl, entries)
     }
 
-    /// The leases whose time has come, and those whose time comes soon, so that they need no call
-    /// of their own; and none, if it was not yet time.
+    /// If any lease is due, the leases that are due now or soon, so that the latter need no call of
+    /// their own; otherwise none.
     fn due(&mut self, index: usize, alarm: &mut Alarm) -> (Duration, Vec<Extension>) {
-        let ttl = self.feeds[index].terms.lease;
+        let ttl = self.queues[index].terms.lease;
         let soon = alarm.now + ttl / 6;
         let mut next = None;
         let mut entries = Vec::new();
-        for (job, running) in self.jobs.iter().filter(|(_, job)| job.feed == index) {
+        for (job, running) in self.jobs.iter().filter(|(_, job)| job.queue == index) {
             for (entry, lease) in running.leases.iter().enumerate() {
-                let Some(at) = lease.beat_at(ttl) else {
+                let Some(at) = lease.heartbeat_at(ttl) else {
                     continue;
                 };
                 next = earlier(next, Some(at));
@@ -126,14 +130,14 @@ impl Runner {
                 }
             }
         }
-        self.feeds[index].beat_due = next;
+        self.queues[index].heartbeat_due = next;
         if next.is_none_or(|next| !alarm.has_come(next)) {
             entries.clear();
         }
         (ttl, entries)
     }
 
-    fn send_beat(
+    fn send_heartbeat(
         &mut self,
         index: usize,
         ttl: Duration,
@@ -149,58 +153,73 @@ impl Runner {
         if receipts.is_empty() {
             return false;
         }
-        let feed = &mut self.feeds[index];
-        let queue = Arc::clone(&feed.queue);
-        feed.beat = Some(Beat {
+        let served = &mut self.queues[index];
+        let queue = Arc::clone(&served.queue);
+        served.heartbeat = Some(Heartbeat {
             future: Box::pin(async move { queue.extend(&receipts, ttl).await }),
             sent: now,
             ttl,
             entries,
         });
         self.events
-            .emit(&feed.name, &Event::Called { verb: Verb::Extend });
+            .emit(&served.name, &Event::Called { verb: Verb::Extend });
         true
     }
 
-    pub(super) fn poll_beat(&mut self, index: usize, cx: &mut Poller<'_>, now: Instant) -> bool {
-        let Some(beat) = &mut self.feeds[index].beat else {
+    pub(super) fn poll_heartbeat(
+        &mut self,
+        index: usize,
+        cx: &mut Poller<'_>,
+        now: Instant,
+    ) -> bool {
+        let Some(heartbeat) = &mut self.queues[index].heartbeat else {
             return false;
         };
-        let Poll::Ready(result) = beat.future.as_mut().poll(cx) else {
+        let Poll::Ready(result) = heartbeat.future.as_mut().poll(cx) else {
             return false;
         };
-        let Some(beat) = self.feeds[index].beat.take() else {
+        let Some(heartbeat) = self.queues[index].heartbeat.take() else {
             return false;
         };
         let result = match result {
-            Ok(answers) if answers.len() < beat.entries.len() => Err(Error::unanswered()),
+            Ok(answers) if answers.len() < heartbeat.entries.len() => Err(Error::unanswered()),
             result => result,
         };
         self.note_result(index, Verb::Extend, result.as_ref().err(), now);
         match result {
-            Ok(answers) => self.extended(index, beat, answers, now),
+            Ok(answers) => self.extended(index, heartbeat, answers, now),
             Err(error) => {
-                for reply in beat.entries.into_iter().filter_map(|entry| entry.reply) {
-                    // Whoever asked may have gone.
+                for reply in heartbeat
+                    .entries
+                    .into_iter()
+                    .filter_map(|entry| entry.reply)
+                {
+                    // The handler may have ended.
                     let _ = reply.send(Err(error.clone()));
                 }
             }
         }
-        // What is due next is found by looking.
-        self.feeds[index].beat_due = Some(now);
+        // The next pass computes the next due time.
+        self.queues[index].heartbeat_due = Some(now);
         true
     }
 
-    fn extended(&mut self, index: usize, beat: Beat, answers: Vec<Extended>, now: Instant) {
+    fn extended(
+        &mut self,
+        index: usize,
+        heartbeat: Heartbeat,
+        answers: Vec<Extended>,
+        now: Instant,
+    ) {
         let mut extended = 0;
-        for (entry, answer) in beat.entries.into_iter().zip(answers) {
-            // A job that ended meanwhile has settled its lease, which says nothing of a loss.
+        for (entry, answer) in heartbeat.entries.into_iter().zip(answers) {
+            // A job that ended meanwhile has settled its lease; that is no lost lease.
             let Some(lease) = self.lease(&entry).cloned() else {
                 continue;
             };
             let said = if answer == Extended::Extended {
                 extended += 1;
-                lease.extended(beat.sent, beat.ttl);
+                lease.extended(heartbeat.sent, heartbeat.ttl);
                 Ok(())
             } else {
                 let lost = Err(Error::lease_lost(lease.receipt));
@@ -211,12 +230,12 @@ impl Runner {
                 let _ = reply.send(said);
             }
         }
-        let name = &self.feeds[index].name;
+        let name = &self.queues[index].name;
         self.events
             .emit(name, &Event::Extended { leases: extended });
     }
 
-    /// A lease is lost: its handler is told at once, and is cut off if it does not stop.
+    /// Records a lost lease: tells its handler at once, and sets the time to cut it off.
     pub(super) fn lose(&mut self, job: u64, lease: &Lease, now: Instant) {
         let Some(running) = self.jobs.get_mut(&job) else {
             return;
@@ -226,11 +245,11 @@ impl Runner {
         }
         lease.tell(Stop::LeaseLost);
         if running.leases.iter().all(|lease| lease.is_lost()) {
-            let cut_at = now + self.pool.cleanup;
+            let cut_at = now + self.settings.cleanup;
             running.cut_at = earlier(running.cut_at, Some(cut_at));
             self.watch_due = earlier(self.watch_due, running.cut_at);
         }
-        let name = &self.feeds[running.feed].name;
+        let name = &self.queues[running.queue].name;
         let stop = Stop::LeaseLost;
         self.events.emit(name, &Event::Told { lease, stop });
     }

@@ -18,9 +18,9 @@ use tokio::{
 
 use super::placement::Placement;
 
-/// How many calls are under way at once, and of how many messages each.
+/// The number of calls under way at once, and the messages of each.
 ///
-/// A round is one call of each.
+/// A round is one call of each caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Messages in one call.
@@ -30,7 +30,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// One message and many, alone and in company.
+    /// One message and many, in one call and in several at once.
     pub const ALL: [Self; 4] = [
         Self::new(1, 1),
         Self::new(1, 64),
@@ -38,7 +38,7 @@ impl Shape {
         Self::new(100, 64),
     ];
 
-    /// Calls of so many messages, so many of them at once.
+    /// Calls of `batch` messages, `in_flight` of them at once.
     pub const fn new(batch: usize, in_flight: usize) -> Self {
         Self { batch, in_flight }
     }
@@ -48,12 +48,12 @@ impl Shape {
         self.batch * self.in_flight
     }
 
-    /// Its part of a measurement's name.
+    /// The shape's part of a measurement's name.
     pub fn name(self) -> String {
         format!("batch {}, {} in flight", self.batch, self.in_flight)
     }
 
-    /// The time that all callers together take; `caller` makes each one's work.
+    /// The time that all callers together take; `caller` makes the work of each.
     pub async fn time<W>(self, mut caller: impl FnMut() -> W) -> Duration
     where
         W: Future<Output = ()> + Send + 'static,
@@ -71,30 +71,30 @@ impl Shape {
     }
 }
 
-/// What all measurements of one placement stand on.
-pub struct Stand {
-    /// Where client and server run.
+/// The server and the clients of one placement's measurements.
+pub struct Fixture {
+    /// The cores of client and server.
     pub placement: Placement,
     /// The client's runtime.
     pub runtime: Runtime,
     /// The backend.
     pub backend: RedisBackend,
-    /// A plain connection beside it, of the same protocol.
+    /// A plain connection of the same protocol.
     pub raw: MultiplexedConnection,
     server: Server,
     admin: RefCell<Connection>,
     names: Cell<u64>,
 }
 
-impl fmt::Debug for Stand {
+impl fmt::Debug for Fixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stand")
+        f.debug_struct("Fixture")
             .field("placement", &self.placement)
             .finish_non_exhaustive()
     }
 }
 
-impl Stand {
+impl Fixture {
     /// Starts a server and connects.
     ///
     /// # Panics
@@ -177,8 +177,8 @@ impl Stand {
             .expect("INFO memory has used_memory")
     }
 
-    /// Microseconds that the server has spent on each command; a script's own commands count in
-    /// its call and under their own names too.
+    /// Microseconds that the server has spent on each command. A script's commands count in the
+    /// script's call, and under their own names too.
     pub fn micros(&self) -> HashMap<String, f64> {
         let entry = |line: &str| {
             let (name, values) = line.strip_prefix("cmdstat_")?.split_once(':')?;

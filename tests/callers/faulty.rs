@@ -1,4 +1,4 @@
-//! A queue in memory whose calls fail, hang or take their time, as a test says.
+//! A queue in memory whose calls fail, hang or are slow, as a test decides.
 
 use std::{
     fmt,
@@ -18,36 +18,36 @@ use tokio::time::{Instant, sleep};
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// What becomes of a call.
-pub(crate) enum Fate {
-    /// It is made, and answered at once.
+/// The behaviour of a call.
+pub(crate) enum Behaviour {
+    /// It takes effect and answers at once.
     Made,
-    /// It is made and answered, so long after.
+    /// It takes effect, and answers this long after.
     Slow(Duration),
-    /// It is made, and its answer is lost.
+    /// It takes effect, and its answer is lost.
     Lost,
-    /// Nothing is done.
+    /// It does nothing and answers this error.
     Refused(Error),
-    /// A hint that tells of nothing, so long after.
+    /// It does nothing, and answers a spurious hint this long after.
     Spurious(Duration),
-    /// Nothing is done, nor ever answered.
+    /// It does nothing and never answers.
     Hangs,
 }
 
-type Rule = dyn Fn(Duration, &Call) -> Fate + Send + Sync;
+type Rule = dyn Fn(Duration, &Call) -> Behaviour + Send + Sync;
 
-/// A queue, and the rule that says what becomes of each call at its time.
-pub(crate) struct Troubled {
+/// A queue, and the rule that chooses each call's behaviour by its time.
+pub(crate) struct FaultyQueue {
     queue: AnyQueue,
     start: Instant,
     rule: Box<Rule>,
     calls: Mutex<Vec<(Duration, Call)>>,
 }
 
-impl Troubled {
+impl FaultyQueue {
     fn before(
         queue: AnyQueue,
-        rule: impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static,
+        rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             queue,
@@ -57,19 +57,19 @@ impl Troubled {
         })
     }
 
-    /// As a queue of its kind.
+    /// This as a queue of its kind.
     pub(crate) fn front(self: &Arc<Self>) -> Front {
         Front::of(Arc::clone(self) as Arc<dyn Service>)
     }
 
-    /// When the calls came of which this holds.
+    /// The times of the calls that match this.
     pub(crate) fn times(&self, of: impl Fn(&Call) -> bool) -> Vec<Duration> {
         let calls = self.calls.lock().unwrap();
         let times = calls.iter().filter(|(_, call)| of(call));
         times.map(|(at, _)| *at).collect()
     }
 
-    /// How long each wait for room was to be.
+    /// The timeout of each wait for room.
     pub(crate) fn waits_for_room(&self) -> Vec<Duration> {
         let calls = self.calls.lock().unwrap();
         let waits = calls.iter().map(|(_, call)| call);
@@ -79,39 +79,39 @@ impl Troubled {
 }
 
 #[async_trait]
-impl Service for Troubled {
+impl Service for FaultyQueue {
     async fn call(&self, call: Call) -> Result<Answer> {
         let at = self.start.elapsed();
-        let fate = (self.rule)(at, &call);
+        let behaviour = (self.rule)(at, &call);
         self.calls.lock().unwrap().push((at, call.clone()));
-        match fate {
-            Fate::Made => self.queue.call(call).await,
-            Fate::Slow(time) => {
+        match behaviour {
+            Behaviour::Made => self.queue.call(call).await,
+            Behaviour::Slow(time) => {
                 let answer = self.queue.call(call).await;
                 sleep(time).await;
                 answer
             }
-            Fate::Lost => {
+            Behaviour::Lost => {
                 let _ = self.queue.call(call).await;
                 Err(down().with_outcome(Outcome::Unknown))
             }
-            Fate::Refused(error) => Err(error),
-            Fate::Spurious(time) => {
+            Behaviour::Refused(error) => Err(error),
+            Behaviour::Spurious(time) => {
                 sleep(time.min(patience(&call))).await;
                 Ok(Answer::Nothing)
             }
-            Fate::Hangs => std::future::pending().await,
+            Behaviour::Hangs => std::future::pending().await,
         }
     }
 }
 
-impl fmt::Debug for Troubled {
+impl fmt::Debug for FaultyQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Troubled").finish_non_exhaustive()
+        f.debug_struct("FaultyQueue").finish_non_exhaustive()
     }
 }
 
-/// How long a wait is to be.
+/// The timeout of a wait.
 fn patience(call: &Call) -> Duration {
     match call {
         Call::WaitForArrival(timeout) | Call::WaitForRoom(timeout) | Call::WaitForTurn(timeout) => {
@@ -121,12 +121,12 @@ fn patience(call: &Call) -> Duration {
     }
 }
 
-/// A server that is not there.
+/// The error of a server that is down.
 pub(crate) fn down() -> Error {
     Error::new(ErrorKind::Unavailable, "out of order, says the test")
 }
 
-/// A server that refuses, until a person has acted.
+/// The error of a server that refuses until an operator acts.
 pub(crate) fn forbidden() -> Error {
     Error::new(ErrorKind::Configuration, "not allowed, says the test")
 }
@@ -142,32 +142,32 @@ pub(crate) async fn reliable() -> Arc<dyn ReliableQueue> {
     queue.unwrap()
 }
 
-/// In front of a reliable queue.
+/// Puts this rule in front of a reliable queue.
 pub(crate) fn before(
     queue: &Arc<dyn ReliableQueue>,
-    rule: impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static,
-) -> Arc<Troubled> {
-    Troubled::before(AnyQueue::Reliable(Arc::clone(queue)), rule)
+    rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
+) -> Arc<FaultyQueue> {
+    FaultyQueue::before(AnyQueue::Reliable(Arc::clone(queue)), rule)
 }
 
-/// A bounded queue for one message, and what is in front of it.
+/// A bounded queue for one message, and the rule in front of it.
 pub(crate) async fn bounded(
-    rule: impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static,
-) -> (Arc<dyn BoundedQueue>, Arc<Troubled>) {
+    rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
+) -> (Arc<dyn BoundedQueue>, Arc<FaultyQueue>) {
     let one = BoundedConfig::new(1);
     let queue = MemoryBackend::new().open_bounded(&name(), &one).await;
     let queue = queue.unwrap();
-    let troubled = Troubled::before(AnyQueue::Bounded(Arc::clone(&queue)), rule);
-    (queue, troubled)
+    let faulty = FaultyQueue::before(AnyQueue::Bounded(Arc::clone(&queue)), rule);
+    (queue, faulty)
 }
 
-/// A ring, and what is in front of it.
+/// A ring, and the rule in front of it.
 pub(crate) async fn ring(
-    rule: impl Fn(Duration, &Call) -> Fate + Send + Sync + 'static,
-) -> (Arc<dyn RotatingQueue>, Arc<Troubled>) {
+    rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
+) -> (Arc<dyn RotatingQueue>, Arc<FaultyQueue>) {
     let config = RotatingConfig::default();
     let ring = MemoryBackend::new().open_rotating(&name(), &config).await;
     let ring = ring.unwrap();
-    let troubled = Troubled::before(AnyQueue::Rotating(Arc::clone(&ring)), rule);
-    (ring, troubled)
+    let faulty = FaultyQueue::before(AnyQueue::Rotating(Arc::clone(&ring)), rule);
+    (ring, faulty)
 }

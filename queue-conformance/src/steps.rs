@@ -1,4 +1,4 @@
-//! What cases do again and again, and how they say what they saw.
+//! The common steps of cases, and their common assertions.
 
 use std::{
     future::Future,
@@ -10,19 +10,19 @@ use std::{
 
 use queue_core::*;
 
-/// A lease that does not end while a case is not about its end.
+/// A lease that outlives its case.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
 }
 
-/// Leases up to so many.
+/// Leases up to `max` messages.
 pub(crate) async fn take(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
     take_for(queue, max, LONG).await
 }
 
-/// Leases up to so many for this long.
+/// Leases up to `max` messages for `ttl`.
 pub(crate) async fn take_for(queue: &dyn Leasing, max: usize, ttl: Duration) -> Vec<Delivery> {
     let leased = queue.lease(count(max), ttl).await.expect("leases");
     for delivery in &leased.deliveries {
@@ -42,7 +42,7 @@ pub(crate) async fn take_one_for(queue: &dyn Leasing, ttl: Duration) -> Delivery
     delivery.expect("a message is ready")
 }
 
-/// Leases nothing, as it must be; answers the time until something changes by itself.
+/// Leases, and must get nothing; answers the time until something changes by itself.
 pub(crate) async fn take_nothing(queue: &dyn Leasing) -> Option<Duration> {
     let leased = queue.lease(count(1), LONG).await.expect("leases");
     assert_eq!(leased.deliveries, [], "nothing is ready");
@@ -95,7 +95,7 @@ pub(crate) async fn dead(queue: &dyn Leasing) -> Vec<DeadLetter> {
     page.entries
 }
 
-/// All that is counted, but for the age of the oldest, which grows while nobody does anything.
+/// The counters without the age of the oldest message, which grows by itself.
 pub(crate) async fn counted(queue: &dyn Leasing) -> Counters {
     let mut counters = queue.counters().await.expect("counters");
     counters.oldest_ready = None;
@@ -145,7 +145,7 @@ pub(crate) fn refused_as<T: std::fmt::Debug>(kind: ErrorKind, answer: Result<T>,
     }
 }
 
-/// Polls the future so many times, and drops it if it is not ready by then (L8).
+/// Polls the future this many times, and drops it if it is not ready by then (L8).
 pub(crate) async fn cut<F: Future + Send>(future: F, polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = polls;

@@ -1,4 +1,4 @@
-//! One queue of a running worker: what is in flight with it, and what waits to be sent.
+//! One queue of a running worker: its calls in flight, and the results and requests to send.
 
 use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -15,31 +15,31 @@ pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// The first delay after a failure, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-pub(super) struct Feed {
+pub(super) struct ServedQueue {
     pub(super) queue: Arc<dyn Leasing>,
     pub(super) handler: Arc<dyn Handle>,
     pub(super) terms: Terms,
     pub(super) name: Arc<str>,
-    /// Jobs that run.
+    /// Running jobs.
     pub(super) jobs: usize,
     /// The `lease`, `settle` or `turn` in flight: one at a time, and never dropped.
     pub(super) call: Option<Call>,
     pub(super) call_outage: Outage,
     pub(super) reach: Reach,
-    /// What is to be settled.
+    /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
-    /// When there may be something to lease.
+    /// The time of the next look for messages.
     pub(super) look: Instant,
     /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
-    pub(super) beat: Option<Beat>,
-    pub(super) beat_outage: Outage,
+    pub(super) heartbeat: Option<Heartbeat>,
+    pub(super) heartbeat_outage: Outage,
     /// No heartbeat is due before this.
-    pub(super) beat_due: Option<Instant>,
-    pub(super) asks: VecDeque<Ask>,
-    /// The only thing that may be dropped.
+    pub(super) heartbeat_due: Option<Instant>,
+    pub(super) requests: VecDeque<ExtendRequest>,
+    /// The wait in flight. Of everything in flight, only this may be dropped.
     pub(super) wait: Option<InFlight<Result<()>>>,
     pub(super) wait_outage: Outage,
-    /// The sample in flight, which reads only, and when the next one is due.
+    /// The sample in flight, which only reads, and the time of the next one.
     #[cfg(feature = "metrics")]
     pub(super) sample: Option<InFlight<Result<queue_core::Counters>>>,
     #[cfg(feature = "metrics")]
@@ -49,9 +49,9 @@ pub(super) struct Feed {
 pub(super) struct Call {
     pub(super) future: InFlight<Answer>,
     pub(super) sent: Instant,
-    /// Slots that it may fill.
+    /// Slots that the call may fill.
     pub(super) slots: usize,
-    /// Messages that it asked for.
+    /// Messages that the call asked for.
     pub(super) max: usize,
 }
 
@@ -60,17 +60,17 @@ pub(super) struct Answer {
     pub(super) result: Result<(Vec<Settled>, Option<Leased>)>,
 }
 
-/// A result that waits to be settled.
+/// A result to settle.
 pub(super) struct Pending {
     pub(super) settlement: Settlement,
     pub(super) lease: Arc<Lease>,
     pub(super) since: Instant,
-    /// It was sent before, and the reply was lost.
+    /// The worker sent it before, and the reply was lost.
     pub(super) doubtful: bool,
 }
 
 impl Pending {
-    /// It is given up.
+    /// The event of giving this result up.
     pub(super) fn unsettled(&self) -> Event<'_> {
         Event::Unsettled {
             lease: &self.lease,
@@ -79,7 +79,7 @@ impl Pending {
     }
 }
 
-pub(super) struct Beat {
+pub(super) struct Heartbeat {
     pub(super) future: InFlight<Result<Vec<Extended>>>,
     pub(super) sent: Instant,
     pub(super) ttl: Duration,
@@ -92,18 +92,18 @@ pub(super) struct Extension {
     pub(super) reply: Option<oneshot::Sender<Result<()>>>,
 }
 
-/// A handler's wish to have its lease extended.
-pub(super) struct Ask {
+/// A handler's request to extend its lease.
+pub(super) struct ExtendRequest {
     pub(super) job: u64,
     pub(super) entry: usize,
     pub(super) ttl: Duration,
     pub(super) reply: oneshot::Sender<Result<()>>,
 }
 
-impl Feed {
+impl ServedQueue {
     pub(super) fn new(source: Source, name: Arc<str>, now: Instant, seed: u64) -> Self {
-        let beat_longest = (source.terms.lease / 12).max(Duration::from_millis(1));
-        let beat_longest = beat_longest.min(RETRY.1);
+        let heartbeat_longest = (source.terms.lease / 12).max(Duration::from_millis(1));
+        let heartbeat_longest = heartbeat_longest.min(RETRY.1);
         let outage = |verb: u64| Outage::new(RETRY.0, RETRY.1, seed ^ verb);
         Self {
             queue: source.queue,
@@ -116,11 +116,15 @@ impl Feed {
             reach: Reach::new(),
             pending: VecDeque::new(),
             look: now,
-            beat: None,
-            // Several tries have to find time before the deadline.
-            beat_outage: Outage::new(RETRY.0.min(beat_longest), beat_longest, seed ^ 2),
-            beat_due: None,
-            asks: VecDeque::new(),
+            heartbeat: None,
+            // Several tries have to fit in before the deadline.
+            heartbeat_outage: Outage::new(
+                RETRY.0.min(heartbeat_longest),
+                heartbeat_longest,
+                seed ^ 2,
+            ),
+            heartbeat_due: None,
+            requests: VecDeque::new(),
             wait: None,
             wait_outage: outage(3),
             #[cfg(feature = "metrics")]
@@ -130,8 +134,8 @@ impl Feed {
         }
     }
 
-    /// Slots that it may take beside those it has.
-    pub(super) fn appetite(&self) -> usize {
+    /// The slots that the queue may take in addition to those it has.
+    pub(super) fn more_slots(&self) -> usize {
         let most = self.terms.at_most.unwrap_or(usize::MAX);
         let in_call = self.call.as_ref().map_or(0, |call| call.slots);
         most.saturating_sub(self.jobs + in_call)

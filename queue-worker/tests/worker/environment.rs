@@ -12,14 +12,14 @@ pub(crate) const MILLI: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
-/// A reliable queue of numbers, and what is seen of it.
-pub(crate) struct Ground {
+/// A reliable queue of numbers, and a spy on it.
+pub(crate) struct Environment {
     pub(crate) queue: Arc<dyn ReliableQueue>,
     pub(crate) numbers: Reliable<u64>,
     pub(crate) spy: Spy,
 }
 
-impl Ground {
+impl Environment {
     pub(crate) async fn new() -> Self {
         Self::with(&ReliableConfig::default()).await
     }
@@ -35,11 +35,11 @@ impl Ground {
         }
     }
 
-    /// With the numbers from 0 in it.
+    /// An environment whose queue holds this many numbers, from 0.
     pub(crate) async fn holding(count: u64) -> Self {
-        let ground = Self::new().await;
-        ground.push(count).await;
-        ground
+        let environment = Self::new().await;
+        environment.push(count).await;
+        environment
     }
 
     pub(crate) async fn push(&self, count: u64) {
@@ -47,7 +47,7 @@ impl Ground {
         self.numbers.push_all(&numbers).await.unwrap();
     }
 
-    /// A worker on the queue as it is watched.
+    /// A worker on the queue behind the spy.
     pub(crate) fn worker(&self) -> Worker<u64> {
         Worker::new(self.spy.consumer::<u64>())
     }
@@ -56,12 +56,12 @@ impl Ground {
         self.queue.counters().await.unwrap()
     }
 
-    /// Until nothing is ready, delayed or leased.
+    /// Waits until nothing is ready, delayed or leased.
     pub(crate) async fn empty(&self) {
         self.until(|counters| counters.depth.occupied() == 0).await;
     }
 
-    /// Until this holds of the queue, in virtual time and not for ever.
+    /// Waits until this holds of the queue, for at most two hours of virtual time.
     pub(crate) async fn until(&self, holds: impl Fn(&Counters) -> bool + Send + Sync) {
         let poll = async {
             while !holds(&self.counters().await) {

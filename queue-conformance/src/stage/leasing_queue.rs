@@ -1,20 +1,20 @@
-//! A leasing queue of any kind, and how a plain message gets into it.
+//! A leasing queue of any kind, with a push of plain messages.
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
 use queue_core::*;
 
-/// The queue of a case that holds for all four leasing kinds.
+/// The queue of a case that plays on all four leasing kinds.
 #[derive(Debug, Clone)]
-pub(crate) enum Subject {
+pub(crate) enum LeasingQueue {
     Reliable(Arc<dyn ReliableQueue>),
     Delay(Arc<dyn DelayQueue>),
     Priority(Arc<dyn PriorityQueue>),
     Bounded(Arc<dyn BoundedQueue>),
 }
 
-impl Subject {
-    /// Puts plain messages in: due now, of priority 0, refused when there is no room.
+impl LeasingQueue {
+    /// Pushes plain messages: due now, of priority 0, refused when there is no room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let plain = messages.iter().cloned();
         match self {
@@ -35,14 +35,14 @@ impl Subject {
         }
     }
 
-    /// Puts one plain message in.
+    /// Pushes one plain message.
     pub(crate) async fn put(&self, message: impl Into<Push> + Send) -> Pushed {
         let message = message.into();
         let pushed = self.try_put(&[message]).await.expect("is accepted");
         pushed[0]
     }
 
-    /// Puts so many numbered messages in: body `m1` under id 1, and so on in a fresh queue.
+    /// Pushes this many numbered messages: in a fresh queue, body `m1` under id 1, and so on.
     pub(crate) async fn put_numbered(&self, count: u64) -> Vec<MessageId> {
         let first = self.counters().await.expect("counters").accepted + 1;
         let bodies = (first..first + count).map(|number| Push::new(format!("m{number}")));
@@ -64,7 +64,7 @@ fn pushed(offered: Offered) -> Pushed {
     }
 }
 
-impl Deref for Subject {
+impl Deref for LeasingQueue {
     type Target = dyn Leasing;
 
     fn deref(&self) -> &Self::Target {

@@ -1,0 +1,34 @@
+//! The times at which an arrival or room may come.
+
+use queue_core::Timestamp;
+
+/// The time at which the arrival or the room may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Availability {
+    /// It is there, or only a call can tell.
+    Now,
+    /// At this time, if no call brings it sooner.
+    At(Timestamp),
+    /// Only a call can bring it.
+    OnlyByCall,
+}
+
+impl Availability {
+    /// Something that comes by itself at this time, if at all, seen from `now`.
+    pub(crate) fn at(time: Option<Timestamp>, now: Timestamp) -> Self {
+        match time {
+            Some(time) if time <= now => Self::Now,
+            Some(time) => Self::At(time),
+            None => Self::OnlyByCall,
+        }
+    }
+}
+
+/// A state whose callers can wait.
+pub(crate) trait Waitable {
+    /// A message to lease, or an item to visit.
+    fn arrival(&self, now: Timestamp) -> Availability;
+
+    /// Room for another message.
+    fn room(&self, now: Timestamp) -> Availability;
+}
