@@ -58,11 +58,7 @@ const RULES: &[(&str, &str)] = &[
         "Atomic under failure. No crash, error or full server in the middle of an operation loses \
          a message: write the new place first, remove the old one last.",
     ),
-    (
-        "L13",
-        "Dead letters are kept with reason, attempts and time, bounded by a stored cap that is \
-         exact and drops the oldest (counted as trimmed).",
-    ),
+    ("L13", "Dead letters keep reason, attempts and time."),
     (
         "R1",
         "Lost history. A failover or power loss may undo acknowledged steps (which ones, per \
@@ -77,8 +73,8 @@ const RULES: &[(&str, &str)] = &[
     ("D1", "never early."),
     (
         "D2",
-        "due messages come in (due, id) order; what returns is due when it returns (its deadline, \
-         its release, the end of its retry delay).",
+        "due messages come in (due, id) order; a message that returns is due when it returns (at \
+         its deadline, its release, or the end of its retry delay).",
     ),
     ("D3", "equal bodies are different messages."),
     (
@@ -110,22 +106,23 @@ const RULES: &[(&str, &str)] = &[
     (
         "B2",
         "drop-oldest removes exactly the next undelivered message in delivery order (delayed ones \
-         last, by due), only when full, and reports it; all leased means Full.",
+         last, by due), only when full, and reports it; if all are leased, the answer is Full.",
     ),
     ("B3", "reject: Full, and nothing changed."),
     (
         "B4",
-        "block: the caller waits for room; whatever makes room tells as many producers as there is \
-         room for, or arms the marker; an offer that leaves room does so again, also one of \
-         duplicates alone; and offer reclaims first, since all consumers may be dead.",
+        "block: the caller waits for room. A call that makes room tells as many waiting producers \
+         as there is room for, or arms the marker. An offer that leaves room does so again, also \
+         one of duplicates alone. offer reclaims first, since all consumers may be dead.",
     ),
     (
         "B5",
-        "resize trims at once, oldest first, reported, never what is leased.",
+        "resize trims at once, oldest first, reports the dropped messages, and never drops a \
+         leased one.",
     ),
     (
         "B6",
-        "recent(n) reads at most n of what is ready, newest first, taking nothing.",
+        "recent(n) reads at most n ready messages, newest first, and takes none.",
     ),
     (
         "B7",
@@ -150,12 +147,13 @@ const RULES: &[(&str, &str)] = &[
     (
         "T4",
         "with a pace p (stored), an item is due again p after its last visit; the order stays the \
-         ring's; nothing due answers the time until next; a lost reply costs that item one cycle.",
+         ring's; if no item is due, rotate answers the time until one is; a lost reply costs that \
+         item one cycle.",
     ),
     (
         "O1",
         "One live claim. At any instant a key has at most one live claim (now < end), and none \
-         while it is done; who comes meanwhile is told Busy and the time left.",
+         while it is done; a claim that comes while another lives answers Busy and the time left.",
     ),
     (
         "O2",
@@ -170,7 +168,7 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "O4",
-        "Bounded. Claims and marks end, at the latest after 24 h and 7 days; what has ended does \
+        "Bounded. Claims and marks end, at the latest after 24 h and 7 days; an ended one does \
          not count, and each claim clears away 128 of each.",
     ),
     (
