@@ -6,11 +6,11 @@ use std::{sync::Arc, time::Duration};
 
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use queue_benches::{
-    kinds::{self, CAPACITY, LeasingQueue, fresh, still},
+    kinds::{self, CAPACITY, fresh, still},
     pairs::{Pairs, Work},
     peers::{self, Deque, Flume, Mpsc},
 };
-use queue_core::RotatingQueue;
+use queue_core::{AnyQueue, RotatingQueue};
 use queue_memory::MemoryBackend;
 use tokio::runtime::{Builder, Runtime};
 
@@ -174,8 +174,8 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
         );
     }
     let delays = [&long, &short].map(|queues| {
-        let delay = queues.iter().find_map(|(_, queue)| match queue {
-            LeasingQueue::Delay(queue) => Some(Arc::clone(queue)),
+        let delay = queues.iter().find_map(|(_, queue)| match queue.queue() {
+            AnyQueue::Delay(queue) => Some(Arc::clone(queue)),
             _ => None,
         });
         delay.expect("there is a delay queue")

@@ -11,14 +11,14 @@ use std::{
 
 use criterion::Criterion;
 use queue_benches::{
-    kinds::LeasingQueue,
+    kinds::{LEASING, LeasingQueue},
     pairs::Work,
     redis::{
         cost::Cost,
         due::{self, Lateness},
         fixture::{Fixture, Shape},
         footprint::{self, Floor},
-        ours::{self, Kind},
+        ours,
         placement::Placement,
         raw,
         report::{Report, Run, Samples},
@@ -26,6 +26,7 @@ use queue_benches::{
         wake,
     },
 };
+use queue_core::QueueKind;
 
 /// Items of a ring that turns.
 const RING: usize = 10_000;
@@ -59,12 +60,12 @@ fn push(run: &mut Run<'_>) {
     for shape in Shape::ALL {
         let list = || ("LPUSH", raw::list_push(fixture, shape));
         let zset = || ("ZADD + HSET", raw::zset_push(fixture, shape));
-        for kind in Kind::ALL {
+        for kind in LEASING {
             let beside = match kind {
-                Kind::Reliable | Kind::Bounded => vec![list()],
-                Kind::Delay | Kind::Priority => vec![zset(), list()],
+                QueueKind::Reliable | QueueKind::Bounded => vec![list()],
+                _ => vec![zset(), list()],
             };
-            let name = format!("push/{}, {}", kind.name(), shape.name());
+            let name = format!("push/{}, {}", kind.as_str(), shape.name());
             let ours = ours::push(fixture, kind, shape);
             run.measure(Samples::Many, &name, shape, ours, beside);
         }
@@ -78,7 +79,7 @@ fn take(run: &mut Run<'_>) {
     let fixture = run.fixture;
     for (verb, trips) in [("lease + settle", 2), ("turn", 1)] {
         for shape in Shape::ALL {
-            for kind in Kind::ALL {
+            for kind in LEASING {
                 let ours = match trips {
                     1 => ours::turn(fixture, kind, shape),
                     _ => ours::lease_and_settle(fixture, kind, shape),
@@ -88,7 +89,7 @@ fn take(run: &mut Run<'_>) {
                     _ => "script + LREMs",
                 };
                 let beside = vec![(peer, raw::list_turn(fixture, shape, trips))];
-                let name = format!("{verb}/{}, {}", kind.name(), shape.name());
+                let name = format!("{verb}/{}, {}", kind.as_str(), shape.name());
                 run.measure(Samples::Many, &name, shape, ours, beside);
             }
         }
@@ -109,12 +110,12 @@ fn structures(run: &mut Run<'_>) {
     let fixture = run.fixture;
     for batch in [1, 10, 100] {
         let theirs = Strategy::ALL.map(|strategy| (strategy, Cost::default()));
-        for kind in Kind::ALL {
+        for kind in LEASING {
             let peers = theirs.iter().filter(|(strategy, _)| match kind {
-                Kind::Reliable => true,
+                QueueKind::Reliable => true,
                 // Only a zset by time could serve a delay queue.
-                Kind::Delay => *strategy == Strategy::Visibility,
-                Kind::Bounded | Kind::Priority => false,
+                QueueKind::Delay => *strategy == Strategy::Visibility,
+                _ => false,
             });
             let beside = peers.map(|(strategy, cost)| {
                 let work = strategies::cycle(fixture, *strategy, batch, cost);
@@ -122,7 +123,7 @@ fn structures(run: &mut Run<'_>) {
             });
             let cost = Cost::default();
             let ours = ours::cycle(fixture, kind, batch, &cost);
-            let name = format!("structures/{}, batch {batch}", kind.name());
+            let name = format!("structures/{}, batch {batch}", kind.as_str());
             let shape = Shape::new(batch, 1);
             run.measure(Samples::Many, &name, shape, ours, beside.collect());
             run.note(TABLE, &name, &cost.micros());
@@ -169,13 +170,13 @@ fn due_at_once(run: &mut Run<'_>) {
 /// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
 fn backlogs(run: &mut Run<'_>) {
     const TABLE: &str = "server µs a job behind a backlog";
-    for kind in Kind::ALL {
+    for kind in LEASING {
         let [short, long] =
             [SHORT, LONG].map(|(size, _)| FilledQueue::new(run.fixture, kind, size));
         // The first sample fills the queues, so criterion chooses short samples.
         for batch in [100, 1] {
             let [short_cost, long_cost] = [(); 2].map(|()| Cost::default());
-            let name = format!("backlog/{}, batch {batch}", kind.name());
+            let name = format!("backlog/{}, batch {batch}", kind.as_str());
             let ours = long.cycle(batch, &long_cost);
             let beside = vec![("backlog of 10^4", short.cycle(batch, &short_cost))];
             run.measure(Samples::Many, &name, Shape::new(batch, 1), ours, beside);
@@ -189,14 +190,14 @@ fn backlogs(run: &mut Run<'_>) {
 /// A queue that its first measurement fills; a filter may leave it unmeasured.
 struct FilledQueue<'a> {
     fixture: &'a Fixture,
-    kind: Kind,
+    kind: QueueKind,
     size: usize,
     name: String,
     queue: OnceCell<LeasingQueue>,
 }
 
 impl<'a> FilledQueue<'a> {
-    fn new(fixture: &'a Fixture, kind: Kind, size: usize) -> Self {
+    fn new(fixture: &'a Fixture, kind: QueueKind, size: usize) -> Self {
         Self {
             fixture,
             kind,
@@ -215,7 +216,7 @@ impl<'a> FilledQueue<'a> {
 
     fn fill(&self) -> LeasingQueue {
         self.fixture.runtime.block_on(async {
-            let queue = self.kind.open(&self.fixture.backend, &self.name).await;
+            let queue = ours::open(&self.fixture.backend, &self.name, self.kind).await;
             queue.fill(self.size).await;
             queue
         })
@@ -233,13 +234,13 @@ impl Drop for FilledQueue<'_> {
 fn footprints(run: &mut Run<'_>) {
     const TABLE: &str = "bytes a message: 100,000 ready, of 100 B";
     let fixture = run.fixture;
-    for kind in Kind::ALL {
+    for kind in LEASING {
         let (floor, weighed) = match kind {
-            Kind::Reliable => (Floor::List, &Strategy::ALL[..]),
-            Kind::Bounded => (Floor::List, &[][..]),
-            Kind::Delay | Kind::Priority => (Floor::ZsetAndHash, &[][..]),
+            QueueKind::Reliable => (Floor::List, &Strategy::ALL[..]),
+            QueueKind::Bounded => (Floor::List, &[][..]),
+            _ => (Floor::ZsetAndHash, &[][..]),
         };
-        let mut names = vec![kind.name(), floor.name()];
+        let mut names = vec![kind.as_str(), floor.name()];
         names.extend(weighed.iter().map(|strategy| strategy.name()));
         let bytes: Vec<_> = names.iter().map(|_| footprint::Bytes::default()).collect();
         let ours = footprint::ours(fixture, kind, &bytes[0]);
@@ -248,7 +249,7 @@ fn footprints(run: &mut Run<'_>) {
             let work = footprint::structure(fixture, *strategy, bytes);
             beside.push((strategy.name(), work));
         }
-        let name = format!("footprint/{}", kind.name());
+        let name = format!("footprint/{}", kind.as_str());
         let shape = Shape::new(footprint::MESSAGES, 1);
         run.measure(Samples::Few, &name, shape, ours, beside);
         for (what, bytes) in names.iter().zip(&bytes) {

@@ -8,9 +8,9 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, DelayQueueExt, Insert, Leasing,
-    LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityConfig, PriorityQueue, Push,
-    QueueName, ReliableConfig, ReliableQueue, RotatingConfig, RotatingQueue, Scheduled, Settlement,
+    AnyQueue, Backend, DelayQueue, DelayQueueExt, Insert, Leasing, LeasingExt, Offer, Offered,
+    Overflow, Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue,
+    Scheduled, Settlement,
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
@@ -40,27 +40,24 @@ pub const TASKS: u64 = 4;
 const LEASE: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A queue of one of the leasing kinds.
+/// The kinds that lease.
+pub const LEASING: [QueueKind; 4] = [
+    QueueKind::Reliable,
+    QueueKind::Bounded,
+    QueueKind::Delay,
+    QueueKind::Priority,
+];
+
+/// A queue of one of the leasing kinds: reliable, delay with messages due at once, priority with
+/// sixteen priorities, or bounded.
 #[derive(Debug, Clone)]
-pub enum LeasingQueue {
-    /// First in, first out.
-    Reliable(Arc<dyn ReliableQueue>),
-    /// Due at once.
-    Delay(Arc<dyn DelayQueue>),
-    /// Sixteen priorities.
-    Priority(Arc<dyn PriorityQueue>),
-    /// [`CAPACITY`] messages, unless it is opened with a backlog.
-    Bounded(Arc<dyn BoundedQueue>),
+pub struct LeasingQueue {
+    queue: AnyQueue,
+    leasing: Arc<dyn Leasing>,
 }
 
 /// The name of a backend's only queue.
-///
-/// # Panics
-///
-/// Never: the name is allowed.
-pub fn name() -> QueueName {
-    QueueName::new("bench").expect("the name is allowed")
-}
+const NAME: &str = "bench";
 
 fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
@@ -76,24 +73,12 @@ pub async fn queues<B: Backend>(
     backend: impl Fn() -> B,
     capacity: usize,
 ) -> Vec<(&'static str, LeasingQueue)> {
-    let name = name();
-    let opened = "the queue opens";
-    let reliable = backend()
-        .open_reliable(&name, &ReliableConfig::default())
-        .await;
-    let delay = backend().open_delay(&name, &DelayConfig::default()).await;
-    let priority = backend()
-        .open_priority(&name, &PriorityConfig::default())
-        .await;
-    let bounded = backend()
-        .open_bounded(&name, &BoundedConfig::new(capacity))
-        .await;
-    vec![
-        ("reliable", LeasingQueue::Reliable(reliable.expect(opened))),
-        ("delay", LeasingQueue::Delay(delay.expect(opened))),
-        ("priority", LeasingQueue::Priority(priority.expect(opened))),
-        ("bounded", LeasingQueue::Bounded(bounded.expect(opened))),
-    ]
+    let mut queues = Vec::new();
+    for kind in LEASING {
+        let queue = LeasingQueue::open(&backend(), NAME, kind, capacity).await;
+        queues.push((kind.as_str(), queue));
+    }
+    queues
 }
 
 /// Makes a batch and hands it to a call: one message without an allocation for the batch.
@@ -110,13 +95,32 @@ macro_rules! batch {
 }
 
 impl LeasingQueue {
-    fn leasing(&self) -> &dyn Leasing {
-        match self {
-            Self::Reliable(queue) => &**queue,
-            Self::Delay(queue) => &**queue,
-            Self::Priority(queue) => &**queue,
-            Self::Bounded(queue) => &**queue,
-        }
+    /// Opens a queue of this kind; a bounded one has this capacity.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be opened, or leases nothing.
+    pub async fn open(
+        backend: &impl Backend,
+        name: &str,
+        kind: QueueKind,
+        capacity: usize,
+    ) -> Self {
+        let name = QueueName::new(name).expect("the name is allowed");
+        let queue = backend.open(&name, &QueueConfig::of(kind, capacity)).await;
+        let queue = queue.expect("the queue opens");
+        let leasing = queue.leasing().expect("the queue leases");
+        Self { queue, leasing }
+    }
+
+    /// The queue.
+    pub const fn queue(&self) -> &AnyQueue {
+        &self.queue
+    }
+
+    /// The queue as one that leases.
+    pub fn leasing(&self) -> &dyn Leasing {
+        &*self.leasing
     }
 
     /// Pushes `size` messages, waiting for room where it has to.
@@ -134,25 +138,25 @@ impl LeasingQueue {
     ///
     /// If the queue refuses.
     pub async fn put_with(&self, size: usize, body: Body) {
-        match self {
-            Self::Reliable(queue) => {
+        match &self.queue {
+            AnyQueue::Reliable(queue) => {
                 batch!(size, |_| Push::new(body()), |batch| {
                     queue.push(batch).await.expect("pushed");
                 });
             }
-            Self::Delay(queue) => {
+            AnyQueue::Delay(queue) => {
                 let now = |_| Scheduled::new(body(), Duration::ZERO);
                 batch!(size, now, |batch| {
                     queue.schedule(batch).await.expect("scheduled");
                 });
             }
-            Self::Priority(queue) => {
+            AnyQueue::Priority(queue) => {
                 let urgent = |n| Prioritized::new(body(), (n % 16) as i16);
                 batch!(size, urgent, |batch| {
                     queue.enqueue(batch).await.expect("enqueued");
                 });
             }
-            Self::Bounded(queue) => {
+            AnyQueue::Bounded(queue) => {
                 batch!(size, |_| Offer::new(body()), |batch| {
                     let mut left = &batch[..];
                     while !left.is_empty() {
@@ -166,6 +170,7 @@ impl LeasingQueue {
                     }
                 });
             }
+            AnyQueue::Rotating(_) => unreachable!("a ring leases nothing"),
         }
     }
 
@@ -200,8 +205,8 @@ impl LeasingQueue {
         while left > 0 {
             let size = left.min(128);
             let start = backlog - left;
-            match self {
-                Self::Delay(queue) => {
+            match &self.queue {
+                AnyQueue::Delay(queue) => {
                     let later = |n: usize| {
                         // Anywhere in the next day but for its first hour.
                         let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
@@ -291,8 +296,9 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
 ///
 /// If it cannot be opened.
 pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue> {
+    let name = QueueName::new(NAME).expect("the name is allowed");
     let opened = backend
-        .open_rotating(&name(), &RotatingConfig::default())
+        .open_rotating(&name, &RotatingConfig::default())
         .await;
     let ring = opened.expect("the ring opens");
     for start in (0..items).step_by(128) {

@@ -2,19 +2,16 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use queue_core::{DelayQueue, Due, LeasingExt, Scheduled, Timestamp};
+use queue_core::{AnyQueue, DelayQueue, Due, LeasingExt, QueueKind, Scheduled, Timestamp};
 use queue_redis::RedisBackend;
 use redis::Script;
 
 use super::{
     fixture::Fixture,
-    ours::{Kind, LEASE, count, leasing, measured},
+    ours::{LEASE, count, measured, open},
     raw::add_to_zset,
 };
-use crate::{
-    kinds::{BODY, LeasingQueue},
-    pairs::Work,
-};
+use crate::{kinds::BODY, pairs::Work};
 
 /// The number of messages.
 pub const MESSAGES: usize = 100_000;
@@ -54,12 +51,12 @@ pub fn ours<'a>(fixture: &'a Fixture, lateness: &'a dyn Fn(Lateness)) -> Work<'a
 }
 
 async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
-    let queue = Kind::Delay.open(backend, name).await;
-    let LeasingQueue::Delay(delay) = &queue else {
+    let queue = open(backend, name, QueueKind::Delay).await;
+    let AnyQueue::Delay(delay) = queue.queue() else {
         unreachable!("it was opened as delay")
     };
     let due = schedule(&**delay).await;
-    let queue = leasing(&queue);
+    let queue = queue.leasing();
     let mut late = Vec::with_capacity(MESSAGES);
     let mut held = Vec::new();
     let mut first = None;

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use queue_core::QueueKind;
 use redis::{AsyncCommands, aio::MultiplexedConnection};
 
 use super::{
     fixture::Fixture,
-    ours::{Kind, fill},
+    ours::{fill, open},
     raw::{LATER, add_to_zset},
     strategies::{Strategy, Structure},
 };
@@ -42,10 +43,10 @@ impl Floor {
 pub type Bytes = RefCell<Vec<f64>>;
 
 /// A queue of ours.
-pub fn ours<'a>(fixture: &'a Fixture, kind: Kind, bytes: &'a Bytes) -> Work<'a> {
+pub fn ours<'a>(fixture: &'a Fixture, kind: QueueKind, bytes: &'a Bytes) -> Work<'a> {
     filled(fixture, bytes, move |name| {
         fixture.runtime.block_on(async {
-            fill(&kind.open(&fixture.backend, name).await, MESSAGES).await;
+            fill(&open(&fixture.backend, name, kind).await, MESSAGES).await;
         });
     })
 }

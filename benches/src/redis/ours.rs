@@ -7,8 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    Backend, BoundedConfig, DelayConfig, Delivery, Insert, Leasing, PriorityConfig, QueueName,
-    ReliableConfig, RotatingConfig, RotatingQueue, Settled, Settlement,
+    Backend, Delivery, Insert, Leasing, QueueKind, QueueName, RotatingConfig, RotatingQueue,
+    Settled, Settlement,
 };
 
 use super::{
@@ -26,64 +26,16 @@ pub const LEASE: Duration = Duration::from_secs(600);
 /// The most that one call takes.
 const MOST: usize = 128;
 
-/// A leasing kind of queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// First in, first out.
-    Reliable,
-    /// With a capacity that is never reached.
-    Bounded,
-    /// Due at once.
-    Delay,
-    /// Sixteen priorities.
-    Priority,
-}
+/// The capacity of a bounded queue, which is never reached.
+const AMPLE: usize = u32::MAX as usize;
 
-impl Kind {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Reliable, Self::Bounded, Self::Delay, Self::Priority];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reliable => "reliable",
-            Self::Bounded => "bounded",
-            Self::Delay => "delay",
-            Self::Priority => "priority",
-        }
-    }
-
-    /// Opens a queue of this kind.
-    ///
-    /// # Panics
-    ///
-    /// If it cannot be opened.
-    pub async fn open(self, backend: &impl Backend, name: &str) -> LeasingQueue {
-        let name = QueueName::new(name).expect("the name is allowed");
-        let opened = "the queue opens";
-        match self {
-            Self::Reliable => {
-                let config = ReliableConfig::default();
-                let queue = backend.open_reliable(&name, &config);
-                LeasingQueue::Reliable(queue.await.expect(opened))
-            }
-            Self::Bounded => {
-                let config = BoundedConfig::new(u32::MAX as usize);
-                let queue = backend.open_bounded(&name, &config);
-                LeasingQueue::Bounded(queue.await.expect(opened))
-            }
-            Self::Delay => {
-                let config = DelayConfig::default();
-                let queue = backend.open_delay(&name, &config);
-                LeasingQueue::Delay(queue.await.expect(opened))
-            }
-            Self::Priority => {
-                let config = PriorityConfig::default();
-                let queue = backend.open_priority(&name, &config);
-                LeasingQueue::Priority(queue.await.expect(opened))
-            }
-        }
-    }
+/// Opens a queue of this kind.
+///
+/// # Panics
+///
+/// If it cannot be opened.
+pub async fn open(backend: &impl Backend, name: &str, kind: QueueKind) -> LeasingQueue {
+    LeasingQueue::open(backend, name, kind, AMPLE).await
 }
 
 /// Opens a ring.
@@ -96,16 +48,6 @@ pub async fn open_ring(backend: &impl Backend, name: &str) -> Arc<dyn RotatingQu
     let config = RotatingConfig::default();
     let ring = backend.open_rotating(&name, &config);
     ring.await.expect("the ring opens")
-}
-
-/// The queue as one that leases.
-pub fn leasing(queue: &LeasingQueue) -> &dyn Leasing {
-    match queue {
-        LeasingQueue::Reliable(queue) => &**queue,
-        LeasingQueue::Delay(queue) => &**queue,
-        LeasingQueue::Priority(queue) => &**queue,
-        LeasingQueue::Bounded(queue) => &**queue,
-    }
 }
 
 /// A count that is not zero.
@@ -162,10 +104,10 @@ pub async fn settle(queue: &dyn Leasing, settlements: &[Settlement]) {
 }
 
 /// Pushes batches.
-pub fn push(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+pub fn push(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
-            let queue = kind.open(&fixture.backend, name).await;
+            let queue = open(&fixture.backend, name, kind).await;
             let caller = || {
                 let queue = queue.clone();
                 async move {
@@ -180,15 +122,15 @@ pub fn push(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
 }
 
 /// Leases batches and settles each, in two calls.
-pub fn lease_and_settle(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+pub fn lease_and_settle(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
-            let queue = kind.open(&fixture.backend, name).await;
+            let queue = open(&fixture.backend, name, kind).await;
             fill(&queue, rounds as usize * shape.messages()).await;
             let caller = || {
                 let queue = queue.clone();
                 async move {
-                    let queue = leasing(&queue);
+                    let queue = queue.leasing();
                     for _ in 0..rounds {
                         let leased = lease(queue, shape.batch).await;
                         settle(queue, &leased).await;
@@ -205,21 +147,21 @@ pub fn lease_and_settle(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_>
 /// # Panics
 ///
 /// If the queue refuses.
-pub fn turn(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
+pub fn turn(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
-            let queue = kind.open(&fixture.backend, name).await;
+            let queue = open(&fixture.backend, name, kind).await;
             fill(&queue, (rounds as usize + 1) * shape.messages()).await;
             let mut held = Vec::new();
             for _ in 0..shape.in_flight {
-                held.push(lease(leasing(&queue), shape.batch).await);
+                held.push(lease(queue.leasing(), shape.batch).await);
             }
             let caller = || {
                 let queue = queue.clone();
                 let mut held = held.pop().expect("one for each");
                 async move {
                     for _ in 0..rounds {
-                        let turn = leasing(&queue).turn(&held, count(shape.batch), LEASE);
+                        let turn = queue.leasing().turn(&held, count(shape.batch), LEASE);
                         let (settled, leased) = turn.await.expect("turned");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);
@@ -233,9 +175,9 @@ pub fn turn(fixture: &Fixture, kind: Kind, shape: Shape) -> Work<'_> {
 }
 
 /// Pushes, leases and settles one batch after the other.
-pub fn cycle<'a>(fixture: &'a Fixture, kind: Kind, batch: usize, cost: &'a Cost) -> Work<'a> {
+pub fn cycle<'a>(fixture: &'a Fixture, kind: QueueKind, batch: usize, cost: &'a Cost) -> Work<'a> {
     measured(fixture, move |name, rounds| {
-        let queue = fixture.runtime.block_on(kind.open(&fixture.backend, name));
+        let queue = fixture.runtime.block_on(open(&fixture.backend, name, kind));
         cost.of(fixture, &["evalsha"], rounds * batch as u64, || {
             fixture.runtime.block_on(cycles(&queue, batch, rounds))
         })
@@ -260,8 +202,8 @@ async fn cycles(queue: &LeasingQueue, batch: usize, rounds: u64) -> Duration {
     let start = Instant::now();
     for _ in 0..rounds {
         queue.put(batch).await;
-        let leased = lease(leasing(queue), batch).await;
-        settle(leasing(queue), &leased).await;
+        let leased = lease(queue.leasing(), batch).await;
+        settle(queue.leasing(), &leased).await;
     }
     start.elapsed()
 }

@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use queue_core::{LeasingExt, Push};
+use queue_core::{AnyQueue, LeasingExt, Push, QueueKind};
 use redis::{AsyncCommands, Direction};
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{
     fixture::Fixture,
-    ours::{Kind, LEASE, leasing, measured},
+    ours::{LEASE, measured, open},
 };
-use crate::{kinds::LeasingQueue, pairs::Work};
+use crate::pairs::Work;
 
 /// Long enough for the consumer to wait at the server again.
 const IDLE: Duration = Duration::from_millis(2);
@@ -29,15 +29,15 @@ pub fn ours<'a>(fixture: &'a Fixture, times: Times<'a>) -> Work<'a> {
     measured(fixture, move |name, rounds| {
         let consumer = fixture.connect_backend();
         fixture.runtime.block_on(async {
-            let kind = Kind::Reliable;
-            let producer = kind.open(&fixture.backend, name).await;
-            let LeasingQueue::Reliable(producer) = producer else {
+            let kind = QueueKind::Reliable;
+            let producer = open(&fixture.backend, name, kind).await;
+            let AnyQueue::Reliable(producer) = producer.queue() else {
                 unreachable!("it was opened as reliable")
             };
-            let consumer = kind.open(&consumer, name).await;
+            let consumer = open(&consumer, name, kind).await;
             let (received, mut arrivals) = mpsc::unbounded_channel();
             let task = tokio::spawn(async move {
-                let queue = leasing(&consumer);
+                let queue = consumer.leasing();
                 for _ in 0..rounds {
                     let delivery = queue.receive_one(LEASE, PATIENCE).await.expect("received");
                     let at = Instant::now();

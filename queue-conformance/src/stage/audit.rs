@@ -1,16 +1,64 @@
 //! An independent count beside each queue of a case (L5).
 
 use std::{
-    num::NonZeroUsize,
+    collections::BTreeMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use async_trait::async_trait;
-use queue_core::*;
+use queue_core::{
+    call::{Answer, Call, Layer, Service},
+    *,
+};
+
+/// Counts what the queues of a case answer: a layer in front of its backend.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Audit(Arc<Mutex<BTreeMap<QueueName, Entry>>>);
+
+#[derive(Debug)]
+struct Entry {
+    expected: Arc<ExpectedCounts>,
+    queue: Arc<dyn Service>,
+}
+
+impl Audit {
+    /// Fails unless the counters of each queue agree with its answers.
+    pub(crate) async fn close(&self) {
+        let entries = std::mem::take(&mut *self.lock());
+        for Entry { expected, queue } in entries.into_values() {
+            match queue.call(Call::Counters).await.expect("counters") {
+                Answer::Counters(counters) => expected.check(&counters),
+                other => panic!("counters answer {other:?}"),
+            }
+        }
+    }
+
+    /// Forgets every queue.
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Entry>> {
+        self.0.lock().expect("no entry panics")
+    }
+}
+
+impl Layer for Audit {
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        let mut entries = self.lock();
+        let expected = entries.get(name).map(|entry| Arc::clone(&entry.expected));
+        let expected = expected.unwrap_or_default();
+        let entry = Entry {
+            expected: Arc::clone(&expected),
+            queue: Arc::clone(&queue),
+        };
+        entries.insert(name.clone(), entry);
+        Arc::new(Audited { queue, expected })
+    }
+}
 
 /// The counts that a queue's answers add up to. The suite keeps them, not the backend.
 #[derive(Debug, Default)]
@@ -62,13 +110,12 @@ impl ExpectedCounts {
         self.entries.lock().expect("no entry panics")
     }
 
-    fn record<A>(&self, answers: Result<A>, entry: impl FnOnce(&A, &mut Counters)) -> Result<A> {
-        match &answers {
-            Ok(answer) => entry(answer, &mut self.lock()),
+    fn record(&self, call: &Call, answered: &Result<Answer>) {
+        match answered {
+            Ok(answer) => record(call, answer, &mut self.lock()),
             Err(error) if error.outcome() == Outcome::Unknown => self.mark_unsure(),
             Err(_) => {}
         }
-        answers
     }
 
     fn mark_unsure(&self) {
@@ -96,206 +143,106 @@ impl Drop for CallGuard<'_> {
 
 /// A queue that records its answers in the expected counts.
 #[derive(Debug)]
-pub(crate) struct Audited<Q> {
-    queue: Q,
+struct Audited {
+    queue: Arc<dyn Service>,
     expected: Arc<ExpectedCounts>,
 }
 
-impl<Q> Audited<Q> {
-    pub(crate) const fn new(queue: Q, expected: Arc<ExpectedCounts>) -> Self {
-        Self { queue, expected }
-    }
-}
-
-/// Awaits the call and records its answer, or that none came.
-macro_rules! recorded {
-    ($self:ident, $call:expr, $entry:expr) => {{
-        let guard = CallGuard(Some(&$self.expected));
-        let answer = $call.await;
-        guard.answered();
-        $self.expected.record(answer, $entry)
-    }};
-}
-
-fn record_settled(settlements: &[Settlement], settled: &[Settled], expected: &mut Counters) {
-    assert_eq!(
-        settled.len(),
-        settlements.len(),
-        "one answer for each entry"
-    );
-    for (settlement, settled) in settlements.iter().zip(settled) {
-        match (settled, &settlement.disposition) {
-            (Settled::LeaseLost, _) => {}
-            (Settled::Dead, _) => expected.died += 1,
-            (Settled::Done, Disposition::Ack) => expected.acked += 1,
-            (Settled::Done, Disposition::Retry { .. }) => expected.retried += 1,
-            (Settled::Done, Disposition::Defer { .. }) => expected.deferred += 1,
-            (Settled::Done, Disposition::Release) => expected.released += 1,
-            (Settled::Done, Disposition::Bury { .. }) => panic!("L6: a burial answers Dead"),
+#[async_trait]
+impl Service for Audited {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        // What only looks or waits may be given up: no count depends on it.
+        let guard = (!call.is_wait()).then(|| CallGuard(Some(&self.expected)));
+        let answered = self.queue.call(call.clone()).await;
+        if let Some(guard) = guard {
+            guard.answered();
         }
+        self.expected.record(&call, &answered);
+        answered
     }
 }
 
-fn record_pushed(sent: usize, pushed: &[Pushed], expected: &mut Counters) {
-    assert_eq!(pushed.len(), sent, "one answer for each entry");
-    let accepted = pushed.iter().filter(|pushed| !pushed.is_duplicate());
-    expected.accepted += accepted.count() as u64;
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl<Q: Leasing> Leasing for Audited<Q> {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        let leased = self.queue.lease(max, ttl).await?;
-        assert!(
-            leased.deliveries.len() <= max.get(),
-            "no more than asked for"
-        );
-        assert!(
-            leased.is_empty() || leased.next.is_none(),
-            "`next` is answered only when nothing is handed out: {leased:?}"
-        );
-        Ok(leased)
-    }
-    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
-        recorded!(self, self.queue.settle(settlements), |settled, expected| {
-            record_settled(settlements, settled, expected);
-        })
-    }
-    async fn turn(
-        &self,
-        settlements: &[Settlement],
-        max: NonZeroUsize,
-        ttl: Duration,
-    ) -> Result<(Vec<Settled>, Leased)> {
-        recorded!(
-            self,
-            self.queue.turn(settlements, max, ttl),
-            |(settled, _), expected| {
-                record_settled(settlements, settled, expected);
-            }
-        )
-    }
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
-        self.queue.extend(receipts, ttl).await
-    }
-    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.queue.wait_for_arrival(timeout).await
-    }
-    async fn depth(&self) -> Result<Depth> {
-        self.queue.depth().await
-    }
-    async fn counters(&self) -> Result<Counters> {
-        self.queue.counters().await
-    }
-    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
-        self.queue.dead_letters(page).await
-    }
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
-        recorded!(self, self.queue.revive(ids), |revived, expected| {
-            assert_eq!(revived.len(), ids.len(), "one answer for each entry");
-            let back = revived.iter().filter(|one| **one == Revived::Revived);
-            expected.revived += back.count() as u64;
-        })
-    }
-    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
-        recorded!(self, self.queue.discard(ids), |count, expected| expected
-            .discarded +=
-            count)
-    }
-    async fn pause(&self) -> Result<()> {
-        self.queue.pause().await
-    }
-    async fn resume(&self) -> Result<()> {
-        self.queue.resume().await
-    }
-    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
-        recorded!(self, self.queue.purge(max), |count, expected| expected
-            .purged +=
-            count)
-    }
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl<Q: ReliableQueue> ReliableQueue for Audited<Q> {
-    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        recorded!(self, self.queue.push(messages), |pushed, expected| {
-            record_pushed(messages.len(), pushed, expected);
-        })
-    }
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl<Q: DelayQueue> DelayQueue for Audited<Q> {
-    async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
-        recorded!(self, self.queue.schedule(messages), |pushed, expected| {
-            record_pushed(messages.len(), pushed, expected);
-        })
-    }
-    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
-        recorded!(self, self.queue.cancel(ids), |cancelled, expected| {
-            assert_eq!(cancelled.len(), ids.len(), "one answer for each entry");
-            let gone = cancelled.iter().filter(|one| **one == Cancelled::Cancelled);
-            expected.cancelled += gone.count() as u64;
-        })
-    }
-    async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
-        self.queue.reschedule(id, due).await
-    }
-    async fn next_due(&self) -> Result<Option<Duration>> {
-        self.queue.next_due().await
-    }
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl<Q: PriorityQueue> PriorityQueue for Audited<Q> {
-    async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
-        recorded!(self, self.queue.enqueue(messages), |pushed, expected| {
-            record_pushed(messages.len(), pushed, expected);
-        })
-    }
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl<Q: BoundedQueue> BoundedQueue for Audited<Q> {
-    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
-        recorded!(
-            self,
-            self.queue.offer(messages, overflow),
-            |offered, expected| {
-                assert_eq!(offered.len(), messages.len(), "one answer for each entry");
-                for offered in offered {
-                    match offered {
-                        Offered::Accepted { evicted, .. } => {
-                            expected.accepted += 1;
-                            expected.evicted += u64::from(evicted.is_some());
-                        }
-                        Offered::Replaced { .. } => {
-                            expected.accepted += 1;
-                            expected.replaced += 1;
-                        }
-                        Offered::Duplicate(_) | Offered::Full => {}
+/// Adds what a call was answered, which has one answer for each entry of the call.
+fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
+    let each = |entries: usize, answers: usize| {
+        assert_eq!(answers, entries, "one answer for each entry");
+    };
+    match (call, answer) {
+        (Call::Push(messages), Answer::Pushed(pushed)) => {
+            each(messages.len(), pushed.len());
+            counts.accepted += accepted(pushed);
+        }
+        (Call::Schedule(messages), Answer::Pushed(pushed)) => {
+            each(messages.len(), pushed.len());
+            counts.accepted += accepted(pushed);
+        }
+        (Call::Enqueue(messages), Answer::Pushed(pushed)) => {
+            each(messages.len(), pushed.len());
+            counts.accepted += accepted(pushed);
+        }
+        (Call::Offer(messages, _), Answer::Offered(offered)) => {
+            each(messages.len(), offered.len());
+            for offered in offered {
+                match offered {
+                    Offered::Accepted { evicted, .. } => {
+                        counts.accepted += 1;
+                        counts.evicted += u64::from(evicted.is_some());
                     }
+                    Offered::Replaced { .. } => {
+                        counts.accepted += 1;
+                        counts.replaced += 1;
+                    }
+                    Offered::Duplicate(_) | Offered::Full => {}
                 }
             }
-        )
+        }
+        (Call::Resize(_), Answer::Ids(dropped)) => counts.evicted += dropped.len() as u64,
+        (Call::Cancel(ids), Answer::Cancelled(cancelled)) => {
+            each(ids.len(), cancelled.len());
+            let gone = cancelled.iter().filter(|one| **one == Cancelled::Cancelled);
+            counts.cancelled += gone.count() as u64;
+        }
+        (Call::Lease(max, _), Answer::Leased(leased)) => {
+            assert!(
+                leased.deliveries.len() <= max.get(),
+                "no more than asked for"
+            );
+            assert!(
+                leased.is_empty() || leased.next.is_none(),
+                "`next` is answered only when nothing is handed out: {leased:?}"
+            );
+        }
+        (Call::Settle(batch), Answer::Settled(settled))
+        | (Call::Turn(batch, ..), Answer::Turned(settled, _)) => {
+            each(batch.len(), settled.len());
+            for (settlement, settled) in batch.iter().zip(settled) {
+                record_settled(&settlement.disposition, *settled, counts);
+            }
+        }
+        (Call::Revive(ids), Answer::Revived(revived)) => {
+            each(ids.len(), revived.len());
+            let back = revived.iter().filter(|one| **one == Revived::Revived);
+            counts.revived += back.count() as u64;
+        }
+        (Call::Discard(_), Answer::Count(count)) => counts.discarded += count,
+        (Call::Purge(_), Answer::Count(count)) => counts.purged += count,
+        _ => {}
     }
-    async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        self.queue.wait_for_room(timeout).await
-    }
-    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
-        self.queue.recent(n).await
-    }
-    async fn capacity(&self) -> Result<NonZeroUsize> {
-        self.queue.capacity().await
-    }
-    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
-        recorded!(self, self.queue.resize(capacity), |dropped, expected| {
-            expected.evicted += dropped.len() as u64;
-        })
+}
+
+fn accepted(pushed: &[Pushed]) -> u64 {
+    let accepted = pushed.iter().filter(|pushed| !pushed.is_duplicate());
+    accepted.count() as u64
+}
+
+fn record_settled(disposition: &Disposition, settled: Settled, counts: &mut Counters) {
+    match (settled, disposition) {
+        (Settled::LeaseLost, _) => {}
+        (Settled::Dead, _) => counts.died += 1,
+        (Settled::Done, Disposition::Ack) => counts.acked += 1,
+        (Settled::Done, Disposition::Retry { .. }) => counts.retried += 1,
+        (Settled::Done, Disposition::Defer { .. }) => counts.deferred += 1,
+        (Settled::Done, Disposition::Release) => counts.released += 1,
+        (Settled::Done, Disposition::Bury { .. }) => panic!("L6: a burial answers Dead"),
     }
 }

@@ -1,38 +1,26 @@
-//! A leasing queue of any kind, with a push of plain messages.
+//! A leasing queue of any kind, and how a plain message gets into it.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc};
 
 use queue_core::*;
 
-/// The queue of a case that plays on all four leasing kinds.
+/// The queue of a case that holds for all four leasing kinds.
 #[derive(Debug, Clone)]
-pub(crate) enum LeasingQueue {
-    Reliable(Arc<dyn ReliableQueue>),
-    Delay(Arc<dyn DelayQueue>),
-    Priority(Arc<dyn PriorityQueue>),
-    Bounded(Arc<dyn BoundedQueue>),
+pub(crate) struct LeasingQueue {
+    queue: AnyQueue,
+    leasing: Arc<dyn Leasing>,
 }
 
 impl LeasingQueue {
-    /// Pushes plain messages: due now, of priority 0, refused when there is no room.
+    pub(crate) fn new(queue: AnyQueue) -> Self {
+        let leasing = queue.leasing().expect("a queue that leases");
+        Self { queue, leasing }
+    }
+
+    /// Puts plain messages in, for which there is room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        let plain = messages.iter().cloned();
-        match self {
-            Self::Reliable(queue) => queue.push(messages).await,
-            Self::Delay(queue) => {
-                let now = plain.map(|push| Scheduled::new(push, Duration::ZERO));
-                queue.schedule(&now.collect::<Vec<_>>()).await
-            }
-            Self::Priority(queue) => {
-                let ordinary = plain.map(|push| Prioritized::new(push, 0));
-                queue.enqueue(&ordinary.collect::<Vec<_>>()).await
-            }
-            Self::Bounded(queue) => {
-                let offers: Vec<Offer> = plain.map(Offer::from).collect();
-                let offered = queue.offer(&offers, Overflow::Reject).await?;
-                Ok(offered.into_iter().map(pushed).collect())
-            }
-        }
+        let put = self.queue.put(messages).await?;
+        Ok(put.into_iter().map(pushed).collect())
     }
 
     /// Pushes one plain message.
@@ -68,11 +56,6 @@ impl Deref for LeasingQueue {
     type Target = dyn Leasing;
 
     fn deref(&self) -> &Self::Target {
-        match self {
-            Self::Reliable(queue) => queue,
-            Self::Delay(queue) => queue,
-            Self::Priority(queue) => queue,
-            Self::Bounded(queue) => queue,
-        }
+        &*self.leasing
     }
 }

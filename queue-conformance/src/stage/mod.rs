@@ -3,18 +3,12 @@
 mod audit;
 mod leasing_queue;
 
-use std::{
-    collections::BTreeMap,
-    fmt::Debug,
-    future::Future,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
 
-use queue_core::*;
+use queue_core::{call::Layered, *};
 use tokio::{task::JoinHandle, time::Instant};
 
-use self::audit::{Audited, ExpectedCounts};
+use self::audit::Audit;
 pub(crate) use self::leasing_queue::LeasingQueue;
 use crate::{Capability, Harness};
 
@@ -25,47 +19,40 @@ const AMPLE: usize = 1_000_000;
 /// The contract's slack: how late a wait may end where nothing fails.
 const SLACK: Duration = Duration::from_millis(20);
 
-#[derive(Debug)]
-struct Entry {
-    expected: Arc<ExpectedCounts>,
-    queue: Arc<dyn Leasing>,
-}
-
 /// One case's stage. It audits the queues that the case opens, and checks them when it closes (L5).
 #[derive(Debug)]
 pub(crate) struct Stage<'h> {
     harness: &'h dyn Harness,
     kind: Option<QueueKind>,
     backend: Arc<dyn Backend>,
-    audited: Mutex<BTreeMap<QueueName, Entry>>,
+    audit: Audit,
+    /// The backend behind the audit.
+    audited: Layered<Audit>,
 }
 
 impl<'h> Stage<'h> {
     pub(crate) async fn set(harness: &'h dyn Harness, kind: Option<QueueKind>) -> Self {
+        let (backend, audit) = (harness.connect().await, Audit::default());
         Self {
             harness,
             kind,
-            backend: harness.connect().await,
-            audited: Mutex::default(),
+            audited: Layered::new(audit.clone(), Arc::clone(&backend)),
+            backend,
+            audit,
         }
     }
 
     /// Checks the counts of every opened queue (L5), and that removed messages have left nothing
     /// behind.
     pub(crate) async fn close(self) {
-        let audited = std::mem::take(&mut *self.audited.lock().expect("no entry panics"));
-        for entry in audited.into_values() {
-            entry
-                .expected
-                .check(&entry.queue.counters().await.expect("counters"));
-        }
+        self.audit.close().await;
         let left = self.harness.leftovers().await;
         assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
 
     /// Turns the checks at the end off, for a case that changes a queue past the audit.
     pub(crate) fn skip_audit(&self) {
-        self.audited.lock().expect("no entry panics").clear();
+        self.audit.clear();
     }
 
     /// The kind of queue that the case plays on.
@@ -155,28 +142,6 @@ impl<'h> Stage<'h> {
         answer
     }
 
-    fn expected(&self, name: &QueueName) -> Option<Arc<ExpectedCounts>> {
-        let audited = self.audited.lock().expect("no entry panics");
-        audited.get(name).map(|entry| Arc::clone(&entry.expected))
-    }
-
-    fn audit<Q: Leasing>(
-        &self,
-        name: &QueueName,
-        queue: Q,
-        upcast: impl FnOnce(Arc<Audited<Q>>) -> Arc<dyn Leasing>,
-    ) -> Arc<Audited<Q>> {
-        let expected = self.expected(name).unwrap_or_default();
-        let queue = Arc::new(Audited::new(queue, Arc::clone(&expected)));
-        let entry = Entry {
-            expected,
-            queue: upcast(Arc::clone(&queue)),
-        };
-        let mut audited = self.audited.lock().expect("no entry panics");
-        audited.insert(name.clone(), entry);
-        queue
-    }
-
     /// A queue of the case's kind.
     pub(crate) async fn leasing(&self) -> LeasingQueue {
         self.leasing_with(|_| {}).await
@@ -205,31 +170,12 @@ impl<'h> Stage<'h> {
         queue: &str,
         set: impl FnOnce(&mut LeasingConfig) + Send,
     ) -> Result<LeasingQueue> {
-        let mut leasing = LeasingConfig::default();
-        set(&mut leasing);
-        Ok(match self.kind() {
-            QueueKind::Reliable => {
-                let mut config = ReliableConfig::default();
-                config.leasing = leasing;
-                LeasingQueue::Reliable(self.try_reliable(queue, &config).await?)
-            }
-            QueueKind::Delay => {
-                let mut config = DelayConfig::default();
-                config.leasing = leasing;
-                LeasingQueue::Delay(self.try_delay(queue, &config).await?)
-            }
-            QueueKind::Priority => {
-                let mut config = PriorityConfig::default();
-                config.leasing = leasing;
-                LeasingQueue::Priority(self.try_priority(queue, &config).await?)
-            }
-            QueueKind::Bounded => {
-                let mut config = BoundedConfig::new(AMPLE);
-                config.leasing = leasing;
-                LeasingQueue::Bounded(self.try_bounded(queue, &config).await?)
-            }
-            QueueKind::Rotating => unreachable!("a ring leases nothing"),
-        })
+        let mut config = QueueConfig::of(self.kind(), AMPLE);
+        if let Some(leasing) = config.leasing_mut() {
+            set(leasing);
+        }
+        let queue = self.audited.open(&name(queue), &config).await?;
+        Ok(LeasingQueue::new(queue))
     }
 }
 
@@ -246,9 +192,7 @@ macro_rules! opener {
                 queue: &str,
                 config: &$config,
             ) -> Result<Arc<dyn $queue>> {
-                let name = name(queue);
-                let queue = self.backend.$open(&name, config).await?;
-                Ok(self.audit(&name, queue, |queue| queue))
+                self.audited.$open(&name(queue), config).await
             }
         }
     };

@@ -1,13 +1,14 @@
 //! A queue of any kind, and its configuration.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
 use super::{BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue};
 use crate::{
-    BoundedConfig, DelayConfig, Error, PriorityConfig, QueueKind, ReliableConfig, Result,
-    RotatingConfig,
+    BoundedConfig, DelayConfig, Error, Insert, Inserted, LeasingConfig, Offer, Offered, Overflow,
+    Prioritized, PriorityConfig, Push, Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
+    Scheduled,
     call::{Answer, Call, Service},
 };
 
@@ -89,6 +90,48 @@ any! {
 }
 
 impl AnyQueue {
+    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
+    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    ///
+    /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
+    /// ring's item that is there `Duplicate`.
+    ///
+    /// # Errors
+    ///
+    /// Those of that call. So is what a dropped future does.
+    pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+        let plain = messages.iter().cloned();
+        let pushed = match self {
+            Self::Reliable(queue) => queue.push(messages).await?,
+            Self::Delay(queue) => {
+                let due = plain.map(|push| Scheduled::new(push, Duration::ZERO));
+                queue.schedule(&due.collect::<Vec<_>>()).await?
+            }
+            Self::Priority(queue) => {
+                let equal = plain.map(|push| Prioritized::new(push, 0));
+                queue.enqueue(&equal.collect::<Vec<_>>()).await?
+            }
+            Self::Bounded(queue) => {
+                let offers: Vec<_> = plain.map(Offer::new).collect();
+                return queue.offer(&offers, Overflow::Reject).await;
+            }
+            Self::Rotating(ring) => {
+                let items = plain.map(|push| Insert::new(push.body).with_headers(push.headers));
+                let inserted = ring.insert(&items.collect::<Vec<_>>()).await?;
+                let put = inserted.into_iter().map(|inserted| match inserted {
+                    Inserted::Added(id) => Pushed::Accepted(id),
+                    Inserted::Present(id) => Pushed::Duplicate(id),
+                });
+                put.collect()
+            }
+        };
+        let put = pushed.into_iter().map(|pushed| match pushed {
+            Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
+            Pushed::Duplicate(id) => Offered::Duplicate(id),
+        });
+        Ok(put.collect())
+    }
+
     /// The queue as one that leases; `None` for a ring.
     pub fn leasing(&self) -> Option<Arc<dyn Leasing>> {
         Some(match self {
@@ -96,6 +139,41 @@ impl AnyQueue {
             Self::Delay(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Priority(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Bounded(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Rotating(_) => return None,
+        })
+    }
+}
+
+impl QueueConfig {
+    /// The default configuration of a kind; a bounded queue has this capacity.
+    pub fn of(kind: QueueKind, capacity: usize) -> Self {
+        match kind {
+            QueueKind::Reliable => Self::Reliable(ReliableConfig::default()),
+            QueueKind::Delay => Self::Delay(DelayConfig::default()),
+            QueueKind::Priority => Self::Priority(PriorityConfig::default()),
+            QueueKind::Bounded => Self::Bounded(BoundedConfig::new(capacity)),
+            QueueKind::Rotating => Self::Rotating(RotatingConfig::default()),
+        }
+    }
+
+    /// What every leasing queue has to configure; `None` for a ring.
+    pub const fn leasing_mut(&mut self) -> Option<&mut LeasingConfig> {
+        Some(match self {
+            Self::Reliable(config) => &mut config.leasing,
+            Self::Delay(config) => &mut config.leasing,
+            Self::Priority(config) => &mut config.leasing,
+            Self::Bounded(config) => &mut config.leasing,
+            Self::Rotating(_) => return None,
+        })
+    }
+
+    /// What every leasing queue has to configure; `None` for a ring.
+    pub const fn leasing(&self) -> Option<&LeasingConfig> {
+        Some(match self {
+            Self::Reliable(config) => &config.leasing,
+            Self::Delay(config) => &config.leasing,
+            Self::Priority(config) => &config.leasing,
+            Self::Bounded(config) => &config.leasing,
             Self::Rotating(_) => return None,
         })
     }

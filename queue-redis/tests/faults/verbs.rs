@@ -26,13 +26,13 @@ pub(crate) async fn reads(queue: &Subject) -> Vec<Called> {
             leasing.dead_letters(Page::first(10)).await.map(drop),
         ),
     ];
-    match queue {
-        Subject::Delay(queue) => called.push(("next_due", queue.next_due().await.map(drop))),
-        Subject::Bounded(queue) => {
+    match queue.queue() {
+        AnyQueue::Delay(queue) => called.push(("next_due", queue.next_due().await.map(drop))),
+        AnyQueue::Bounded(queue) => {
             called.push(("recent", queue.recent(10).await.map(drop)));
             called.push(("capacity", queue.capacity().await.map(drop)));
         }
-        Subject::Reliable(_) | Subject::Priority(_) => {}
+        AnyQueue::Reliable(_) | AnyQueue::Priority(_) | AnyQueue::Rotating(_) => {}
     }
     called
 }
@@ -57,8 +57,8 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ("resume", leasing.resume().await),
         ("purge", leasing.purge(one).await.map(drop)),
     ];
-    match queue {
-        Subject::Delay(queue) => {
+    match queue.queue() {
+        AnyQueue::Delay(queue) => {
             called.push(("cancel", queue.cancel(&ids).await.map(drop)));
             let later = Due::After(LEASE);
             called.push((
@@ -66,8 +66,8 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
                 queue.reschedule(ids[0], later).await.map(drop),
             ));
         }
-        Subject::Bounded(queue) => called.push(("resize", queue.resize(one).await.map(drop))),
-        Subject::Reliable(_) | Subject::Priority(_) => {}
+        AnyQueue::Bounded(queue) => called.push(("resize", queue.resize(one).await.map(drop))),
+        AnyQueue::Reliable(_) | AnyQueue::Priority(_) | AnyQueue::Rotating(_) => {}
     }
     called
 }

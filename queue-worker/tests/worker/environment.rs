@@ -30,7 +30,7 @@ impl Environment {
         let queue = queue.open_reliable(&name, config).await.unwrap();
         Self {
             numbers: Reliable::new(Arc::clone(&queue)),
-            spy: Spy::on(Arc::new(Arc::clone(&queue))),
+            spy: Spy::on(Arc::clone(&queue)),
             queue,
         }
     }

@@ -2,13 +2,15 @@
 
 use std::{
     fmt::Debug,
-    num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use queue_core::*;
+use queue_core::{
+    call::{Answer, Call, Front, Service},
+    *,
+};
 
 /// The spy's counts, and its behaviour.
 #[derive(Debug, Default)]
@@ -61,17 +63,17 @@ impl Watched {
     }
 }
 
-/// A decorator of any leasing queue.
+/// A service in front of a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Spy {
-    queue: Arc<dyn Leasing>,
+    queue: AnyQueue,
     watched: Arc<Mutex<Watched>>,
 }
 
 impl Spy {
-    pub(crate) fn on<Q: Leasing>(queue: Arc<Q>) -> Self {
+    pub(crate) fn on(queue: impl Into<AnyQueue>) -> Self {
         Self {
-            queue,
+            queue: queue.into(),
             watched: Arc::default(),
         }
     }
@@ -85,20 +87,25 @@ impl Spy {
     where
         T: serde::Serialize + serde::de::DeserializeOwned + 'static,
     {
-        Consumer::new(Arc::new(self.clone()) as Arc<dyn Leasing>)
+        Consumer::new(Arc::new(Front::of(Arc::new(self.clone()))) as Arc<dyn Leasing>)
     }
 
-    async fn call<T>(
-        &self,
-        immune_to: &'static [Fault],
-        act: impl Future<Output = Result<T>> + Send,
-    ) -> Result<T> {
-        let mut guard = Unanswered(Some(self));
+    /// Makes a call, unless the fault of the moment concerns it.
+    async fn watch(&self, call: Call) -> Result<Answer> {
+        let immune_to = self.note(&call);
         let (latency, fault) = {
             let watched = self.watched();
             (watched.latency, watched.fault)
         };
         let fault = fault.filter(|fault| !immune_to.contains(fault));
+        if call.is_wait() {
+            return match fault {
+                None => self.queue.call(call).await,
+                Some(fault) => Err(error(fault)),
+            };
+        }
+        let mut guard = Unanswered(Some(self));
+        let act = self.queue.call(call);
         if !latency.is_zero() {
             tokio::time::sleep(latency / 2).await;
         }
@@ -115,6 +122,41 @@ impl Spy {
         }
         guard.0 = None;
         answer
+    }
+
+    /// Counts the call; answers the faults that do not concern it.
+    fn note(&self, call: &Call) -> &'static [Fault] {
+        let mut watched = self.watched();
+        match call {
+            Call::Lease(max, _) => {
+                watched.leases += 1;
+                watched.largest = watched.largest.max(max.get());
+                &[Fault::NoExtend, Fault::NoHints, Fault::NoRight]
+            }
+            Call::Turn(_, max, _) => {
+                watched.turns += 1;
+                watched.largest = watched.largest.max(max.get());
+                &[Fault::NoExtend, Fault::NoHints, Fault::NoRight]
+            }
+            Call::Extend(receipts, _) => {
+                watched.extends += 1;
+                watched.extended = receipts.len();
+                &[Fault::NoLease, Fault::NoHints, Fault::NoRight]
+            }
+            Call::WaitForArrival(_) => {
+                watched.waits += 1;
+                &[Fault::NoExtend, Fault::NoLease]
+            }
+            call => {
+                watched.settles += u64::from(matches!(call, Call::Settle(_)));
+                &[
+                    Fault::NoLease,
+                    Fault::NoExtend,
+                    Fault::NoHints,
+                    Fault::NoRight,
+                ]
+            }
+        }
     }
 
     /// Carries an answer's messages over the line.
@@ -165,90 +207,13 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-const LEASES: &[Fault] = &[Fault::NoExtend, Fault::NoHints, Fault::NoRight];
-const EXTENDS: &[Fault] = &[Fault::NoLease, Fault::NoHints, Fault::NoRight];
-const REST: &[Fault] = &[
-    Fault::NoLease,
-    Fault::NoExtend,
-    Fault::NoHints,
-    Fault::NoRight,
-];
-
 #[async_trait]
-impl Leasing for Spy {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        {
-            let mut watched = self.watched();
-            watched.leases += 1;
-            watched.largest = watched.largest.max(max.get());
+impl Service for Spy {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let answer = self.watch(call).await?;
+        if let Answer::Leased(leased) | Answer::Turned(_, leased) = &answer {
+            self.carry(leased).await?;
         }
-        let leased = self.call(LEASES, self.queue.lease(max, ttl)).await?;
-        self.carry(&leased).await?;
-        Ok(leased)
-    }
-    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
-        self.watched().settles += 1;
-        self.call(REST, self.queue.settle(settlements)).await
-    }
-    async fn turn(
-        &self,
-        settlements: &[Settlement],
-        max: NonZeroUsize,
-        ttl: Duration,
-    ) -> Result<(Vec<Settled>, Leased)> {
-        {
-            let mut watched = self.watched();
-            watched.turns += 1;
-            watched.largest = watched.largest.max(max.get());
-        }
-        let turn = self.queue.turn(settlements, max, ttl);
-        let (settled, leased) = self.call(LEASES, turn).await?;
-        self.carry(&leased).await?;
-        Ok((settled, leased))
-    }
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
-        {
-            let mut watched = self.watched();
-            watched.extends += 1;
-            watched.extended = receipts.len();
-        }
-        self.call(EXTENDS, self.queue.extend(receipts, ttl)).await
-    }
-    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        let fault = {
-            let mut watched = self.watched();
-            watched.waits += 1;
-            watched.fault
-        };
-        match fault {
-            None | Some(Fault::NoExtend | Fault::NoLease) => {
-                self.queue.wait_for_arrival(timeout).await
-            }
-            Some(fault) => Err(error(fault)),
-        }
-    }
-    async fn depth(&self) -> Result<Depth> {
-        self.call(REST, self.queue.depth()).await
-    }
-    async fn counters(&self) -> Result<Counters> {
-        self.queue.counters().await
-    }
-    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
-        self.queue.dead_letters(page).await
-    }
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
-        self.queue.revive(ids).await
-    }
-    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
-        self.queue.discard(ids).await
-    }
-    async fn pause(&self) -> Result<()> {
-        self.queue.pause().await
-    }
-    async fn resume(&self) -> Result<()> {
-        self.queue.resume().await
-    }
-    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
-        self.queue.purge(max).await
+        Ok(answer)
     }
 }
