@@ -101,9 +101,8 @@ pub use ::redis;
 /// Every script that a backend calls, by name (`reliable/turn`) and text: to read them, to load
 /// them ahead, or to find out which commands a user must be allowed.
 pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    scripts::ALL
-        .iter()
-        .map(|script| (script.name(), script.source()))
+    let all = scripts::ALL.iter();
+    all.map(|script| (script.name(), script.source()))
 }
 
 /// A script that looks for what is kept for nothing: `EVAL` it with the prefix as its argument, and
