@@ -1,7 +1,8 @@
 //! The table of scripts: which files of `lua/` make up each.
 //!
 //! Mostly a verb's file is the last of its script. Before it come the files that it shares with
-//! others; together they read as one script from top to bottom. What the four leasing kinds do
+//! others; together they read as one script from top to bottom. Each file says in its header which
+//! names it needs of those before it, and which it gives to those behind it. What the four leasing kinds do
 //! alike is written once, in `lua/leasing`, on top of the kind's line: where ready messages stand,
 //! and in which order.
 
@@ -23,29 +24,29 @@ static RELIABLE_KIND: Kind = Kind {
     name: "reliable",
     keys: lua!["reliable/keys"],
     line: lua!["reliable/distinct" "shared/list"],
-    moves: lua!["reliable/placed" "shared/list_moves"],
-    counts: lua!["shared/clear_marks" "shared/list_counts"],
+    moves: lua!["shared/list_moves"],
+    counts: lua!["shared/list_counts"],
 };
 static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
     line: lua!["shared/members" "delay/line"],
     moves: lua!["delay/moves"],
-    counts: lua!["shared/clear_marks" "delay/counts"],
+    counts: lua!["delay/counts"],
 };
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",
-    keys: lua!["priority/keys" "priority/ageing"],
+    keys: lua!["priority/keys"],
     line: lua!["shared/members" "priority/line"],
     moves: lua!["priority/moves"],
-    counts: lua!["shared/clear_marks" "priority/counts"],
+    counts: lua!["priority/counts"],
 };
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
     keys: lua!["bounded/keys"],
     line: lua!["bounded/distinct" "shared/list"],
     moves: lua!["bounded/placed" "shared/list_moves"],
-    counts: lua!["shared/clear_marks" "shared/list_counts"],
+    counts: lua!["shared/list_counts"],
 };
 static ROTATING_KIND: Kind = Kind {
     name: "rotating",
@@ -63,29 +64,16 @@ static WAITING_KIND: Kind = Kind {
 };
 
 const CALL: Part = Files(lua!["shared/call" "shared/arm"]);
-const DRAIN: Part = Files(lua!["shared/drainable" "shared/meta" "shared/config"]);
-const READ: Part = Files(lua!["shared/readable" "shared/meta" "shared/config"]);
-/// What is in the way of nothing, and writes nothing before it puts something in.
-const PLAIN: Part = Files(lua!["shared/meta_of_push" "shared/config"]);
+const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
+const READ: Part = Files(lua!["shared/readable" "shared/config"]);
+const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames"]);
-const REFRAME: Part = Files(lua!["shared/reframe"]);
-const TIDY: Part = Files(lua!["shared/graves" "shared/tidy"]);
+const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 
 /// What tidies, then does this.
 macro_rules! tidied {
-    ($first:ident $name:literal) => {
-        &[
-            CALL,
-            Keys,
-            $first,
-            FRAMES,
-            Line,
-            REFRAME,
-            Moves,
-            TIDY,
-            Counts,
-            Files(lua![$name]),
-        ]
+    ($first:ident $($name:literal)+) => {
+        &[CALL, Keys, $first, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
     };
 }
 
@@ -93,8 +81,8 @@ macro_rules! tidied {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/clear_marks" "shared/dedup" $($name)+]),
-            FRAMES, REFRAME, Line, Moves, TIDY, Files(lua!["shared/act"]),
+            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/dedup" $($name)+]),
+            FRAMES, Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -123,11 +111,11 @@ macro_rules! leasing_scripts {
 leasing_scripts! {
     turn: &[
         CALL, Keys, DRAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
-        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), REFRAME, Moves, TIDY,
-        Files(lua!["shared/settle" "leasing/turn_after_tidying"]),
+        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, TIDY,
+        Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
-    counters: tidied![READ "leasing/counters"];
+    counters: tidied![READ "shared/dedup" "leasing/counters"];
     dead_letters: tidied![READ "leasing/dead_letters"];
     revive: tidied![DRAIN "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
@@ -173,7 +161,7 @@ scripts! {
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
-        Files(lua!["shared/clear_marks" "shared/dedup" "bounded/offer"]), REFRAME, Moves, TIDY,
+        Files(lua!["shared/dedup" "bounded/offer"]), Moves, TIDY,
         Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
@@ -181,9 +169,9 @@ scripts! {
     BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![DRAIN "bounded/resize"];
 
     ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Files(lua!["rotating/insert"])];
-    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, DRAIN, FRAMES, Files(lua!["rotating/rotate"])];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/rotate"])];
     ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/list"])];
-    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, DRAIN, Files(lua!["rotating/remove"])];
+    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Files(lua!["rotating/remove"])];
     ROTATING_LEN = ROTATING_KIND, "len": &[CALL, Keys, PLAIN, Files(lua!["rotating/len"])];
 
     ONCE_CLAIM = ONCE_KIND, "claim": &[CALL, Keys, Files(lua!["once/claim"])];
@@ -199,4 +187,60 @@ scripts! {
 /// The script that the server knows by this hash.
 pub(crate) fn find(hash: &str) -> Option<&'static Script> {
     ALL.iter().copied().find(|script| script.hash() == hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    type Names<'a> = BTreeSet<&'a str>;
+
+    /// What a file's header lists behind these words.
+    fn listed<'a>(file: &'a str, what: &str) -> Names<'a> {
+        let lists = file.lines().filter_map(|line| line.strip_prefix(what));
+        lists.flat_map(|list| list.split(", ")).collect()
+    }
+
+    fn names(code: &str) -> impl Iterator<Item = &str> {
+        let words = code.split(|c: char| !(c.is_alphanumeric() || "_.".contains(c)));
+        let words = words.filter_map(|word| word.split('.').next());
+        words.filter(|word| !matches!(*word, "" | "function"))
+    }
+
+    /// The locals of its outermost block.
+    fn defined(file: &str) -> Names<'_> {
+        let locals = file.lines().filter_map(|line| line.strip_prefix("local "));
+        let locals = locals.filter_map(|code| code.split(['=', '(', '-']).next());
+        locals.flat_map(names).collect()
+    }
+
+    /// The names in it, those in comments and texts left out.
+    fn used(file: &str) -> Names<'_> {
+        let code = file.lines().filter_map(|line| line.split("--").next());
+        let code = code.flat_map(|line| line.split('\'').step_by(2));
+        code.flat_map(names).collect()
+    }
+
+    #[test]
+    fn each_file_says_what_it_needs_of_those_before_it_and_what_it_gives() {
+        for script in &**ALL {
+            let (mut there, mut given) = (Names::new(), Names::new());
+            for (at, file) in script.files().enumerate() {
+                let told = format!("{script:?}, in {}", file.lines().next().unwrap_or("?"));
+                let needs = listed(file, "-- needs: ");
+                let used: Names<'_> = used(file).intersection(&there).copied().collect();
+                assert_eq!(needs, used, "{told}");
+                assert!(needs.is_subset(&given), "{told}: {needs:?} of {given:?}");
+                let gives = listed(file, "-- gives: ");
+                assert!(gives.is_subset(&defined(file)), "{told}: {gives:?}");
+                given.extend(gives);
+                // What the first one gives is everywhere, and listed by none.
+                if at > 0 {
+                    there.extend(defined(file));
+                }
+            }
+        }
+    }
 }

@@ -1,5 +1,8 @@
 -- offer: puts messages at the tail as far as there is room.
---
+-- needs: ARRIVALS, DELAYED, DISTINCT, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
+-- needs: accepted, arm, disown, drop, duplicate_of, id_of, mark, pick, quiet
+-- needs: read_marks, write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
 -- ARGV[5] how many have a distinct key

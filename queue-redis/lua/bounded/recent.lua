@@ -1,5 +1,5 @@
 -- recent: the newest ready messages, newest first, taking nothing (B6).
---
+-- needs: FRAMES, LINE, READY, fits, tidy, writable
 -- ARGV[3] how many at most
 -- Returns their frames.
 if writable then

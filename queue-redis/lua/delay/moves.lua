@@ -1,4 +1,6 @@
 -- What moves messages into the line of a delay queue.
+-- needs: ARRIVALS, LINE, arm
+-- gives: give_back, join, promote, rearrived
 
 -- Due at its deadline or its release (D2).
 local function give_back(back, id, _, at)

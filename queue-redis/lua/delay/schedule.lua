@@ -1,5 +1,7 @@
 -- schedule: puts messages in, each with its due time.
---
+-- needs: ARRIVALS, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark
+-- needs: quiet, read_marks, write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
 -- ARGV[5 …] their payloads

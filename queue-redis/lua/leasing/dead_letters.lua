@@ -1,5 +1,5 @@
 -- dead_letters: a page of dead letters, in the order of dying (L13).
---
+-- needs: DEAD, FRAMES, fits, tidy, writable
 -- ARGV[3] number of the last death read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, record …}; records as in `die`.

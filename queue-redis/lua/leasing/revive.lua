@@ -1,5 +1,5 @@
 -- revive: puts dead letters back at the tail, attempts anew (L13).
---
+-- needs: DEAD, DELAYED, FRAMES, LEASES, META, in_line, join, rearrived, reframe, tidy
 -- ARGV[3 …] ids
 -- Returns one letter each: r revived, n not found, f full.
 tidy()

@@ -1,4 +1,6 @@
 -- What is counted of the line of a priority queue.
+-- needs: FRAMES, LINE, ageing
+-- gives: in_line, oldest_since
 
 local function in_line()
   return call('ZCARD', LINE)

@@ -1,5 +1,7 @@
 -- enqueue: puts messages in, each with its priority.
---
+-- needs: ARRIVALS, FRAMES, LINE, META, accepted, add_many, ageing, arm, duplicate_of
+-- needs: mark, quiet, read_marks, write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
 -- ARGV[5 …] their payloads

@@ -1,4 +1,6 @@
 -- What moves messages into the line of a priority queue.
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, META, accepted, ageing, arm
+-- gives: give_back, join, promote, rearrived
 
 local function urgency_of(frame)
   return decode('>I2', frame, 16) - 32768

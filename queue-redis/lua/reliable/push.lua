@@ -1,5 +1,7 @@
 -- push: puts messages at the tail.
---
+-- needs: ARRIVALS, META, READY, accepted, arm, duplicate_of, mark, quiet, read_marks
+-- needs: write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
 -- ARGV[4 + messages …] dedup marks, see `dedup`

@@ -6,6 +6,8 @@
 --   4 bytes      attempts, only if byte 1 is 255
 --   the rest     headers and body as the client wrote them
 -- Numbers are big-endian, so that ids sort as strings.
+-- needs: HEAD
+-- gives: BYTES, id_of, fits
 local BYTES = 8388608 -- of headers and bodies that one call hands out
 
 local function id_of(frame)

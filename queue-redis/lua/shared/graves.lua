@@ -2,6 +2,8 @@
 -- cap (L13). The caller takes it out of where it was.
 --   a dead letter's record: ms of death (7 bytes), why (1 byte: b buried, r retried, e expired),
 --   length of the reason (2 bytes), reason, frame
+-- needs: DEAD, FRAMES, META
+-- gives: die
 local function die(id, frame, why, reason)
   local died = call('HINCRBY', META, 'died', 1)
   local record = pack('>I7', now) .. why .. pack('>I2', #reason) .. reason .. frame

@@ -5,6 +5,8 @@
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing.
+-- needs: BYTES, DELAYED, FRAMES, LINE, READY, fits, id_of
+-- gives: pick, keep, drop, any_ahead
 local function pick(max)
   local frames, fresh, members = {}, {}, {}
   local listed, raw, at = 0, 0, 1

@@ -1,4 +1,6 @@
 -- What is counted of the line of a reliable or bounded queue.
+-- needs: FRAMES, LINE, READY
+-- gives: in_line, oldest_since
 
 -- How many are in line.
 local function in_line()

@@ -1,4 +1,6 @@
 -- What moves messages into the line of a reliable or bounded queue.
+-- needs: ARRIVALS, DELAYED, LINE, META, accepted, arm, placed
+-- gives: give_back, join, promote, rearrived
 
 local function give_back(back, id)
   back[#back + 1] = -1

@@ -1,4 +1,6 @@
 -- Changing what a frame says of its message.
+-- needs: HEAD
+-- gives: attempts_of, reframe
 local function attempts_of(frame)
   local attempts = byte(frame, 1)
   if attempts == 255 then

@@ -1,4 +1,6 @@
 -- Settling in another way than by ack.
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, die
+-- needs: give_back, gone, rearrived, reframe, tidy
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -79,3 +81,6 @@ local function settle(from, count)
   end
   return table.concat(answers), #done, due_now
 end
+
+-- It was not quiet, or something is settled in another way than by ack.
+return act(settle, tidy, tidy())

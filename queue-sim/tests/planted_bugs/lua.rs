@@ -90,7 +90,7 @@ edits! {
         "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
     }
     ACK_AFTER_EXPIRY {
-        "leasing/turn_after_tidying": "act(settle, tidy, tidy())" =>
+        "shared/settle": "act(settle, tidy, tidy())" =>
             "act(settle, tidy, settlements > 0 or tidy())";
         "shared/settle": " or tonumber(deadlines[k]) <= now" => "";
     }
