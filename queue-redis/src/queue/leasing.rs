@@ -85,35 +85,6 @@ impl<K: LeasingKind> Queue<K> {
         })?;
         Ok((settled, Leased { deliveries, next }))
     }
-
-    async fn counted(&self) -> Result<Counters> {
-        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
-        let mut counters = Counters::default();
-        counters.depth = Depth {
-            ready: reply.count()?,
-            delayed: reply.count()?,
-            leased: reply.count()?,
-            dead: reply.count()?,
-        };
-        counters.dedup_marks = reply.count()?;
-        counters.oldest_ready = reply.time()?;
-        counters.paused = reply.count()? == 1;
-        counters.accepted = reply.count()?;
-        counters.acked = reply.count()?;
-        counters.retried = reply.count()?;
-        counters.deferred = reply.count()?;
-        counters.released = reply.count()?;
-        counters.expired = reply.count()?;
-        counters.died = reply.count()?;
-        counters.revived = reply.count()?;
-        counters.evicted = reply.count()?;
-        counters.replaced = reply.count()?;
-        counters.cancelled = reply.count()?;
-        counters.discarded = reply.count()?;
-        counters.trimmed = reply.count()?;
-        counters.purged = reply.count()?;
-        Ok(counters)
-    }
 }
 
 #[async_trait]
@@ -166,11 +137,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn depth(&self) -> Result<Depth> {
-        self.counted().await.map(|counters| counters.depth)
+        self.counters().await.map(|counters| counters.depth)
     }
 
     async fn counters(&self) -> Result<Counters> {
-        self.counted().await
+        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
+        reply.counters()
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
