@@ -1,7 +1,7 @@
 -- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
 -- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
--- each.
---
+-- each. Before it stands `shared/frames`.
+-- needs: ID, SINCE
 -- ARGV[1] prefix of the keys
 -- Returns a line for each.
 local lines = {}
@@ -83,7 +83,7 @@ local function look(queue, keys)
   end
   explain('frames')
   for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
-    stand('ready', string.sub(frame, 2, 8))
+    stand('ready', string.sub(frame, ID, SINCE - 1))
   end
   local owners = agree('distinct', 'owned', function(place)
     return string.sub(place, 8)

@@ -111,7 +111,11 @@ pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 ///
 /// It reads all keys at one instant, and the server does nothing else meanwhile: for tests, and for
 /// a copy of a server that grows though its queues do not.
-pub const LEFTOVERS: &str = include_str!("../lua/leftovers.lua");
+pub const LEFTOVERS: &str = concat!(
+    "local ADDS = 0\n",
+    include_str!("../lua/shared/frames.lua"),
+    include_str!("../lua/leftovers.lua")
+);
 
 pub use self::{
     backend::{Builder, Health, RedisBackend},

@@ -67,7 +67,7 @@ const CALL: Part = Files(lua!["shared/call" "shared/arm"]);
 const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
-const FRAMES: Part = Files(lua!["shared/frames"]);
+const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 
 /// What tidies, then does this.
@@ -81,8 +81,8 @@ macro_rules! tidied {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/dedup" $($name)+]),
-            FRAMES, Line, Moves, TIDY, Files(lua!["shared/act"]),
+            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/frames" "shared/dedup" $($name)+]),
+            Files(lua!["shared/fits"]), Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }

@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, LEASES, META, add_many, all_acks, any_ahead, arm, drop
--- needs: id_of, keep, meta, pick, quiet, settle_acks
+-- needs: ARRIVALS, DELAYED, LEASES, META, add_many, all_acks, any_ahead, arm, drop, id_of, keep
+-- needs: meta, pick, quiet, settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none
 -- ARGV[4] how long, in ms

@@ -1,5 +1,5 @@
 -- What is counted of the line of a priority queue.
--- needs: FRAMES, LINE, ageing
+-- needs: FRAMES, LINE, SINCE, ageing
 -- gives: in_line, oldest_since
 
 local function in_line()
@@ -17,7 +17,7 @@ local function oldest_since()
     end
     local frame = call('HGET', FRAMES, sub(head[1], -7))
     if frame then
-      local ready = decode('>I7', frame, 9)
+      local ready = decode('>I7', frame, SINCE)
       since = since and math.min(since, ready) or ready
     end
     head = call('ZRANGEBYSCORE', LINE, '(' .. head[2], '+inf', 'WITHSCORES', 'LIMIT', 0, 1)

@@ -1,5 +1,4 @@
--- The line of a priority queue: LINE holds what is ready, FRAMES the frames. A frame adds, after
--- `since`, priority + 32768 (2 bytes) and arrival in ms (7 bytes).
+-- The line of a priority queue: LINE holds what is ready, FRAMES the frames.
 -- Without ageing the score names one of the two lines of a priority, and its order is by member:
 --   score -2p - 1, member id                 came back by release or expiry: first, by id (L11)
 --   score -2p, member id                     pushed

@@ -24,7 +24,6 @@ use crate::{
 pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
-    const HEAD: usize = 15;
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
     type Putters = Offers;
 }

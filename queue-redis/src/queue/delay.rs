@@ -25,7 +25,6 @@ use crate::{
 pub(crate) enum Delay {}
 
 impl LeasingKind for Delay {
-    const HEAD: usize = 15;
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
     type Putters = Putter<Schedule>;
 }

@@ -13,8 +13,8 @@ use crate::{call::Call, frame, reply::Reply, scripts::LeasingScripts};
 
 /// A kind of queue that leases.
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
-    /// Bytes of a frame before headers and body; `HEAD` in the kind's `keys.lua`.
-    const HEAD: usize;
+    /// Bytes of a frame before headers and body.
+    const HEAD: usize = frame::HEAD;
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
     /// What puts messages in.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     call::Call,
+    frame,
     scripts::{self, LeasingScripts},
 };
 
@@ -17,7 +18,7 @@ use crate::{
 pub(crate) enum Priority {}
 
 impl LeasingKind for Priority {
-    const HEAD: usize = 24;
+    const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
     type Putters = Putter<Enqueue>;
 }

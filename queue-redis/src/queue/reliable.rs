@@ -17,7 +17,6 @@ use crate::{
 pub(crate) enum Reliable {}
 
 impl LeasingKind for Reliable {
-    const HEAD: usize = 15;
     const SCRIPTS: &LeasingScripts = &scripts::RELIABLE;
     type Putters = Putter<PushAtTail>;
 }
