@@ -8,7 +8,10 @@ use queue_core::{
     Paged, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
-use super::{Handle, put::Putters};
+use super::{
+    Handle,
+    put::{Put, Putter, Way},
+};
 use crate::{call::Call, frame, reply::Reply, scripts::LeasingScripts};
 
 /// A kind of queue that leases.
@@ -17,8 +20,10 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     const HEAD: usize = frame::HEAD;
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
-    /// What puts messages in.
-    type Putters: Putters;
+    /// A message as it is put in.
+    type Put: Put;
+    /// In how many ways, which are numbers from zero on.
+    const WAYS: usize = 1;
 }
 
 /// A queue of this kind.
@@ -26,7 +31,7 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) putters: K::Putters,
+    pub(super) putters: Vec<Putter<K::Put>>,
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -34,7 +39,7 @@ impl<K: LeasingKind> Queue<K> {
     pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
         let handle = Arc::new(handle);
         Self {
-            putters: K::Putters::new(&handle),
+            putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
             handle,
             max_body,
         }
