@@ -27,11 +27,11 @@ local function look(queue, keys)
     return keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}
   end
   local function fields(suffix)
-    local fields, pairs = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
-    for k = 1, #pairs, 2 do
-      fields[pairs[k]] = pairs[k + 1]
+    local found, listed = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
+    for k = 1, #listed, 2 do
+      found[listed[k]] = listed[k + 1]
     end
-    return fields
+    return found
   end
 
   -- Where each message or item is: in one place.

@@ -225,6 +225,7 @@ mod tests {
 
     #[test]
     fn each_file_says_what_it_needs_of_those_before_it_and_what_it_gives() {
+        let (mut needed, mut offered) = (Names::new(), Names::new());
         for script in &**ALL {
             let (mut there, mut given) = (Names::new(), Names::new());
             for (at, file) in script.files().enumerate() {
@@ -235,12 +236,16 @@ mod tests {
                 assert!(needs.is_subset(&given), "{told}: {needs:?} of {given:?}");
                 let gives = listed(file, "-- gives: ");
                 assert!(gives.is_subset(&defined(file)), "{told}: {gives:?}");
-                given.extend(gives);
+                needed.extend(needs);
                 // What the first one gives is everywhere, and listed by none.
                 if at > 0 {
                     there.extend(defined(file));
+                    offered.extend(&gives);
                 }
+                given.extend(gives);
             }
         }
+        let unused: Vec<_> = offered.difference(&needed).collect();
+        assert!(unused.is_empty(), "no file needs {unused:?}");
     }
 }

@@ -51,8 +51,9 @@ end
 
 -- `tidy` is there if it may be needed; `left` says that there was more to tidy than one call may.
 local function act(settle, tidy, left)
-  local reply, done, due_now, leased = { '', 0, -1 }, 0, false, false
+  local reply, done, leased = { '', 0, -1 }, 0, false
   if settlements > 0 then
+    local due_now
     reply[1], done, due_now = settle(5, settlements)
     if max > 0 and (left or due_now) then
       tidy()
