@@ -70,6 +70,14 @@ need_redis_server() {
     echo "redis-server $version"
 }
 
+# Reads the Lua of queue-redis, by tests/lua.rs there.
+need_luacheck() {
+    has luacheck || install_package lua-check luacheck luacheck luacheck luacheck || true
+    has luacheck ||
+        give_up "there is no luacheck, and it could not be installed: install it, by luarocks if" \
+            "by nothing else, and run this again"
+}
+
 # The workspace's packages, each by the name in its manifest.
 members() {
     awk -F'"' '/^\[package\]/ { inside = 1 } inside && /^name/ { print $2; inside = 0 }' \

@@ -1,7 +1,7 @@
 -- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
 -- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
--- each.
---
+-- each. Before it stands `shared/frames`.
+-- needs: ID, SINCE
 -- ARGV[1] prefix of the keys
 -- Returns a line for each.
 local lines = {}
@@ -27,11 +27,11 @@ local function look(queue, keys)
     return keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}
   end
   local function fields(suffix)
-    local fields, pairs = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
-    for k = 1, #pairs, 2 do
-      fields[pairs[k]] = pairs[k + 1]
+    local found, listed = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
+    for k = 1, #listed, 2 do
+      found[listed[k]] = listed[k + 1]
     end
-    return fields
+    return found
   end
 
   -- Where each message or item is: in one place.
@@ -83,7 +83,7 @@ local function look(queue, keys)
   end
   explain('frames')
   for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
-    stand('ready', string.sub(frame, 2, 8))
+    stand('ready', string.sub(frame, ID, SINCE - 1))
   end
   local owners = agree('distinct', 'owned', function(place)
     return string.sub(place, 8)

@@ -3,7 +3,8 @@
 //! The payload is this side's: headers and body, which scripts carry about and never look into,
 //! but for its size. It is a zero byte and the body, or, with headers, a one, their number
 //! (4 bytes), each with the lengths of name and value (4 bytes each), name and value, then the
-//! body. The frame around it is told in `lua/shared/frames.lua`. All numbers are big-endian.
+//! body. The frame around it is told in `lua/shared/frames.lua`, and known on this side to nobody
+//! else. All numbers are big-endian.
 
 use std::io::Write;
 
@@ -16,6 +17,11 @@ use redis::{RedisWrite, ToRedisArgs};
 /// Ids, tokens and times take this many bytes.
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
+
+/// Bytes of a frame before headers and body: attempts, id, and since when it is ready.
+pub(crate) const HEAD: usize = 1 + 2 * WIDE;
+/// With a priority and an arrival.
+pub(crate) const PRIORITY_HEAD: usize = HEAD + 2 + WIDE;
 
 /// A number in 7 bytes. A larger one, which only a made-up receipt can hold, becomes the largest,
 /// which nothing has.
@@ -197,8 +203,8 @@ mod tests {
         ] {
             assert_eq!(payload(Bytes::from_static(bytes)), None);
         }
-        assert_eq!(frame(Bytes::from_static(b"short"), 15), None);
-        assert_eq!(dead_letter(Bytes::from_static(b"short"), 15), None);
+        assert_eq!(frame(Bytes::from_static(b"short"), HEAD), None);
+        assert_eq!(dead_letter(Bytes::from_static(b"short"), HEAD), None);
     }
 
     #[test]
@@ -211,7 +217,7 @@ mod tests {
         many.extend_from_slice(&70_000_u32.to_be_bytes());
         for (mut bytes, attempts) in [(few, 3), (many, 70_000)] {
             bytes.extend_from_slice(b"\0body");
-            let (message, read) = frame(bytes.into(), 15).unwrap();
+            let (message, read) = frame(bytes.into(), HEAD).unwrap();
             assert_eq!((message.id.get(), read), (258, attempts));
             assert_eq!(message.body, "body");
         }

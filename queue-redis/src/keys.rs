@@ -39,73 +39,38 @@
 
 use queue_core::{QueueKind, QueueName};
 
-/// Which keys a kind has, in the order of its `keys.lua`, and their types.
-const RELIABLE: &[(&str, &str)] = &[
-    ("meta", "hash"),
-    ("leases", "zset"),
-    ("frames", "hash"),
-    ("dead", "zset"),
-    ("arrivals", "zset"),
-    ("line", "zset"),
-    ("delayed", "zset"),
-    ("ready", "list"),
-    ("dedup", "zset"),
-    ("firsts", "hash"),
+/// Which keys a kind has, in the order of its `keys.lua`.
+const RELIABLE: &[&str] = &[
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "dedup", "firsts",
 ];
-const DELAY: &[(&str, &str)] = &[
-    ("meta", "hash"),
-    ("leases", "zset"),
-    ("frames", "hash"),
-    ("dead", "zset"),
-    ("arrivals", "zset"),
-    ("line", "zset"),
-    ("dedup", "zset"),
-    ("firsts", "hash"),
+const DELAY: &[&str] = &[
+    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts",
 ];
-const PRIORITY: &[(&str, &str)] = &[
-    ("meta", "hash"),
-    ("leases", "zset"),
-    ("frames", "hash"),
-    ("dead", "zset"),
-    ("arrivals", "zset"),
-    ("line", "zset"),
-    ("delayed", "zset"),
-    ("dedup", "zset"),
-    ("firsts", "hash"),
+const PRIORITY: &[&str] = &[
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "dedup", "firsts",
 ];
-const BOUNDED: &[(&str, &str)] = &[
-    ("meta", "hash"),
-    ("leases", "zset"),
-    ("frames", "hash"),
-    ("dead", "zset"),
-    ("arrivals", "zset"),
-    ("line", "zset"),
-    ("delayed", "zset"),
-    ("ready", "list"),
-    ("room", "zset"),
-    ("distinct", "hash"),
-    ("owned", "hash"),
-    ("dedup", "zset"),
-    ("firsts", "hash"),
+const BOUNDED: &[&str] = &[
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "room", "distinct",
+    "owned", "dedup", "firsts",
 ];
-const ROTATING: &[(&str, &str)] = &[
-    ("meta", "hash"),
-    ("ring", "zset"),
-    ("bodies", "hash"),
-    ("arrivals", "zset"),
-    ("keyed", "hash"),
-    ("named", "hash"),
-    ("fresh", "zset"),
-    ("due", "zset"),
+const ROTATING: &[&str] = &[
+    "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
 ];
 
-/// Which keys a store of once keys has, in the order of `once/keys.lua`, and their types.
-const ONCE: &[(&str, &str)] = &[
-    ("once", "hash"),
-    ("once-claimed", "zset"),
-    ("once-done", "zset"),
-    ("once-tokens", "hash"),
-];
+/// Which keys a store of once keys has, in the order of `once/keys.lua`.
+const ONCE: &[&str] = &["once", "once-claimed", "once-done", "once-tokens"];
+
+/// The type of the key with this name.
+fn type_of(suffix: &&str) -> &'static str {
+    match *suffix {
+        "ready" => "list",
+        "meta" | "frames" | "firsts" | "distinct" | "owned" | "bodies" | "keyed" | "named" => {
+            "hash"
+        }
+        "once" | "once-tokens" => "hash",
+        _ => "zset",
+    }
+}
 
 /// `dedup` and `firsts`, which stand last and are sent only where they are needed.
 const DEDUP_KEYS: usize = 2;
@@ -145,7 +110,7 @@ impl Keys {
 
     /// The type of each.
     pub(crate) fn types(&self) -> impl Iterator<Item = &'static str> {
-        table(self.kind).iter().map(|(_, kind)| *kind)
+        table(self.kind).iter().map(type_of)
     }
 
     /// The marker that is armed when something may be ready.
@@ -159,9 +124,7 @@ impl Keys {
     }
 
     fn named(&self, suffix: &str) -> &str {
-        let place = table(self.kind)
-            .iter()
-            .position(|(name, _)| *name == suffix);
+        let place = table(self.kind).iter().position(|name| *name == suffix);
         &self.names[place.expect("a key of this kind")]
     }
 }
@@ -182,12 +145,12 @@ impl OnceKeys {
 
     /// The type of each.
     pub(crate) fn types() -> impl Iterator<Item = &'static str> {
-        ONCE.iter().map(|(_, kind)| *kind)
+        ONCE.iter().map(type_of)
     }
 }
 
-fn names(table: &[(&str, &str)], prefix: &str, name: &QueueName) -> Vec<String> {
-    let name = |(suffix, _): &(&str, &str)| format!("{prefix}:{{{name}}}:{suffix}");
+fn names(table: &[&str], prefix: &str, name: &QueueName) -> Vec<String> {
+    let name = |suffix: &&str| format!("{prefix}:{{{name}}}:{suffix}");
     table.iter().map(name).collect()
 }
 
@@ -196,7 +159,7 @@ pub(crate) fn registry(prefix: &str) -> String {
     format!("{prefix}:queues")
 }
 
-fn table(kind: QueueKind) -> &'static [(&'static str, &'static str)] {
+fn table(kind: QueueKind) -> &'static [&'static str] {
     match kind {
         QueueKind::Reliable => RELIABLE,
         QueueKind::Delay => DELAY,
@@ -243,8 +206,7 @@ mod tests {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
             if kind != QueueKind::Rotating {
-                let suffixes: Vec<_> = table(kind).iter().map(|(suffix, _)| *suffix).collect();
-                assert!(suffixes.ends_with(&["dedup", "firsts"]), "{kind}");
+                assert!(table(kind).ends_with(&["dedup", "firsts"]), "{kind}");
                 let keys = Keys::new("qk", &name, kind);
                 assert_eq!(keys.without_dedup().len() + 2, keys.all().len());
             }

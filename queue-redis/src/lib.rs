@@ -101,9 +101,8 @@ pub use ::redis;
 /// Every script that a backend calls, by name (`reliable/turn`) and text: to read them, to load
 /// them ahead, or to find out which commands a user must be allowed.
 pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    scripts::ALL
-        .iter()
-        .map(|script| (script.name(), script.source()))
+    let all = scripts::ALL.iter();
+    all.map(|script| (script.name(), script.source()))
 }
 
 /// A script that looks for what is kept for nothing: `EVAL` it with the prefix as its argument, and
@@ -112,7 +111,11 @@ pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 ///
 /// It reads all keys at one instant, and the server does nothing else meanwhile: for tests, and for
 /// a copy of a server that grows though its queues do not.
-pub const LEFTOVERS: &str = include_str!("../lua/leftovers.lua");
+pub const LEFTOVERS: &str = concat!(
+    "local ADDS = 0\n",
+    include_str!("../lua/shared/frames.lua"),
+    include_str!("../lua/leftovers.lua")
+);
 
 pub use self::{
     backend::{Builder, Health, RedisBackend},

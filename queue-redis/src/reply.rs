@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, Result};
+use queue_core::{Counters, Error, ErrorKind, Outcome, Result};
 use redis::Value;
 
 use crate::script::Script;
@@ -68,6 +68,12 @@ impl Reply {
         String::from_utf8(bytes.into()).map_err(|_| self.unexpected())
     }
 
+    /// The next value as counters: by their names, so that one that is missing is told.
+    pub(crate) fn counters(&mut self) -> Result<Counters> {
+        let bytes = self.bytes()?;
+        serde_json::from_slice(&bytes).map_err(|error| self.wrong(&format!(": {error}")))
+    }
+
     /// All that are left, each as bytes that `read` understands.
     pub(crate) fn rest<T>(mut self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
         let mut rest = Vec::with_capacity(self.len());
@@ -107,22 +113,22 @@ impl Reply {
 
     /// The error for an answer that no script gives.
     pub(crate) fn unexpected(&self) -> Error {
-        Error::new(
-            ErrorKind::Internal,
-            format!(
-                "the script {} answered what it should not, or a stored message is damaged",
-                self.script.name()
-            ),
-        )
-        .with_outcome(Outcome::Unknown)
+        self.wrong(", or a stored message is damaged")
+    }
+
+    fn wrong(&self, more: &str) -> Error {
+        let name = self.script.name();
+        let message = format!("the script {name} answered what it should not{more}");
+        Error::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::Kind;
 
-    static SCRIPT: Script = Script::new("test", "");
+    static SCRIPT: Script = Script::new(&Kind::NONE, "test", &[]);
 
     #[test]
     fn ids_come_one_by_one_or_by_the_last() {
@@ -132,6 +138,22 @@ mod tests {
         let each = vec![Value::Int(4), Value::Int(-2)];
         assert_eq!(ids(Value::Array(each.clone()), 2).unwrap(), [4, -2]);
         assert!(ids(Value::Array(each), 3).is_err());
+    }
+
+    #[test]
+    fn a_counter_that_is_missing_is_named() {
+        let all = serde_json::to_value(Counters::default()).unwrap();
+        let read = |counters: &serde_json::Value| {
+            let bytes = Value::BulkString(counters.to_string().into());
+            Reply::new(&SCRIPT, bytes).counters()
+        };
+        assert_eq!(read(&all).unwrap(), Counters::default());
+        for name in ["accepted", "purged", "depth", "paused"] {
+            let mut others = all.clone();
+            others.as_object_mut().unwrap().remove(name).unwrap();
+            let error = read(&others).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
     }
 
     #[test]

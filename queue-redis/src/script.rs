@@ -4,71 +4,138 @@ use std::{fmt, sync::OnceLock};
 
 use redis::Cmd;
 
-/// A script, made once as a `static`.
+/// Texts of files of `lua/`.
+pub(crate) type Files = &'static [&'static str];
+
+/// What stands in the scripts of one kind of queue only.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) keys: Files,
+    /// How its ready messages are read and taken.
+    pub(crate) line: Files,
+    /// What puts them there.
+    pub(crate) moves: Files,
+    /// What is counted of them.
+    pub(crate) counts: Files,
+}
+
+impl Kind {
+    /// Of no kind.
+    pub(crate) const NONE: Self = Self {
+        name: "",
+        keys: &[],
+        line: &[],
+        moves: &[],
+        counts: &[],
+    };
+}
+
+/// A part of a script: files, or those of its kind.
+pub(crate) enum Part {
+    Files(Files),
+    Keys,
+    Line,
+    Moves,
+    Counts,
+}
+
+/// A script, made once as a `static`, and put together at its first use.
 pub(crate) struct Script {
-    name: &'static str,
-    source: &'static str,
-    hash: OnceLock<String>,
-    commands: OnceLock<Vec<&'static str>>,
+    kind: &'static Kind,
+    verb: &'static str,
+    parts: &'static [Part],
+    text: OnceLock<Text>,
+}
+
+struct Text {
+    name: String,
+    source: String,
+    hash: String,
+    commands: Vec<String>,
 }
 
 impl Script {
-    pub(crate) const fn new(name: &'static str, source: &'static str) -> Self {
+    pub(crate) const fn new(
+        kind: &'static Kind,
+        verb: &'static str,
+        parts: &'static [Part],
+    ) -> Self {
         Self {
-            name,
-            source,
-            hash: OnceLock::new(),
-            commands: OnceLock::new(),
+            kind,
+            verb,
+            parts,
+            text: OnceLock::new(),
         }
     }
 
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
+    /// Its kind and verb, or the verb alone of what is of no kind.
+    pub(crate) fn name(&self) -> &str {
+        &self.text().name
     }
 
-    /// Its text.
-    pub(crate) const fn source(&self) -> &'static str {
-        self.source
+    pub(crate) fn source(&self) -> &str {
+        &self.text().source
+    }
+
+    /// The SHA-1 of the text in hexadecimal.
+    pub(crate) fn hash(&self) -> &str {
+        &self.text().hash
     }
 
     /// The commands that it calls; not those that it tries by `pcall`, which it can do without.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = &'static str> {
-        // Read once: each connection asks for them.
-        let commands = || self.source.lines().flat_map(commands_in).collect();
-        self.commands.get_or_init(commands).iter().copied()
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
+        self.text().commands.iter().map(String::as_str)
     }
 
     /// The command that it calls in this line, or in the one before that calls one.
-    pub(crate) fn command_at(&self, line: usize) -> Option<&'static str> {
-        let lines: Vec<&str> = self.source.lines().take(line).collect();
-        let last = |line: &&'static str| commands_in(line).last();
-        lines.iter().rev().find_map(last)
+    pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
+        let lines: Vec<&str> = self.source().lines().take(line).collect();
+        lines.iter().rev().find_map(|line| commands_in(line).last())
     }
 
     /// What gives the server the script.
     pub(crate) fn load_command(&self) -> Cmd {
         let mut command = redis::cmd("SCRIPT");
-        command.arg("LOAD").arg(self.source);
+        command.arg("LOAD").arg(self.source());
         command
     }
 
-    /// The SHA-1 of the text in hexadecimal, computed at the first use.
-    pub(crate) fn hash(&self) -> &str {
-        self.hash
-            .get_or_init(|| redis::Script::new(self.source).get_hash().to_owned())
+    /// Its files, from first to last.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &'static str> {
+        let files = self.parts.iter().flat_map(|part| match part {
+            Part::Files(files) => files,
+            Part::Keys => self.kind.keys,
+            Part::Line => self.kind.line,
+            Part::Moves => self.kind.moves,
+            Part::Counts => self.kind.counts,
+        });
+        files.copied()
+    }
+
+    fn text(&self) -> &Text {
+        self.text.get_or_init(|| {
+            let name = format!("{}/{}", self.kind.name, self.verb);
+            let source: String = self.files().collect();
+            Text {
+                name: name.trim_start_matches('/').to_owned(),
+                hash: redis::Script::new(&source).get_hash().to_owned(),
+                commands: commands_in(&source).map(str::to_owned).collect(),
+                source,
+            }
+        })
     }
 }
 
-fn commands_in(line: &'static str) -> impl Iterator<Item = &'static str> {
+fn commands_in(text: &str) -> impl Iterator<Item = &str> {
     const CALL: &str = "call('";
-    let calls = line.match_indices(CALL);
-    let calls = calls.filter(|(at, _)| !line[..*at].ends_with('p'));
-    calls.filter_map(|(at, _)| line[at + CALL.len()..].split('\'').next())
+    let calls = text.match_indices(CALL);
+    let calls = calls.filter(|(at, _)| !text[..*at].ends_with('p'));
+    calls.filter_map(|(at, _)| text[at + CALL.len()..].split('\'').next())
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Script").field(&self.name).finish()
+        f.debug_tuple("Script").field(&self.name()).finish()
     }
 }
 
@@ -77,8 +144,12 @@ mod tests {
     use super::*;
 
     static SCRIPT: Script = Script::new(
+        &Kind::NONE,
         "test",
-        "call('HGET', KEYS[1], call('TYPE', 'x'))\nlocal a\nredis.pcall('PUBLISH', 'c', '')\n",
+        &[Part::Files(&[
+            "call('HGET', KEYS[1], call('TYPE', 'x'))\n",
+            "local a\nredis.pcall('PUBLISH', 'c', '')\n",
+        ])],
     );
 
     #[test]

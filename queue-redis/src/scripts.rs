@@ -1,295 +1,251 @@
 //! The table of scripts: which files of `lua/` make up each.
 //!
-//! A verb's file is the last part of its script. Before it come the fragments that it shares with
-//! others; together they read as one script from top to bottom. What the four leasing kinds do
+//! Mostly a verb's file is the last of its script. Before it come the files that it shares with
+//! others; together they read as one script from top to bottom. Each file says in its header which
+//! names it needs of those before it, and which it gives to those behind it. What the four leasing kinds do
 //! alike is written once, in `lua/leasing`, on top of the kind's line: where ready messages stand,
 //! and in which order.
 
-use crate::script::Script;
+use std::sync::LazyLock;
 
-macro_rules! script {
-    ($name:literal: $($part:literal)+) => {
-        Script::new($name, concat!($(include_str!(concat!("../lua/", $part, ".lua")), "\n"),+))
+use crate::script::{
+    Kind,
+    Part::{self, Counts, Files, Keys, Line, Moves},
+    Script,
+};
+
+macro_rules! lua {
+    ($($name:literal)+) => {
+        &[$(include_str!(concat!("../lua/", $name, ".lua"))),+]
     };
 }
 
-/// The verbs that every leasing queue has.
-#[derive(Debug)]
-pub(crate) struct LeasingScripts {
-    pub(crate) turn: Script,
-    pub(crate) extend: Script,
-    pub(crate) counters: Script,
-    pub(crate) dead_letters: Script,
-    pub(crate) revive: Script,
-    pub(crate) discard: Script,
-    pub(crate) pause: Script,
-    pub(crate) resume: Script,
-    pub(crate) purge: Script,
+static RELIABLE_KIND: Kind = Kind {
+    name: "reliable",
+    keys: lua!["reliable/keys"],
+    line: lua!["reliable/distinct" "shared/list"],
+    moves: lua!["shared/list_moves"],
+    counts: lua!["shared/list_counts"],
+};
+static DELAY_KIND: Kind = Kind {
+    name: "delay",
+    keys: lua!["delay/keys"],
+    line: lua!["shared/members" "delay/line"],
+    moves: lua!["delay/moves"],
+    counts: lua!["delay/counts"],
+};
+static PRIORITY_KIND: Kind = Kind {
+    name: "priority",
+    keys: lua!["priority/keys"],
+    line: lua!["shared/members" "priority/line"],
+    moves: lua!["priority/moves"],
+    counts: lua!["priority/counts"],
+};
+static BOUNDED_KIND: Kind = Kind {
+    name: "bounded",
+    keys: lua!["bounded/keys"],
+    line: lua!["bounded/distinct" "shared/list"],
+    moves: lua!["bounded/placed" "shared/list_moves"],
+    counts: lua!["shared/list_counts"],
+};
+static ROTATING_KIND: Kind = Kind {
+    name: "rotating",
+    keys: lua!["rotating/keys"],
+    ..Kind::NONE
+};
+static ONCE_KIND: Kind = Kind {
+    name: "once",
+    keys: lua!["once/keys"],
+    ..Kind::NONE
+};
+static WAITING_KIND: Kind = Kind {
+    name: "waiting",
+    ..Kind::NONE
+};
+
+const CALL: Part = Files(lua!["shared/call" "shared/arm"]);
+const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
+const READ: Part = Files(lua!["shared/readable" "shared/config"]);
+const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
+const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
+
+/// What tidies, then does this.
+macro_rules! tidied {
+    ($first:ident $($name:literal)+) => {
+        &[CALL, Keys, $first, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
+    };
 }
 
-/// A kind's table. `line` is how its ready messages are read and taken, `moves` what puts them
-/// there, `counts` what is counted. A turn looks first whether it needs any of `moves`.
+/// What does this, and tidies before only where it finds that it must.
+macro_rules! quiet {
+    ($($name:literal)+) => {
+        &[
+            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/frames" "shared/dedup" $($name)+]),
+            Files(lua!["shared/fits"]), Line, Moves, TIDY, Files(lua!["shared/act"]),
+        ]
+    };
+}
+
+/// Declares what every leasing queue has.
 macro_rules! leasing_scripts {
-    ($kind:literal: line $line:tt moves $moves:tt counts $counts:tt) => {
-        LeasingScripts {
-            turn: leasing_scripts!(@turn $kind $line $moves),
-            extend: leasing_scripts!(@verb $kind "extend" "drainable" $line $moves $counts),
-            counters: leasing_scripts!(@verb $kind "counters" "readable" $line $moves $counts),
-            dead_letters: leasing_scripts!(@verb $kind "dead_letters" "readable" $line $moves $counts),
-            revive: leasing_scripts!(@verb $kind "revive" "drainable" $line $moves $counts),
-            discard: leasing_scripts!(@verb $kind "discard" "drainable" $line $moves $counts),
-            pause: leasing_scripts!(@plain $kind "pause"),
-            resume: leasing_scripts!(@plain $kind "resume"),
-            purge: leasing_scripts!(@verb $kind "purge" "drainable" $line $moves $counts),
+    ($($verb:ident: $parts:expr;)+) => {
+        /// The verbs that every leasing queue has.
+        #[derive(Debug)]
+        pub(crate) struct LeasingScripts {
+            $(pub(crate) $verb: Script,)+
+        }
+
+        impl LeasingScripts {
+            const fn of(kind: &'static Kind) -> Self {
+                Self { $($verb: Script::new(kind, stringify!($verb), $parts),)+ }
+            }
+
+            fn all(&self) -> impl Iterator<Item = &Script> {
+                [$(&self.$verb),+].into_iter()
+            }
         }
     };
-    (@turn $kind:literal [$($line:literal)+] [$($moves:literal)+]) => {
-        Script::new(concat!($kind, "/turn"), concat!(
-            include_str!("../lua/shared/call.lua"), "\n",
-            include_str!("../lua/shared/arm.lua"), "\n",
-            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
-            include_str!("../lua/shared/drainable.lua"), "\n",
-            include_str!("../lua/shared/meta.lua"), "\n",
-            include_str!("../lua/shared/config.lua"), "\n",
-            include_str!("../lua/shared/quiet.lua"), "\n",
-            include_str!("../lua/shared/frames.lua"), "\n",
-            $(include_str!(concat!("../lua/", $line, ".lua")), "\n",)+
-            include_str!("../lua/shared/add_many.lua"), "\n",
-            include_str!("../lua/shared/settle_acks.lua"), "\n",
-            include_str!("../lua/leasing/turn.lua"), "\n",
-            include_str!("../lua/shared/reframe.lua"), "\n",
-            $(include_str!(concat!("../lua/", $moves, ".lua")), "\n",)+
-            include_str!("../lua/shared/graves.lua"), "\n",
-            include_str!("../lua/shared/tidy.lua"), "\n",
-            include_str!("../lua/shared/settle.lua"), "\n",
-            include_str!("../lua/leasing/turn_after_tidying.lua"),
-        ))
-    };
-    (@verb $kind:literal $verb:literal $first:literal
-        [$($line:literal)+] [$($moves:literal)+] [$($counts:literal)+]) => {
-        Script::new(concat!($kind, "/", $verb), concat!(
-            include_str!("../lua/shared/call.lua"), "\n",
-            include_str!("../lua/shared/arm.lua"), "\n",
-            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
-            include_str!(concat!("../lua/shared/", $first, ".lua")), "\n",
-            include_str!("../lua/shared/meta.lua"), "\n",
-            include_str!("../lua/shared/config.lua"), "\n",
-            include_str!("../lua/shared/frames.lua"), "\n",
-            $(include_str!(concat!("../lua/", $line, ".lua")), "\n",)+
-            include_str!("../lua/shared/reframe.lua"), "\n",
-            $(include_str!(concat!("../lua/", $moves, ".lua")), "\n",)+
-            include_str!("../lua/shared/graves.lua"), "\n",
-            include_str!("../lua/shared/tidy.lua"), "\n",
-            $(include_str!(concat!("../lua/", $counts, ".lua")), "\n",)+
-            include_str!(concat!("../lua/leasing/", $verb, ".lua")),
-        ))
-    };
-    (@plain $kind:literal $verb:literal) => {
-        Script::new(concat!($kind, "/", $verb), concat!(
-            include_str!("../lua/shared/call.lua"), "\n",
-            include_str!("../lua/shared/arm.lua"), "\n",
-            include_str!(concat!("../lua/", $kind, "/keys.lua")), "\n",
-            include_str!("../lua/shared/drainable.lua"), "\n",
-            include_str!("../lua/shared/meta.lua"), "\n",
-            include_str!("../lua/shared/config.lua"), "\n",
-            include_str!(concat!("../lua/leasing/", $verb, ".lua")),
-        ))
+}
+
+leasing_scripts! {
+    turn: &[
+        CALL, Keys, DRAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
+        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, TIDY,
+        Files(lua!["shared/settle"]),
+    ];
+    extend: tidied![DRAIN "leasing/extend"];
+    counters: tidied![READ "shared/dedup" "leasing/counters"];
+    dead_letters: tidied![READ "leasing/dead_letters"];
+    revive: tidied![DRAIN "leasing/revive"];
+    discard: tidied![DRAIN "leasing/discard"];
+    purge: tidied![DRAIN "leasing/purge"];
+    pause: &[CALL, Keys, DRAIN, Files(lua!["leasing/pause"])];
+    resume: &[CALL, Keys, DRAIN, Files(lua!["leasing/resume"])];
+}
+
+/// Declares scripts, and lists them all.
+macro_rules! scripts {
+    (
+        leasing { $($queue:ident of $queue_kind:ident;)+ }
+        $($script:ident = $kind:path, $verb:literal: $parts:expr;)+
+    ) => {
+        $(pub(crate) static $queue: LeasingScripts = LeasingScripts::of(&$queue_kind);)+
+        $(pub(crate) static $script: Script = Script::new(&$kind, $verb, $parts);)+
+
+        /// Every script: what is loaded when a connection is opened.
+        pub(crate) static ALL: LazyLock<Vec<&Script>> = LazyLock::new(|| {
+            let leasing = [$(&$queue),+].into_iter().flat_map(LeasingScripts::all);
+            leasing.chain([$(&$script),+]).collect()
+        });
     };
 }
 
-pub(crate) static OPEN: Script = script!("open": "leasing/open");
+scripts! {
+    leasing {
+        RELIABLE of RELIABLE_KIND;
+        DELAY of DELAY_KIND;
+        PRIORITY of PRIORITY_KIND;
+        BOUNDED of BOUNDED_KIND;
+    }
+    OPEN = Kind::NONE, "open": &[Files(lua!["leasing/open"])];
 
-pub(crate) static RELIABLE: LeasingScripts = leasing_scripts!(
-    "reliable":
-    line ["reliable/distinct" "shared/list"]
-    moves ["reliable/placed" "shared/list_moves"]
-    counts ["shared/clear_marks" "shared/list_counts"]
-);
-pub(crate) static RELIABLE_PUSH: Script = script!(
-    "reliable/push":
-    "shared/call" "shared/arm" "reliable/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
-    "shared/clear_marks" "shared/dedup" "reliable/push"
-    "shared/reframe" "reliable/distinct" "reliable/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
-);
+    RELIABLE_PUSH = RELIABLE_KIND, "push": quiet!["reliable/push"];
 
-pub(crate) static DELAY: LeasingScripts = leasing_scripts!(
-    "delay":
-    line ["shared/members" "delay/line"]
-    moves ["delay/moves"]
-    counts ["shared/clear_marks" "delay/counts"]
-);
-pub(crate) static DELAY_SCHEDULE: Script = script!(
-    "delay/schedule":
-    "shared/call" "shared/arm" "delay/keys" "shared/meta_of_push" "shared/config" "shared/quiet"
-    "shared/clear_marks" "shared/dedup" "shared/add_many" "delay/schedule"
-    "shared/reframe" "delay/line" "delay/moves" "shared/graves" "shared/tidy" "shared/act"
-);
-pub(crate) static DELAY_CANCEL: Script = script!(
-    "delay/cancel":
-    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
-    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
-    "delay/cancel"
-);
-pub(crate) static DELAY_RESCHEDULE: Script = script!(
-    "delay/reschedule":
-    "shared/call" "shared/arm" "delay/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
-    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
-    "delay/reschedule"
-);
-pub(crate) static DELAY_NEXT_DUE: Script = script!(
-    "delay/next_due":
-    "shared/call" "shared/arm" "delay/keys" "shared/readable" "shared/meta_of_push" "shared/config"
-    "delay/line" "shared/reframe" "delay/moves" "shared/graves" "shared/tidy"
-    "delay/next_due"
-);
+    DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet!["shared/add_many" "delay/schedule"];
+    DELAY_CANCEL = DELAY_KIND, "cancel": tidied![DRAIN "delay/cancel"];
+    DELAY_RESCHEDULE = DELAY_KIND, "reschedule": tidied![DRAIN "delay/reschedule"];
+    DELAY_NEXT_DUE = DELAY_KIND, "next_due": tidied![READ "delay/next_due"];
 
-pub(crate) static PRIORITY: LeasingScripts = leasing_scripts!(
-    "priority":
-    line ["priority/ageing" "shared/members" "priority/line"]
-    moves ["priority/moves"]
-    counts ["shared/clear_marks" "priority/counts"]
-);
-pub(crate) static PRIORITY_ENQUEUE: Script = script!(
-    "priority/enqueue":
-    "shared/call" "shared/arm" "priority/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "priority/ageing"
-    "shared/clear_marks" "shared/dedup" "shared/add_many" "priority/enqueue"
-    "shared/reframe" "priority/line" "priority/moves" "shared/graves" "shared/tidy" "shared/act"
-);
+    PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet!["shared/add_many" "priority/enqueue"];
 
-pub(crate) static BOUNDED: LeasingScripts = leasing_scripts!(
-    "bounded":
-    line ["bounded/distinct" "shared/list"]
-    moves ["bounded/placed" "shared/list_moves"]
-    counts ["shared/clear_marks" "shared/list_counts"]
-);
-pub(crate) static BOUNDED_OFFER: Script = script!(
-    "bounded/offer":
-    "shared/call" "shared/arm" "bounded/keys" "shared/meta_of_push" "shared/config" "shared/quiet" "shared/frames" "bounded/distinct" "shared/list"
-    "shared/clear_marks" "shared/dedup" "bounded/offer"
-    "shared/reframe" "bounded/placed" "shared/list_moves" "shared/graves" "shared/tidy" "shared/act"
-);
-pub(crate) static BOUNDED_RECENT: Script = script!(
-    "bounded/recent":
-    "shared/call" "shared/arm" "bounded/keys" "shared/readable" "shared/meta_of_push" "shared/config"
-    "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
-    "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
-    "bounded/recent"
-);
-pub(crate) static BOUNDED_CAPACITY: Script = script!(
-    "bounded/capacity": "shared/call" "bounded/keys" "shared/meta_of_push" "shared/config" "bounded/capacity"
-);
-pub(crate) static BOUNDED_RESIZE: Script = script!(
-    "bounded/resize":
-    "shared/call" "shared/arm" "bounded/keys" "shared/drainable" "shared/meta_of_push" "shared/config"
-    "shared/frames" "bounded/distinct" "shared/list" "shared/reframe" "bounded/placed"
-    "shared/list_moves" "shared/graves" "shared/tidy" "shared/list_counts"
-    "bounded/resize"
-);
+    BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
+        CALL, Keys, PLAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
+        Files(lua!["shared/dedup" "bounded/offer"]), Moves, TIDY,
+        Files(lua!["shared/act"]),
+    ];
+    BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
+    BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Files(lua!["bounded/capacity"])];
+    BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![DRAIN "bounded/resize"];
 
-pub(crate) static ROTATING_INSERT: Script = script!(
-    "rotating/insert": "shared/call" "shared/arm" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/insert"
-);
-pub(crate) static ROTATING_ROTATE: Script = script!(
-    "rotating/rotate":
-    "shared/call" "shared/arm" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "shared/frames"
-    "rotating/rotate"
-);
-pub(crate) static ROTATING_LIST: Script = script!(
-    "rotating/list":
-    "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "shared/frames" "rotating/list"
-);
-pub(crate) static ROTATING_REMOVE: Script = script!(
-    "rotating/remove":
-    "shared/call" "rotating/keys" "shared/drainable" "shared/meta_of_push" "shared/config" "rotating/remove"
-);
-pub(crate) static ROTATING_LEN: Script = script!(
-    "rotating/len": "shared/call" "rotating/keys" "shared/meta_of_push" "shared/config" "rotating/len"
-);
+    ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Files(lua!["rotating/insert"])];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/rotate"])];
+    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/list"])];
+    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Files(lua!["rotating/remove"])];
+    ROTATING_LEN = ROTATING_KIND, "len": &[CALL, Keys, PLAIN, Files(lua!["rotating/len"])];
 
-pub(crate) static ONCE_CLAIM: Script =
-    script!("once/claim": "shared/call" "once/keys" "once/claim");
-pub(crate) static ONCE_EXTEND: Script = script!(
-    "once/extend": "shared/call" "once/keys" "once/held" "once/extend"
-);
-pub(crate) static ONCE_FINISH: Script = script!(
-    "once/finish": "shared/call" "once/keys" "once/held" "once/finish"
-);
-pub(crate) static ONCE_RELEASE: Script = script!(
-    "once/release": "shared/call" "once/keys" "once/held" "once/release"
-);
-pub(crate) static ONCE_COUNTS: Script = script!(
-    "once/counts": "shared/call" "once/keys" "once/counts"
-);
+    ONCE_CLAIM = ONCE_KIND, "claim": &[CALL, Keys, Files(lua!["once/claim"])];
+    ONCE_EXTEND = ONCE_KIND, "extend": &[CALL, Keys, Files(lua!["once/held" "once/extend"])];
+    ONCE_FINISH = ONCE_KIND, "finish": &[CALL, Keys, Files(lua!["once/held" "once/finish"])];
+    ONCE_RELEASE = ONCE_KIND, "release": &[CALL, Keys, Files(lua!["once/held" "once/release"])];
+    ONCE_COUNTS = ONCE_KIND, "counts": &[CALL, Keys, Files(lua!["once/counts"])];
 
-pub(crate) static WAITING_JOIN: Script = script!("waiting/join": "shared/call" "waiting/join");
-pub(crate) static WAITING_PASS_ON: Script = script!(
-    "waiting/pass_on": "shared/call" "shared/arm" "waiting/pass_on"
-);
+    WAITING_JOIN = WAITING_KIND, "join": &[CALL, Files(lua!["waiting/join"])];
+    WAITING_PASS_ON = WAITING_KIND, "pass_on": &[CALL, Files(lua!["waiting/pass_on"])];
+}
 
 /// The script that the server knows by this hash.
 pub(crate) fn find(hash: &str) -> Option<&'static Script> {
     ALL.iter().copied().find(|script| script.hash() == hash)
 }
 
-/// Every script: what is loaded when a connection is opened.
-pub(crate) static ALL: &[&Script] = &[
-    &OPEN,
-    &RELIABLE.turn,
-    &RELIABLE.extend,
-    &RELIABLE.counters,
-    &RELIABLE.dead_letters,
-    &RELIABLE.revive,
-    &RELIABLE.discard,
-    &RELIABLE.pause,
-    &RELIABLE.resume,
-    &RELIABLE.purge,
-    &RELIABLE_PUSH,
-    &DELAY.turn,
-    &DELAY.extend,
-    &DELAY.counters,
-    &DELAY.dead_letters,
-    &DELAY.revive,
-    &DELAY.discard,
-    &DELAY.pause,
-    &DELAY.resume,
-    &DELAY.purge,
-    &DELAY_SCHEDULE,
-    &DELAY_CANCEL,
-    &DELAY_RESCHEDULE,
-    &DELAY_NEXT_DUE,
-    &PRIORITY.turn,
-    &PRIORITY.extend,
-    &PRIORITY.counters,
-    &PRIORITY.dead_letters,
-    &PRIORITY.revive,
-    &PRIORITY.discard,
-    &PRIORITY.pause,
-    &PRIORITY.resume,
-    &PRIORITY.purge,
-    &PRIORITY_ENQUEUE,
-    &BOUNDED.turn,
-    &BOUNDED.extend,
-    &BOUNDED.counters,
-    &BOUNDED.dead_letters,
-    &BOUNDED.revive,
-    &BOUNDED.discard,
-    &BOUNDED.pause,
-    &BOUNDED.resume,
-    &BOUNDED.purge,
-    &BOUNDED_OFFER,
-    &BOUNDED_RECENT,
-    &BOUNDED_CAPACITY,
-    &BOUNDED_RESIZE,
-    &ROTATING_INSERT,
-    &ROTATING_ROTATE,
-    &ROTATING_LIST,
-    &ROTATING_REMOVE,
-    &ROTATING_LEN,
-    &ONCE_CLAIM,
-    &ONCE_EXTEND,
-    &ONCE_FINISH,
-    &ONCE_RELEASE,
-    &ONCE_COUNTS,
-    &WAITING_JOIN,
-    &WAITING_PASS_ON,
-];
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    type Names<'a> = BTreeSet<&'a str>;
+
+    /// What a file's header lists behind these words.
+    fn listed<'a>(file: &'a str, what: &str) -> Names<'a> {
+        let lists = file.lines().filter_map(|line| line.strip_prefix(what));
+        lists.flat_map(|list| list.split(", ")).collect()
+    }
+
+    fn names(code: &str) -> impl Iterator<Item = &str> {
+        let words = code.split(|c: char| !(c.is_alphanumeric() || "_.".contains(c)));
+        let words = words.filter_map(|word| word.split('.').next());
+        words.filter(|word| !matches!(*word, "" | "function"))
+    }
+
+    /// The locals of its outermost block.
+    fn defined(file: &str) -> Names<'_> {
+        let locals = file.lines().filter_map(|line| line.strip_prefix("local "));
+        let locals = locals.filter_map(|code| code.split(['=', '(', '-']).next());
+        locals.flat_map(names).collect()
+    }
+
+    /// The names in it, those in comments and texts left out.
+    fn used(file: &str) -> Names<'_> {
+        let code = file.lines().filter_map(|line| line.split("--").next());
+        let code = code.flat_map(|line| line.split('\'').step_by(2));
+        code.flat_map(names).collect()
+    }
+
+    #[test]
+    fn each_file_says_what_it_needs_of_those_before_it_and_what_it_gives() {
+        let (mut needed, mut offered) = (Names::new(), Names::new());
+        for script in &**ALL {
+            let (mut there, mut given) = (Names::new(), Names::new());
+            for (at, file) in script.files().enumerate() {
+                let told = format!("{script:?}, in {}", file.lines().next().unwrap_or("?"));
+                let needs = listed(file, "-- needs: ");
+                let used: Names<'_> = used(file).intersection(&there).copied().collect();
+                assert_eq!(needs, used, "{told}");
+                assert!(needs.is_subset(&given), "{told}: {needs:?} of {given:?}");
+                let gives = listed(file, "-- gives: ");
+                assert!(gives.is_subset(&defined(file)), "{told}: {gives:?}");
+                needed.extend(needs);
+                // What the first one gives is everywhere, and listed by none.
+                if at > 0 {
+                    there.extend(defined(file));
+                    offered.extend(&gives);
+                }
+                given.extend(gives);
+            }
+        }
+        let unused: Vec<_> = offered.difference(&needed).collect();
+        assert!(unused.is_empty(), "no file needs {unused:?}");
+    }
+}

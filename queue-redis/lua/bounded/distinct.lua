@@ -1,6 +1,8 @@
 -- Distinct keys (B7): DISTINCT is key → id of the message that owns it, OWNED is id → number of
 -- its place in LINE (7 bytes) + key. Messages with a key are never in READY, so that replacing one
 -- costs O(log n) wherever it is.
+-- needs: DISTINCT, OWNED, ROOM, arm
+-- gives: disown, gone
 
 -- Frees the keys of messages that are gone or dead.
 local function disown(ids)

@@ -1,5 +1,8 @@
 -- offer: puts messages at the tail as far as there is room.
---
+-- needs: ARRIVALS, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
+-- needs: accepted, arm, disown, drop, duplicate_of, id_of, mark, pick, quiet, read_marks
+-- needs: write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
 -- ARGV[5] how many have a distinct key
@@ -30,7 +33,7 @@ local function act()
 
   local function admit(entry, key)
     accepted = accepted + 1
-    local frame = pack('>BI7I7', 0, accepted, now) .. ARGV[5 + entry]
+    local frame = pack(FRAME, 0, accepted, now) .. ARGV[5 + entry]
     if key then
       local id, number = id_of(frame), call('HINCRBY', META, 'joins', 1)
       local place = pack('>I7', number)

@@ -1,4 +1,6 @@
 -- Follows owners to their new places at the tail.
+-- needs: OWNED
+-- gives: placed
 local function placed(ids, number)
   local owned = call('HMGET', OWNED, unpack(ids))
   for k = 1, #ids do

@@ -1,6 +1,6 @@
 -- resize: changes how many fit; from then on the stored capacity wins (B5). Trims at once, however
 -- much that is, since the queue must not be seen longer than it may be (B1).
---
+-- needs: DELAYED, FRAMES, LEASES, META, ROOM, arm, disown, drop, id_of, in_line, pick, tidy
 -- ARGV[3] capacity
 -- Returns the ids that were dropped: in delivery order, delayed ones last, never what is leased.
 tidy()

@@ -1,5 +1,5 @@
 -- cancel: takes undelivered messages out (D4).
---
+-- needs: FRAMES, LINE, META, tidy
 -- ARGV[3 …] ids
 -- Returns one letter each: c cancelled, t too late.
 tidy()

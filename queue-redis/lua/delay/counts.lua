@@ -1,4 +1,6 @@
 -- What is counted of the line of a delay queue.
+-- needs: LINE
+-- gives: in_line, oldest_since
 
 -- None that is not counted by its due time.
 local function in_line()

@@ -1,7 +1,7 @@
 -- Delay queues: what is ready and what is delayed share one line, by due time. DEDUP and FIRSTS
 -- are there only in calls that need them.
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DEDUP, FIRSTS =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+-- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DEDUP, FIRSTS, DELAYED, ADDS, PROMOTED
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DEDUP, FIRSTS = unpack(KEYS)
 local DELAYED = LINE
-local HEAD = 15 -- bytes of a frame before headers and body
+local ADDS = 0 -- bytes to the head of a frame
 local PROMOTED = nil -- what is due is in its place already

@@ -1,4 +1,6 @@
 -- What moves messages into the line of a delay queue.
+-- needs: ARRIVALS, LINE, arm
+-- gives: give_back, join, promote
 
 -- Due at its deadline or its release (D2).
 local function give_back(back, id, _, at)
@@ -20,6 +22,3 @@ end
 local function promote()
   return false
 end
-
--- A frame adds nothing.
-local function rearrived() end

@@ -1,5 +1,5 @@
 -- next_due: the time until the first undelivered message is due.
---
+-- needs: LINE, tidy, writable
 -- Returns ms, 0 if one is due already, -1 if there is none.
 if writable then
   tidy()

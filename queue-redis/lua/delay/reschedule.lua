@@ -1,5 +1,5 @@
 -- reschedule: gives an undelivered message another due time (D4).
---
+-- needs: ARRIVALS, LINE, arm, tidy
 -- ARGV[3] id
 -- ARGV[4] 8 bytes: 0 and ms from now, or 1 and ms since 1970
 -- Returns 1 if it was moved, 0 if it is too late.

@@ -1,5 +1,7 @@
 -- schedule: puts messages in, each with its due time.
---
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet
+-- needs: read_marks, write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
 -- ARGV[5 …] their payloads
@@ -21,7 +23,7 @@ local function act()
       local id = pack('>I7', accepted + new)
       ids[k] = accepted + new
       frames[2 * new - 1] = id
-      frames[2 * new] = '\0' .. id .. pack('>I7', due) .. ARGV[4 + k]
+      frames[2 * new] = pack(FRAME, 0, accepted + new, due) .. ARGV[4 + k]
       places[2 * new - 1] = due
       places[2 * new] = id
       first_due = math.min(first_due, due)

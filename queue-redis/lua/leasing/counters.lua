@@ -1,23 +1,27 @@
 -- counters: what the queue holds and has done; `depth` is read from it too.
---
--- Returns {ready, delayed, leased, dead, dedup marks, ms that the oldest has been ready or -1,
--- 1 if paused, accepted, acked, retried, deferred, released, expired, died, revived, evicted,
--- replaced, cancelled, discarded, trimmed, purged}. What is still expired or due counts as ready.
+-- needs: DEAD, DEDUP, DELAYED, LEASES, META, clear_marks, in_line, oldest_since, tidy, writable
+-- Returns JSON of queue_core::Counters. What is still expired or due counts as ready.
 if writable then
   tidy()
   clear_marks()
 end
-local counted = call('HMGET', META, 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted',
-  'replaced', 'cancelled', 'discarded', 'trimmed', 'purged')
+local counted = {
+  'accepted', 'acked', 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted', 'replaced',
+  'cancelled', 'discarded', 'trimmed', 'purged',
+}
+local counts = call('HMGET', META, unpack(counted))
 local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
 local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
 local ready = in_line() + call('ZCARD', LEASES) - leased + call('ZCARD', DELAYED) - delayed
 local since = oldest_since()
+local age = since and math.max(now - since, 0)
 local reply = {
-  ready, delayed, leased, call('ZCARD', DEAD), call('ZCARD', DEDUP),
-  since and math.max(now - since, 0) or -1, meta[5] and 1 or 0, accepted, tonumber(meta[4]) or 0,
+  depth = { ready = ready, delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
+  dedup_marks = call('ZCARD', DEDUP),
+  oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
+  paused = call('HGET', META, 'paused') and true or false,
 }
-for k = 1, 12 do
-  reply[9 + k] = tonumber(counted[k]) or 0
+for k, name in ipairs(counted) do
+  reply[name] = tonumber(counts[k]) or 0
 end
-return reply
+return cjson.encode(reply)

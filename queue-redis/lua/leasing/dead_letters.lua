@@ -1,8 +1,8 @@
 -- dead_letters: a page of dead letters, in the order of dying (L13).
---
+-- needs: DEAD, FRAMES, fits, frame_of, tidy, writable
 -- ARGV[3] number of the last death read, 0 for the first page
 -- ARGV[4] how many at most
--- Returns {number to go on after or -1 at the end, record …}; records as in `die`.
+-- Returns {number to go on after or -1 at the end, record …}; records as in `graves`.
 if writable then
   tidy()
 end
@@ -13,7 +13,7 @@ for k = 1, #dead, 2 do
   local record = call('HGET', FRAMES, dead[k])
   if record then
     -- The reason does not count towards the bytes.
-    local frame = sub(record, 11 + decode('>I2', record, 9))
+    local frame = frame_of(record)
     frames[#frames + 1] = frame
     raw = raw + #frame
     if #frames > limit or not fits(frames, raw) then

@@ -1,5 +1,5 @@
 -- discard: removes dead letters for good.
---
+-- needs: DEAD, FRAMES, META, tidy
 -- ARGV[3 …] ids
 -- Returns how many there were.
 tidy()

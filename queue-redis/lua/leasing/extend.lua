@@ -1,5 +1,5 @@
 -- extend: sets deadlines of live leases to now + ttl (L10).
---
+-- needs: ARRIVALS, LEASES, arm, tidy
 -- ARGV[3] ttl in ms
 -- ARGV[4 …] id and token (14 bytes), a member of LEASES
 -- Returns one letter each: d extended, l lease lost.

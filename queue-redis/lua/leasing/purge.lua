@@ -1,5 +1,5 @@
 -- purge: removes messages that are ready, in delivery order, then delayed ones, by (due, id).
---
+-- needs: DELAYED, FRAMES, META, drop, gone, id_of, pick, tidy
 -- ARGV[3] how many at most
 -- Returns how many.
 tidy()

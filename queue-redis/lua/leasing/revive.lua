@@ -1,5 +1,5 @@
 -- revive: puts dead letters back at the tail, attempts anew (L13).
---
+-- needs: DEAD, DELAYED, FRAMES, LEASES, META, frame_of, in_line, join, reframe, tidy
 -- ARGV[3 …] ids
 -- Returns one letter each: r revived, n not found, f full.
 tidy()
@@ -14,8 +14,7 @@ for k = 3, #ARGV do
   elseif occupied >= capacity then
     answers[k - 2] = 'f'
   else
-    local frame = reframe(sub(record, 11 + decode('>I2', record, 9)), 0, now)
-    frame = reframe(frame, 0, now, rearrived(frame, now))
+    local frame = reframe(frame_of(record), 0, now, now)
     call('HSET', FRAMES, id, frame)
     join({ id }, { frame })
     call('ZREM', DEAD, id)

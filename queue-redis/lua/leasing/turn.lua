@@ -1,6 +1,8 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
---
+-- needs: ARRIVALS, DELAYED, LEASES, META, add_many, all_acks, any_ahead, arm, drop, id_of, keep
+-- needs: meta, pick, quiet, settle_acks
+-- gives: act
 -- ARGV[3] how many to lease at most, 0 for none
 -- ARGV[4] how long, in ms
 -- ARGV[5 …] settlements
@@ -49,8 +51,9 @@ end
 
 -- `tidy` is there if it may be needed; `left` says that there was more to tidy than one call may.
 local function act(settle, tidy, left)
-  local reply, done, due_now, leased = { '', 0, -1 }, 0, false, false
+  local reply, done, leased = { '', 0, -1 }, 0, false
   if settlements > 0 then
+    local due_now
     reply[1], done, due_now = settle(5, settlements)
     if max > 0 and (left or due_now) then
       tidy()

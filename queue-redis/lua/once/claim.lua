@@ -1,5 +1,5 @@
 -- claim: takes a key that is neither claimed nor done (O1, O2).
---
+-- needs: CLAIMED, DONE, META, TOKENS, live, meta
 -- ARGV[3] key
 -- ARGV[4] ttl in ms
 -- Returns {0, token} if it is the caller's now, {1, ms until the claim ends} if it is another's,

@@ -1,5 +1,5 @@
 -- extend: lets a live claim end at now + ttl.
---
+-- needs: CLAIMED, held, key
 -- ARGV[5] ttl in ms
 -- Returns 1, or 0 if the claim is lost.
 if not held then

@@ -2,6 +2,8 @@
 -- lets them finish what has happened and free what is held.
 -- ARGV[3] key
 -- ARGV[4] token
+-- needs: CLAIMED, TOKENS, live
+-- gives: key, ours, held
 call('ZREM', CLAIMED, '')
 local key = ARGV[3]
 -- As text: numbers of Lua's do not tell the largest tokens apart.

@@ -3,6 +3,7 @@
 -- claim, or of the claim that finished it. Nothing here has an expiry of Redis' own: that goes by
 -- another clock than the one that decides, and a server with a volatile-* policy would evict what
 -- has one, which would let an effect happen again.
+-- gives: META, CLAIMED, DONE, TOKENS, meta, live
 local META, CLAIMED, DONE, TOKENS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local meta = call('HMGET', META, 'config', 'token')
 if meta[1] and meta[1] ~= ARGV[2] then

@@ -1,5 +1,5 @@
 -- release: ends a live claim; its key is free.
---
+-- needs: CLAIMED, TOKENS, held, key
 -- Returns 1, or 0 if the claim is lost.
 if not held then
   return 0

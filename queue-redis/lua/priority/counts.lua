@@ -1,4 +1,6 @@
 -- What is counted of the line of a priority queue.
+-- needs: FRAMES, LINE, SINCE, ageing
+-- gives: in_line, oldest_since
 
 local function in_line()
   return call('ZCARD', LINE)
@@ -15,7 +17,7 @@ local function oldest_since()
     end
     local frame = call('HGET', FRAMES, sub(head[1], -7))
     if frame then
-      local ready = decode('>I7', frame, 9)
+      local ready = decode('>I7', frame, SINCE)
       since = since and math.min(since, ready) or ready
     end
     head = call('ZRANGEBYSCORE', LINE, '(' .. head[2], '+inf', 'WITHSCORES', 'LIMIT', 0, 1)

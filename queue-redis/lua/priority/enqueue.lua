@@ -1,5 +1,7 @@
 -- enqueue: puts messages in, each with its priority.
---
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, duplicate_of, mark
+-- needs: quiet, read_marks, write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
 -- ARGV[5 …] their payloads
@@ -10,7 +12,6 @@ local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
   read_marks(5 + count)
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
-  local time = pack('>I7', now)
   for k = 1, count do
     local first = duplicate_of(k)
     if first then
@@ -20,7 +21,7 @@ local function act()
       local id, biased = pack('>I7', accepted + new), decode('>I2', priorities, 2 * k - 1)
       ids[k] = accepted + new
       frames[2 * new - 1] = id
-      frames[2 * new] = '\0' .. id .. time .. sub(priorities, 2 * k - 1, 2 * k) .. time .. ARGV[4 + k]
+      frames[2 * new] = pack(FRAME, 0, accepted + new, now, biased, now) .. ARGV[4 + k]
       places[2 * new - 1] = ageing and now - (biased - 32768) * ageing or -2 * (biased - 32768)
       places[2 * new] = id
       mark(k, accepted + new)

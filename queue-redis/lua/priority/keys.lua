@@ -1,5 +1,6 @@
 -- Priority queues. DEDUP and FIRSTS are there only in calls that need them.
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local HEAD = 24 -- bytes of a frame before headers and body
+-- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS, ADDS, PROMOTED, ageing
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS = unpack(KEYS)
+local ADDS = 9 -- bytes to the head of a frame
 local PROMOTED = DELAYED -- what `promote` looks through
+local ageing = tonumber(string.match(ARGV[2], 'ageing=(%d+)'))

@@ -1,11 +1,12 @@
--- The line of a priority queue: LINE holds what is ready, FRAMES the frames. A frame adds, after
--- `since`, priority + 32768 (2 bytes) and arrival in ms (7 bytes).
+-- The line of a priority queue: LINE holds what is ready, FRAMES the frames.
 -- Without ageing the score names one of the two lines of a priority, and its order is by member:
 --   score -2p - 1, member id                 came back by release or expiry: first, by id (L11)
 --   score -2p, member id                     pushed
 --   score -2p, member last + number + id     joined the tail when `last` was the last id given:
 --                                            after it, by number
 -- With ageing the score is arrival - p * ageing, and the member is the id (P4).
+-- needs: DELAYED, LINE, read_frames
+-- gives: gone, pick, any_ahead
 local function gone() end
 
 -- The next up to `max` messages in delivery order, as many as one call may hand out; moves nothing.

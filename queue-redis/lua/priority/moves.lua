@@ -1,11 +1,15 @@
 -- What moves messages into the line of a priority queue.
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, META, accepted, ageing, arm
+-- gives: give_back, join, promote
 
 local function urgency_of(frame)
-  return decode('>I2', frame, 16) - 32768
+  local _, _, _, biased = decode(FRAME, frame)
+  return biased - 32768
 end
 
 local function aged_score(frame)
-  return decode('>I7', frame, 18) - urgency_of(frame) * ageing
+  local _, _, _, _, arrival = decode(FRAME, frame)
+  return arrival - urgency_of(frame) * ageing
 end
 
 local function give_back(back, id, frame)
@@ -45,9 +49,4 @@ local function promote()
     call('ZREM', DELAYED, unpack(due))
   end
   return #due == MANY
-end
-
--- What a frame adds once its message has arrived anew (P4).
-local function rearrived(frame, at)
-  return sub(frame, 16, 17) .. pack('>I7', at)
 end

@@ -1,5 +1,5 @@
 -- Reliable queues. DEDUP and FIRSTS are there only in calls that need them.
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local HEAD = 15 -- bytes of a frame before headers and body
+-- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS, ADDS, PROMOTED
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS = unpack(KEYS)
+local ADDS = 0 -- bytes to the head of a frame
 local PROMOTED = DELAYED -- what `promote` looks through

@@ -1,5 +1,7 @@
 -- push: puts messages at the tail.
---
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, duplicate_of, mark, quiet, read_marks
+-- needs: write_marks
+-- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
 -- ARGV[4 + messages …] dedup marks, see `dedup`
@@ -16,7 +18,7 @@ local function act()
     else
       local id = accepted + #frames + 1
       ids[k] = id
-      frames[#frames + 1] = pack('>BI7I7', 0, id, now) .. ARGV[3 + k]
+      frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
       mark(k, id)
     end
   end

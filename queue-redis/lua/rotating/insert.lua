@@ -1,5 +1,5 @@
 -- insert: puts items at the tail.
---
+-- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, accepted, arm, pace
 -- ARGV[3] how many items
 -- ARGV[4 …] their payloads
 -- ARGV[4 + items …] pairs of entry's number and key

@@ -1,5 +1,5 @@
 -- list: a page of items from the head on, moving nothing.
---
+-- needs: BODIES, FRESH, RING, fits, pace
 -- ARGV[3] number of the last place read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, id, payload, …}.

@@ -1,7 +1,8 @@
 -- remove: takes items out for good (T2).
---
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, pace
 -- ARGV[3 …] ids
 -- Returns how many were there.
+call('ZREM', ARRIVALS, '') -- as in `drainable`
 local removed = 0
 for k = 3, #ARGV do
   local id = ARGV[k]

@@ -1,7 +1,8 @@
 -- rotate: visits items from the head and puts them at the tail, in one step (T1).
---
+-- needs: ARRIVALS, BODIES, DUE, FRESH, META, RING, arm, fits, pace
 -- ARGV[3] how many at most
 -- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is.
+call('ZREM', ARRIVALS, '') -- as in `drainable`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
 

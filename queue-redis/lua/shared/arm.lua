@@ -3,6 +3,7 @@
 --   armed                 nobody waited: minus the score is how many changes nobody was told of
 -- `armed` sorts first, and stands beside channels only where they cannot be published to. All in a
 -- marker are hints; no message is ever in it.
+-- gives: arm
 
 -- Tells processes that wait there of so many changes, and each how many are its share; or arms the
 -- marker for who waits next. A channel that nobody listens to is a dead process's: it is passed over.

@@ -4,8 +4,9 @@
 -- Returns, instead of what the script says: nil if the queue does not exist (never opened, or the
 -- server was flushed), and then nothing was done.
 -- Errors: QKCONFIG  it is stored with another configuration; nothing was done.
+-- gives: call, byte, sub, pack, decode, MANY, CHUNK, now, now_micros, now_text
 local call = redis.call
-local byte, char, sub = string.byte, string.char, string.sub
+local byte, sub = string.byte, string.sub
 local pack, decode = struct.pack, struct.unpack
 
 local MANY = 128 -- how many messages one call reclaims or promotes (L7)

@@ -1,4 +1,6 @@
 -- Refuses to act on another queue than the caller means.
+-- needs: meta
+-- gives: accepted
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false

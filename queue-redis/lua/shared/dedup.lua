@@ -1,6 +1,8 @@
 -- Dedup marks (L9). DEDUP holds each key by the end of its window, FIRSTS its first message's id.
 -- ARGV[from …] are triples: entry's number, window in ms, key. A handle that never pushed any
 -- leaves DEDUP and FIRSTS out of the KEYS.
+-- needs: DEDUP, FIRSTS
+-- gives: read_marks, duplicate_of, mark, clear_marks, write_marks
 local marks, first_ids, new_marks, new_firsts
 
 local function read_marks(from)
@@ -37,6 +39,15 @@ local function mark(entry, id)
     new_marks[#new_marks + 1] = new.key
     new_firsts[#new_firsts + 1] = new.key
     new_firsts[#new_firsts + 1] = pack('>I7', id)
+  end
+end
+
+-- Clears away dedup marks whose window is over, as many as one call may.
+local function clear_marks()
+  local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
+  if over[1] then
+    call('HDEL', FIRSTS, unpack(over))
+    call('ZREM', DEDUP, unpack(over))
   end
 end
 

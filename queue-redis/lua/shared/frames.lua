@@ -1,38 +1,15 @@
 -- A frame is all that is known of a message, in one string:
---   byte 1       attempts charged before its next delivery; 255 if they follow the head
---   bytes 2-8    id
---   bytes 9-15   since when it is or will be ready, in ms (delay queues: not kept up, see `line`)
---   up to HEAD   what its kind adds
---   4 bytes      attempts, only if byte 1 is 255
---   the rest     headers and body as the client wrote them
--- Numbers are big-endian, so that ids sort as strings.
-local BYTES = 8388608 -- of headers and bodies that one call hands out
-
-local function id_of(frame)
-  return sub(frame, 2, 8)
-end
-
--- Bytes of headers and body, without what separates them.
-local function size_of(frame)
-  local at = HEAD + 1
-  if byte(frame, 1) == 255 then
-    at = at + 4
-  end
-  if byte(frame, at) == 0 then
-    return #frame - at
-  end
-  return #frame - at - 4 - 8 * decode('>I4', frame, at + 1)
-end
-
--- Whether the last of these frames may be handed out with the others. `raw` are their bytes with
--- heads, which settles nearly every case.
-local function fits(frames, raw)
-  if raw <= BYTES or #frames == 1 then
-    return true
-  end
-  local total = 0
-  for k = 1, #frames do
-    total = total + size_of(frames[k])
-  end
-  return total <= BYTES
-end
+--   1 byte    attempts charged before its next delivery; MANY_ATTEMPTS if they follow the head
+--   7 bytes   id
+--   7 bytes   since when it is or will be ready, in ms (delay queues: not kept up, see `line`)
+--   9 bytes   on a priority queue: priority + 32768 (2 bytes), arrival in ms (7 bytes)
+--   4 bytes   attempts, only if they are many
+--   the rest  headers and body as the client wrote them, see src/frame.rs
+-- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
+-- is named here; it is names only, since a push pays for each function that it makes.
+-- needs: ADDS
+-- gives: FRAME, HEAD, ID, SINCE, MANY_ATTEMPTS
+local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
+local HEAD = ADDS and 15 + ADDS or 0 -- how many bytes that is
+local ID, SINCE = 2, 9 -- where they begin, each an I7
+local MANY_ATTEMPTS = 255

@@ -1,12 +1,20 @@
--- Puts a message among the dead letters, in its place in FRAMES, and drops the oldest beyond the
--- cap (L13). The caller takes it out of where it was.
---   a dead letter's record: ms of death (7 bytes), why (1 byte: b buried, r retried, e expired),
---   length of the reason (2 bytes), reason, frame
+-- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
+-- r retried, e expired), length of the reason (2 bytes), reason, frame.
+-- needs: DEAD, FRAMES, META
+-- gives: frame_of, die
+local RECORD = '>I7c1I2'
+
+local function frame_of(record)
+  local _, _, length, reason = decode(RECORD, record)
+  return sub(record, reason + length)
+end
+
+-- Puts a message among the dead letters, and drops the oldest beyond the cap (L13). The caller takes it
+-- out of where it was.
 local function die(id, frame, why, reason)
   local died = call('HINCRBY', META, 'died', 1)
-  local record = pack('>I7', now) .. why .. pack('>I2', #reason) .. reason .. frame
   call('ZADD', DEAD, died, id)
-  call('HSET', FRAMES, id, record)
+  call('HSET', FRAMES, id, pack(RECORD, now, why, #reason) .. reason .. frame)
   local cap = tonumber(string.match(ARGV[2], 'dead_letter_cap=(%d+)'))
   local excess = call('ZCARD', DEAD) - cap
   if excess > 0 then

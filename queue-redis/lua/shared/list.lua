@@ -5,6 +5,8 @@
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing.
+-- needs: BYTES, DELAYED, FRAMES, ID, LINE, READY, fits, id_of
+-- gives: pick, keep, drop, any_ahead
 local function pick(max)
   local frames, fresh, members = {}, {}, {}
   local listed, raw, at = 0, 0, 1
@@ -46,7 +48,7 @@ local function pick(max)
         more = #heads == wanted
       end
       frame = heads[next_head]
-      if frame and place and decode('>I7', frame, 2) > place then
+      if frame and place and decode('>I7', frame, ID) > place then
         frame = nil
       end
     end

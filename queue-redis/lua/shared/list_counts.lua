@@ -1,4 +1,6 @@
 -- What is counted of the line of a reliable or bounded queue.
+-- needs: FRAMES, ID, LINE, READY, SINCE
+-- gives: in_line, oldest_since
 
 -- How many are in line.
 local function in_line()
@@ -10,7 +12,7 @@ local function oldest_since()
   local since
   local function older(frame)
     if frame then
-      local ready = decode('>I7', frame, 9)
+      local ready = decode('>I7', frame, SINCE)
       since = since and math.min(since, ready) or ready
     end
   end
@@ -20,7 +22,7 @@ local function oldest_since()
   end
   local head = call('LINDEX', READY, 0)
   local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-  if joined[1] and not (head and decode('>I7', head, 2) <= tonumber(joined[2])) then
+  if joined[1] and not (head and decode('>I7', head, ID) <= tonumber(joined[2])) then
     head = call('HGET', FRAMES, sub(joined[1], -7))
   end
   older(head)

@@ -1,4 +1,6 @@
 -- What moves messages into the line of a reliable or bounded queue.
+-- needs: ARRIVALS, DELAYED, LINE, META, accepted, arm, placed
+-- gives: give_back, join, promote
 
 local function give_back(back, id)
   back[#back + 1] = -1
@@ -27,6 +29,3 @@ local function promote()
   call('ZREM', DELAYED, unpack(due))
   return #due == MANY
 end
-
--- A frame adds nothing.
-local function rearrived() end

@@ -1,4 +1,6 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
+-- needs: FRAMES, LINE, fits
+-- gives: read_frames, keep, drop
 
 -- The frames of these members, in their order, as many as one call may hand out.
 local function read_frames(places)

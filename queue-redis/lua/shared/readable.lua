@@ -1,6 +1,8 @@
 -- What `drainable` does, for a verb that only reads: where the server takes no writes for now, it
 -- leaves out the tidying and answers by what is stored. Not on a replica: its data may be old, and
 -- the error leads the client to the primary. What else is wrong is told as by `drainable`.
+-- needs: ARRIVALS, META
+-- gives: writable, meta
 local writable = true
 local written = redis.pcall('ZREM', ARRIVALS, '')
 if type(written) == 'table' and written.err then
@@ -9,3 +11,4 @@ if type(written) == 'table' and written.err then
   end
   writable = false
 end
+local meta = call('HMGET', META, 'config', 'accepted')

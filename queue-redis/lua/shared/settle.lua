@@ -1,4 +1,6 @@
 -- Settling in another way than by ack.
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, die, give_back
+-- needs: gone, reframe, tidy
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -33,7 +35,7 @@ local function settle_one(settlement, id)
   elseif what == 'r' and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)')) then
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'retried', 1)
-    return 'd', put_off(id, reframe(frame, attempts + 1, due, rearrived(frame, due)), due)
+    return 'd', put_off(id, reframe(frame, attempts + 1, due, due), due)
   elseif what == 'r' then
     die(id, reframe(frame, attempts + 1), 'r', '')
   else
@@ -79,3 +81,6 @@ local function settle(from, count)
   end
   return table.concat(answers), #done, due_now
 end
+
+-- It was not quiet, or something is settled in another way than by ack.
+return act(settle, tidy, tidy())

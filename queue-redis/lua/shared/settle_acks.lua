@@ -1,6 +1,8 @@
 -- Settlements, one argument each, from ARGV[from] on: what to do (1 byte: a ack, r retry, d defer,
 -- l release, b bury), id and token (14 bytes, a member of LEASES), then the delay in ms (7 bytes)
 -- or the reason.
+-- needs: FRAMES, LEASES, gone
+-- gives: all_acks, settle_acks
 
 local function all_acks(from, count)
   for k = from, from + count - 1 do

@@ -1,5 +1,8 @@
 -- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
 -- promotes up to 128 delayed messages by (due, id). Answers whether there may be more of either.
+-- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, die, give_back, gone, promote
+-- needs: reframe
+-- gives: tidy
 local function reclaim()
   local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
   if not expired[1] then

@@ -157,7 +157,7 @@ impl Builder {
             timeouts: self.timeouts,
             allow_eviction: self.allow_eviction,
             prefix: Arc::clone(&prefix),
-            scripts: scripts::ALL,
+            scripts: &scripts::ALL,
             warnings: Arc::clone(&warnings),
         };
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));

@@ -1,32 +1,34 @@
 //! The bounded queue.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    BoundedQueue, Error, Message, MessageId, Offer, Offered, Overflow, Result, check_capacity,
-    limits,
+    BoundedQueue, Error, Message, MessageId, Offer, Offered, Overflow, Push, Result,
+    check_capacity, limits,
 };
 
-use super::{
-    Handle, LeasingKind, Queue, push,
-    put::{Put, Putter, Putters},
-};
+use super::{LeasingKind, Queue, put::Put};
 use crate::{
     call::Call,
     frame,
     reply::Reply,
+    script::Script,
     scripts::{self, LeasingScripts},
 };
+
+/// The two ways of offering, since the policy is a call's; the script is told by these numbers.
+const REJECTING: usize = 0;
+const DROPPING_OLDEST: usize = 1;
 
 /// A fixed length.
 #[derive(Debug)]
 pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
-    const HEAD: usize = 15;
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    type Putters = Offers;
+    type Put = Offer;
+    const WAYS: usize = 2;
 }
 
 #[async_trait]
@@ -35,10 +37,10 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(Offer::check_all(messages, self.max_body))?;
         match overflow {
             Overflow::Reject => {
-                let put = self.putters.rejecting.put(messages);
+                let put = self.putters[REJECTING].send(messages);
                 self.handle.after_room(put).await
             }
-            Overflow::DropOldest => self.putters.dropping.put(messages).await,
+            Overflow::DropOldest => self.putters[DROPPING_OLDEST].send(messages).await,
             other => Err(self.handle.name(Error::invalid(format!(
                 "the overflow {other:?} is not known here"
             )))),
@@ -80,113 +82,63 @@ impl BoundedQueue for Queue<Bounded> {
     }
 }
 
-/// Offers in the two ways. Each goes in calls of its own, since the policy is a call's.
-#[derive(Debug)]
-pub(crate) struct Offers {
-    rejecting: Putter<OfferOrReject>,
-    dropping: Putter<OfferDroppingOldest>,
-}
-
-impl Putters for Offers {
-    fn new(handle: &Arc<Handle>) -> Self {
-        Self {
-            rejecting: Putters::new(handle),
-            dropping: Putters::new(handle),
-        }
-    }
-}
-
-/// Offers as far as there is room.
-#[derive(Default)]
-pub(crate) struct OfferOrReject;
-
-/// Offers, dropping the oldest where there is no room.
-#[derive(Default)]
-pub(crate) struct OfferDroppingOldest;
-
-#[async_trait]
-impl Put for OfferOrReject {
-    type Entry = Offer;
+impl Put for Offer {
     type Answer = Offered;
 
-    async fn put(&self, handle: &Handle, messages: &[Offer]) -> Result<Vec<Offered>> {
-        offer(handle, messages, false).await
+    const SCRIPT: &Script = &scripts::BOUNDED_OFFER;
+
+    fn push(&self) -> &Push {
+        &self.push
     }
 
-    fn size(message: &Offer) -> usize {
-        message.push.size()
-    }
-}
-
-#[async_trait]
-impl Put for OfferDroppingOldest {
-    type Entry = Offer;
-    type Answer = Offered;
-
-    async fn put(&self, handle: &Handle, messages: &[Offer]) -> Result<Vec<Offered>> {
-        offer(handle, messages, true).await
+    fn add_before(batch: &[Self], way: usize, call: &mut Call) {
+        call.push(way);
+        call.push(distinct(batch).count());
     }
 
-    fn size(message: &Offer) -> usize {
-        message.push.size()
-    }
-}
-
-async fn offer(handle: &Handle, messages: &[Offer], drop_oldest: bool) -> Result<Vec<Offered>> {
-    let pushes = || messages.iter().map(|message| &message.push);
-    let distinct = || {
-        let keys = messages.iter().map(|message| message.distinct.as_ref());
-        keys.enumerate()
-            .filter_map(|(entry, key)| Some((entry, key?)))
-    };
-    let fill = |call: &mut Call| {
-        call.push(messages.len());
-        call.push(u8::from(drop_oldest));
-        call.push(distinct().count());
-        for message in pushes() {
-            call.push(push::payload(message));
-        }
-        for (entry, key) in distinct() {
+    fn add_behind(batch: &[Self], call: &mut Call) {
+        for (entry, key) in distinct(batch) {
             call.push(entry + 1);
-            call.push(&key[..]);
+            call.push(key);
         }
-        push::add_marks(call, pushes());
-    };
-    let dedup = push::any_dedup(pushes());
-    let script = &scripts::BOUNDED_OFFER;
-    let reply = handle.call_push(script, dedup, fill).await?;
-    offered(reply, messages.len())
+    }
+
+    fn answers(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
+        if reply.len() != 3 * entries {
+            let ids = reply.ids(entries)?.into_iter();
+            let accepted = ids.map(|id| Offered::Accepted {
+                id: MessageId::new(id.unsigned_abs()),
+                evicted: None,
+            });
+            return Ok(accepted.collect());
+        }
+        let mut offered = Vec::with_capacity(entries);
+        for _ in 0..entries {
+            let what = reply.count()?;
+            let id = MessageId::new(reply.count()?);
+            let other = MessageId::new(reply.count()?);
+            offered.push(match what {
+                0 => Offered::Accepted { id, evicted: None },
+                1 => Offered::Accepted {
+                    id,
+                    evicted: Some(other),
+                },
+                2 => Offered::Replaced {
+                    id,
+                    replaced: other,
+                },
+                3 => Offered::Duplicate(id),
+                4 => Offered::Full,
+                _ => return Err(reply.unexpected()),
+            });
+        }
+        Ok(offered)
+    }
 }
 
-/// What became of each of so many messages.
-fn offered(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
-    if reply.len() != 3 * entries {
-        let ids = reply.ids(entries)?.into_iter();
-        let accepted = ids.map(|id| Offered::Accepted {
-            id: MessageId::new(id.unsigned_abs()),
-            evicted: None,
-        });
-        return Ok(accepted.collect());
-    }
-    let mut offered = Vec::with_capacity(entries);
-    for _ in 0..entries {
-        let what = reply.count()?;
-        let id = MessageId::new(reply.count()?);
-        let other = MessageId::new(reply.count()?);
-        offered.push(match what {
-            0 => Offered::Accepted { id, evicted: None },
-            1 => Offered::Accepted {
-                id,
-                evicted: Some(other),
-            },
-            2 => Offered::Replaced {
-                id,
-                replaced: other,
-            },
-            3 => Offered::Duplicate(id),
-            4 => Offered::Full,
-            _ => return Err(reply.unexpected()),
-        });
-    }
-    Ok(offered)
+/// The distinct keys of a batch, each with its entry.
+fn distinct(batch: &[Offer]) -> impl Iterator<Item = (usize, &[u8])> {
+    let keys = batch.iter().map(|message| message.distinct.as_deref());
+    keys.enumerate()
+        .filter_map(|(entry, key)| Some((entry, key?)))
 }

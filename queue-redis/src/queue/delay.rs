@@ -4,19 +4,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, DelayQueue, Due, MessageId, Pushed, Rescheduled, Result, Scheduled, limits,
+    Cancelled, DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled, limits,
     millis_ceil,
 };
 
 use super::{
-    Handle, LeasingKind, Queue,
+    LeasingKind, Queue,
     leasing::add_ids,
-    push,
-    put::{Put, Putter},
+    put::{self, Put},
 };
 use crate::{
     call::Call,
     frame,
+    reply::Reply,
+    script::Script,
     scripts::{self, LeasingScripts},
 };
 
@@ -25,16 +26,15 @@ use crate::{
 pub(crate) enum Delay {}
 
 impl LeasingKind for Delay {
-    const HEAD: usize = 15;
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
-    type Putters = Putter<Schedule>;
+    type Put = Scheduled;
 }
 
 #[async_trait]
 impl DelayQueue for Queue<Delay> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
         self.checked(Scheduled::check_all(messages, self.max_body))?;
-        self.putters.put(messages).await
+        self.putters[0].send(messages).await
     }
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
@@ -70,37 +70,22 @@ impl DelayQueue for Queue<Delay> {
     }
 }
 
-/// Puts messages in by due time.
-#[derive(Default)]
-pub(crate) struct Schedule;
-
-#[async_trait]
-impl Put for Schedule {
-    type Entry = Scheduled;
+impl Put for Scheduled {
     type Answer = Pushed;
 
-    async fn put(&self, handle: &Handle, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
-        let dues: Vec<u8> = messages
-            .iter()
-            .flat_map(|message| due(message.due))
-            .collect();
-        let pushes = || messages.iter().map(|message| &message.push);
-        let fill = |call: &mut Call| {
-            call.push(messages.len());
-            call.push(&dues[..]);
-            for message in pushes() {
-                call.push(push::payload(message));
-            }
-            push::add_marks(call, pushes());
-        };
-        let dedup = push::any_dedup(pushes());
-        let script = &scripts::DELAY_SCHEDULE;
-        let reply = handle.call_push(script, dedup, fill).await?;
-        push::pushed(reply, messages.len())
+    const SCRIPT: &Script = &scripts::DELAY_SCHEDULE;
+
+    fn push(&self) -> &Push {
+        &self.push
     }
 
-    fn size(message: &Scheduled) -> usize {
-        message.push.size()
+    fn add_before(batch: &[Self], _: usize, call: &mut Call) {
+        let dues: Vec<u8> = batch.iter().flat_map(|message| due(message.due)).collect();
+        call.push(&dues[..]);
+    }
+
+    fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        put::pushed(reply, messages)
     }
 }
 

@@ -8,17 +8,22 @@ use queue_core::{
     Paged, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
-use super::{Handle, put::Putters};
+use super::{
+    Handle,
+    put::{Put, Putter, Way},
+};
 use crate::{call::Call, frame, reply::Reply, scripts::LeasingScripts};
 
 /// A kind of queue that leases.
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
-    /// Bytes of a frame before headers and body; `HEAD` in the kind's `keys.lua`.
-    const HEAD: usize;
+    /// Bytes of a frame before headers and body.
+    const HEAD: usize = frame::HEAD;
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
-    /// What puts messages in.
-    type Putters: Putters;
+    /// A message as it is put in.
+    type Put: Put;
+    /// In how many ways, which are numbers from zero on.
+    const WAYS: usize = 1;
 }
 
 /// A queue of this kind.
@@ -26,7 +31,7 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) putters: K::Putters,
+    pub(super) putters: Vec<Putter<K::Put>>,
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -34,7 +39,7 @@ impl<K: LeasingKind> Queue<K> {
     pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
         let handle = Arc::new(handle);
         Self {
-            putters: K::Putters::new(&handle),
+            putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
             handle,
             max_body,
         }
@@ -84,35 +89,6 @@ impl<K: LeasingKind> Queue<K> {
             delivery
         })?;
         Ok((settled, Leased { deliveries, next }))
-    }
-
-    async fn counted(&self) -> Result<Counters> {
-        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
-        let mut counters = Counters::default();
-        counters.depth = Depth {
-            ready: reply.count()?,
-            delayed: reply.count()?,
-            leased: reply.count()?,
-            dead: reply.count()?,
-        };
-        counters.dedup_marks = reply.count()?;
-        counters.oldest_ready = reply.time()?;
-        counters.paused = reply.count()? == 1;
-        counters.accepted = reply.count()?;
-        counters.acked = reply.count()?;
-        counters.retried = reply.count()?;
-        counters.deferred = reply.count()?;
-        counters.released = reply.count()?;
-        counters.expired = reply.count()?;
-        counters.died = reply.count()?;
-        counters.revived = reply.count()?;
-        counters.evicted = reply.count()?;
-        counters.replaced = reply.count()?;
-        counters.cancelled = reply.count()?;
-        counters.discarded = reply.count()?;
-        counters.trimmed = reply.count()?;
-        counters.purged = reply.count()?;
-        Ok(counters)
     }
 }
 
@@ -166,11 +142,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn depth(&self) -> Result<Depth> {
-        self.counted().await.map(|counters| counters.depth)
+        self.counters().await.map(|counters| counters.depth)
     }
 
     async fn counters(&self) -> Result<Counters> {
-        self.counted().await
+        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
+        reply.counters()
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {

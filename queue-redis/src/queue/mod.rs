@@ -6,7 +6,6 @@ mod delay;
 mod handle;
 mod leasing;
 mod priority;
-mod push;
 mod put;
 mod reliable;
 mod rotating;

@@ -1,14 +1,17 @@
 //! The priority queue.
 
 use async_trait::async_trait;
-use queue_core::{Prioritized, PriorityQueue, Pushed, Result};
+use queue_core::{Prioritized, PriorityQueue, Push, Pushed, Result};
 
 use super::{
-    Handle, LeasingKind, Queue, push,
-    put::{Put, Putter},
+    LeasingKind, Queue,
+    put::{self, Put},
 };
 use crate::{
     call::Call,
+    frame,
+    reply::Reply,
+    script::Script,
     scripts::{self, LeasingScripts},
 };
 
@@ -17,50 +20,36 @@ use crate::{
 pub(crate) enum Priority {}
 
 impl LeasingKind for Priority {
-    const HEAD: usize = 24;
+    const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
-    type Putters = Putter<Enqueue>;
+    type Put = Prioritized;
 }
 
 #[async_trait]
 impl PriorityQueue for Queue<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
-        self.putters.put(messages).await
+        self.putters[0].send(messages).await
     }
 }
 
-/// Puts messages in by priority.
-#[derive(Default)]
-pub(crate) struct Enqueue;
-
-#[async_trait]
-impl Put for Enqueue {
-    type Entry = Prioritized;
+impl Put for Prioritized {
     type Answer = Pushed;
 
-    async fn put(&self, handle: &Handle, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
-        let priorities: Vec<u8> = messages
-            .iter()
-            .flat_map(|message| biased(message.priority).to_be_bytes())
-            .collect();
-        let pushes = || messages.iter().map(|message| &message.push);
-        let fill = |call: &mut Call| {
-            call.push(messages.len());
-            call.push(&priorities[..]);
-            for message in pushes() {
-                call.push(push::payload(message));
-            }
-            push::add_marks(call, pushes());
-        };
-        let dedup = push::any_dedup(pushes());
-        let script = &scripts::PRIORITY_ENQUEUE;
-        let reply = handle.call_push(script, dedup, fill).await?;
-        push::pushed(reply, messages.len())
+    const SCRIPT: &Script = &scripts::PRIORITY_ENQUEUE;
+
+    fn push(&self) -> &Push {
+        &self.push
     }
 
-    fn size(message: &Prioritized) -> usize {
-        message.push.size()
+    fn add_before(batch: &[Self], _: usize, call: &mut Call) {
+        let priorities = batch.iter().map(|message| biased(message.priority));
+        let priorities: Vec<u8> = priorities.flat_map(u16::to_be_bytes).collect();
+        call.push(&priorities[..]);
+    }
+
+    fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        put::pushed(reply, messages)
     }
 }
 

@@ -1,76 +1,90 @@
 //! Putting messages in: small batches that come at the same time go as one call.
 
-use std::{
-    fmt::{self, Debug},
-    sync::Arc,
-};
+use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Error, Result};
+use queue_core::{Error, MessageId, Push, Pushed, Result, limits};
 
 use super::Handle;
-use crate::coalescer::{Coalescer, Verb};
+use crate::{
+    call::Call,
+    coalescer::{Coalescer, Verb},
+    frame::Payload,
+    reply::Reply,
+    script::Script,
+};
 
-/// A way of putting messages into a kind of queue.
-#[async_trait]
-pub(crate) trait Put: Send + Sync + 'static {
-    /// A message as it is put in.
-    type Entry: Clone + Send + Sync + 'static;
+/// A message as it is put into one kind of queue.
+pub(crate) trait Put: Clone + Debug + Send + Sync + 'static {
     /// What became of it.
     type Answer: Clone + Send + Sync + 'static;
 
-    /// Sends one batch, and answers each entry in order.
-    async fn put(&self, handle: &Handle, entries: &[Self::Entry]) -> Result<Vec<Self::Answer>>;
+    const SCRIPT: &Script;
 
-    /// The bytes of an entry that count towards a batch's limit.
-    fn size(entry: &Self::Entry) -> usize;
+    fn push(&self) -> &Push;
+
+    /// Adds what stands between the number of messages and their payloads.
+    fn add_before(_batch: &[Self], _way: usize, _call: &mut Call) {}
+
+    /// Adds what stands between the payloads and the dedup marks.
+    fn add_behind(_batch: &[Self], _call: &mut Call) {}
+
+    fn answers(reply: Reply, messages: usize) -> Result<Vec<Self::Answer>>;
 }
 
-/// All ways of putting messages into one queue.
-pub(crate) trait Putters: Debug + Send + Sync + 'static {
-    fn new(handle: &Arc<Handle>) -> Self;
-}
+/// Puts messages into one queue.
+pub(super) type Putter<P> = Coalescer<Way<P>>;
 
-/// Puts messages into one queue in one way.
-pub(crate) struct Putter<P: Put>(Coalescer<Here<P>>);
-
-/// A way of putting, and where.
-struct Here<P> {
-    put: P,
+/// One of the ways of putting messages into a queue. They never share a call.
+pub(crate) struct Way<P> {
     handle: Arc<Handle>,
+    way: usize,
+    of: PhantomData<fn(P)>,
 }
 
-impl<P: Put> Putter<P> {
-    pub(super) fn of(put: P, handle: &Arc<Handle>) -> Self {
+impl<P: Put> Way<P> {
+    pub(super) fn putter(handle: &Arc<Handle>, way: usize) -> Putter<P> {
         let spawn = Arc::clone(handle.spawn());
         let patience = handle.client().response_timeout();
-        let handle = Arc::clone(handle);
-        Self(Coalescer::new(Here { put, handle }, patience, spawn))
-    }
-
-    /// Puts in a batch that was checked before.
-    pub(super) async fn put(&self, entries: &[P::Entry]) -> Result<Vec<P::Answer>> {
-        self.0.send(entries).await
-    }
-}
-
-impl<P: Put + Default> Putters for Putter<P> {
-    fn new(handle: &Arc<Handle>) -> Self {
-        Self::of(P::default(), handle)
+        let here = Self {
+            handle: Arc::clone(handle),
+            way,
+            of: PhantomData,
+        };
+        Coalescer::new(here, patience, spawn)
     }
 }
 
 #[async_trait]
-impl<P: Put> Verb for Here<P> {
-    type Entry = P::Entry;
+impl<P: Put> Verb for Way<P> {
+    type Entry = P;
     type Answer = P::Answer;
 
-    async fn send(&self, entries: &[P::Entry]) -> Result<Vec<P::Answer>> {
-        self.put.put(&self.handle, entries).await
+    async fn send(&self, batch: &[P]) -> Result<Vec<P::Answer>> {
+        let pushes = || batch.iter().map(P::push);
+        let fill = |call: &mut Call| {
+            call.push(batch.len());
+            P::add_before(batch, self.way, call);
+            for Push { headers, body, .. } in pushes() {
+                call.push(Payload { headers, body });
+            }
+            P::add_behind(batch, call);
+            // The triples that `lua/shared/dedup.lua` reads. The windows were checked before.
+            for (entry, push) in pushes().enumerate() {
+                if let Some(dedup) = &push.dedup {
+                    call.push(entry + 1);
+                    call.push(limits::window_millis(dedup.window).unwrap_or(1));
+                    call.push(&dedup.key[..]);
+                }
+            }
+        };
+        let dedup = pushes().any(|push| push.dedup.is_some());
+        let reply = self.handle.call_push(P::SCRIPT, dedup, fill).await?;
+        P::answers(reply, batch.len())
     }
 
-    fn size(entry: &P::Entry) -> usize {
-        P::size(entry)
+    fn size(message: &P) -> usize {
+        message.push().size()
     }
 
     async fn ready(&self) -> Result<()> {
@@ -83,8 +97,16 @@ impl<P: Put> Verb for Here<P> {
     }
 }
 
-impl<P: Put> Debug for Putter<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Putter").finish_non_exhaustive()
-    }
+/// What became of each of so many messages.
+pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+    let ids = reply.ids(messages)?;
+    let pushed = ids.into_iter().map(|id| {
+        let message = MessageId::new(id.unsigned_abs());
+        if id < 0 {
+            Pushed::Duplicate(message)
+        } else {
+            Pushed::Accepted(message)
+        }
+    });
+    Ok(pushed.collect())
 }

@@ -11,7 +11,6 @@ use queue_core::{
 use super::{
     Handle,
     leasing::{add_ids, cursor},
-    push,
 };
 use crate::{
     call::Call,
@@ -119,7 +118,8 @@ fn items(mut reply: Reply) -> Result<Vec<Message>> {
     while reply.len() > 0 {
         let id = frame::id(reply.bytes()?).ok_or_else(|| reply.unexpected())?;
         let payload = reply.bytes()?;
-        items.push(push::message(id, payload).ok_or_else(|| reply.unexpected())?);
+        let (headers, body) = frame::payload(payload).ok_or_else(|| reply.unexpected())?;
+        items.push(Message { id, body, headers });
     }
     Ok(items)
 }

@@ -90,7 +90,7 @@ edits! {
         "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
     }
     ACK_AFTER_EXPIRY {
-        "leasing/turn_after_tidying": "act(settle, tidy, tidy())" =>
+        "shared/settle": "act(settle, tidy, tidy())" =>
             "act(settle, tidy, settlements > 0 or tidy())";
         "shared/settle": " or tonumber(deadlines[k]) <= now" => "";
     }
@@ -171,8 +171,8 @@ edits! {
         "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
     }
     REVIVAL_KEEPS_ATTEMPTS {
-        "leasing/revive": "reframe(frame, 0, now, rearrived(frame, now))" =>
-            "reframe(frame, attempts_of(sub(record, 11 + decode('>I2', record, 9))), now, rearrived(frame, now))";
+        "leasing/revive": "reframe(frame_of(record), 0, now, now)" =>
+            "reframe(frame_of(record), attempts_of(frame_of(record)), now, now)";
     }
     REVIVAL_LOSES_PRIORITY {
         "leasing/revive": "call('HSET', FRAMES, id, frame)" =>
@@ -213,7 +213,7 @@ edits! {
             "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
     }
     RETRY_KEEPS_ARRIVAL {
-        "shared/settle": ", rearrived(frame, due))" => ")";
+        "shared/settle": "attempts + 1, due, due)" => "attempts + 1, due)";
     }
     UNCHECKED_REMOVAL {
         "delay/cancel": "call('ZREM', LINE, ARGV[k]) == 1" => "call('ZREM', LINE, ARGV[k]) >= 0";

@@ -1,1 +1,0 @@
-local ageing = tonumber(string.match(ARGV[2], 'ageing=(%d+)'))

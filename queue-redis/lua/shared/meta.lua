@@ -1,1 +1,0 @@
-local meta = call('HMGET', META, 'config', 'accepted', 'token', 'acked', 'paused')
