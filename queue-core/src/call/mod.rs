@@ -37,22 +37,23 @@
 //! }
 //! ```
 
+mod answer;
 mod front;
 mod layer;
+mod verbs;
 
-use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
+use std::fmt::Debug;
 
 use async_trait::async_trait;
 
-use crate::{
-    Cancelled, Counters, DeadLetter, Depth, Due, Extended, Insert, Inserted, Leased, Message,
-    MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized, Push, Pushed, Receipt,
-    Rescheduled, Result, Revived, Rotated, Scheduled, Settled, Settlement,
-};
+use crate::Result;
 
+pub(crate) use self::verbs::{bounded, delay, priority, reliable, rotating};
 pub use self::{
+    answer::Answer,
     front::Front,
     layer::{Layer, Layered, Opening},
+    verbs::Call,
 };
 
 /// Answers calls: a queue, or something in front of one.
@@ -64,81 +65,4 @@ pub trait Service: Debug + Send + Sync + 'static {
     ///
     /// Those of the method that the call stands for.
     async fn call(&self, call: Call) -> Result<Answer>;
-}
-
-/// One call of a method of the queue traits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is documented as the method of its name")]
-pub enum Call {
-    Push(Vec<Push>),
-    Schedule(Vec<Scheduled>),
-    Cancel(Vec<MessageId>),
-    Reschedule(MessageId, Due),
-    NextDue,
-    Enqueue(Vec<Prioritized>),
-    Offer(Vec<Offer>, Overflow),
-    WaitForRoom(Duration),
-    Recent(usize),
-    Capacity,
-    Resize(NonZeroUsize),
-    /// A call to the backend and not to a queue:
-    /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
-    /// [`before_resizing`](Layer::before_resizing); a queue answers it with `Invalid`.
-    OpenOrResize(NonZeroUsize),
-    Insert(Vec<Insert>),
-    Rotate(NonZeroUsize),
-    WaitForTurn(Duration),
-    List(Page),
-    Remove(Vec<MessageId>),
-    Len,
-    Lease(NonZeroUsize, Duration),
-    Settle(Vec<Settlement>),
-    Turn(Vec<Settlement>, NonZeroUsize, Duration),
-    Extend(Vec<Receipt>, Duration),
-    WaitForArrival(Duration),
-    Depth,
-    Counters,
-    DeadLetters(Page),
-    Revive(Vec<MessageId>),
-    Discard(Vec<MessageId>),
-    Pause,
-    Resume,
-    Purge(NonZeroUsize),
-}
-
-/// The answer to a [`Call`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is documented as the type in it")]
-pub enum Answer {
-    Nothing,
-    Pushed(Vec<Pushed>),
-    Cancelled(Vec<Cancelled>),
-    Rescheduled(Rescheduled),
-    Next(Option<Duration>),
-    Offered(Vec<Offered>),
-    Messages(Vec<Message>),
-    Capacity(NonZeroUsize),
-    Ids(Vec<MessageId>),
-    Inserted(Vec<Inserted>),
-    Rotated(Rotated),
-    Items(Paged<Message>),
-    Leased(Leased),
-    Settled(Vec<Settled>),
-    Turned(Vec<Settled>, Leased),
-    Extended(Vec<Extended>),
-    Depth(Depth),
-    Counters(Box<Counters>),
-    DeadLetters(Paged<DeadLetter>),
-    Revived(Vec<Revived>),
-    Count(u64),
-}
-
-impl Call {
-    /// Whether the call only waits and changes nothing.
-    pub const fn is_wait(&self) -> bool {
-        matches!(
-            self,
-            Self::WaitForArrival(_) | Self::WaitForRoom(_) | Self::WaitForTurn(_)
-        )
-    }
 }

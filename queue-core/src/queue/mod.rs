@@ -4,7 +4,6 @@
 mod any;
 mod bounded;
 mod delay;
-mod forward;
 mod leasing;
 mod patience;
 mod priority;

@@ -3,6 +3,7 @@
 mod frame;
 mod many;
 mod play;
+mod played;
 mod runner;
 mod simulation;
 mod tally;
@@ -10,7 +11,8 @@ mod tally;
 pub(crate) use self::frame::{Frame, queue_name};
 pub use self::{
     many::Runs,
-    play::{Played, Scenario},
+    play::Scenario,
+    played::Played,
     runner::{Failure, Relapse, Replayed, Runner},
     simulation::Simulation,
     tally::Tally,

@@ -1,16 +1,14 @@
 use std::{
-    collections::BTreeSet,
     sync::{Arc, PoisonError},
     time::Duration,
 };
 
-use queue_core::{QueueConfig, QueueKind};
+use queue_core::QueueKind;
 
-use super::{Frame, Simulation, queue_name};
+use super::{Frame, Played, Simulation, queue_name};
 use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
-    history::History,
     plan::{Decisions, Lane, Plan, Site, What},
     workload::{Mode, Player, Pool, Workload, drain},
     world::{Fault, Faults, Ground},
@@ -43,23 +41,6 @@ impl Scenario {
             faults: None,
         }
     }
-}
-
-/// A run that was played.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
-    /// How the queue was configured.
-    pub config: QueueConfig,
-    /// What could go wrong.
-    pub mode: Mode,
-    /// What happened.
-    pub history: History,
-    /// How it ended.
-    pub end: End,
-    /// What was decided: plays the same again.
-    pub plan: Plan,
-    /// What was reached of what runs must reach now and then.
-    pub goals: BTreeSet<&'static str>,
 }
 
 /// No run is longer. Below the hour after which a Redis client without another timer looks again.

@@ -1,0 +1,110 @@
+use std::{num::NonZeroUsize, time::Duration};
+
+use crate::{
+    Cancelled, Counters, DeadLetter, Depth, Error, ErrorKind, Extended, Inserted, Leased, Message,
+    MessageId, Offered, Paged, Pushed, Rescheduled, Result, Revived, Rotated, Settled,
+};
+
+/// What a method answers, as the answer to a call.
+pub(super) trait Answered: Sized {
+    fn answer(self) -> Answer;
+
+    /// # Errors
+    ///
+    /// `Internal` if it is the answer to another call.
+    fn of(answer: Answer) -> Result<Self>;
+}
+
+macro_rules! answers {
+    ($($name:ident: $type:ty;)*) => {
+        /// The answer to a [`Call`](super::Call).
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each is documented as the type in it")]
+        pub enum Answer {
+            Nothing,
+            Counters(Box<Counters>),
+            Turned(Vec<Settled>, Leased),
+            $($name($type),)*
+        }
+
+        $(
+            impl Answered for $type {
+                fn answer(self) -> Answer {
+                    Answer::$name(self)
+                }
+
+                fn of(answer: Answer) -> Result<Self> {
+                    match answer {
+                        Answer::$name(answer) => Ok(answer),
+                        other => Err(wrong(&other)),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+answers! {
+    Pushed: Vec<Pushed>;
+    Cancelled: Vec<Cancelled>;
+    Rescheduled: Rescheduled;
+    Next: Option<Duration>;
+    Offered: Vec<Offered>;
+    Messages: Vec<Message>;
+    Capacity: NonZeroUsize;
+    Ids: Vec<MessageId>;
+    Inserted: Vec<Inserted>;
+    Rotated: Rotated;
+    Items: Paged<Message>;
+    Leased: Leased;
+    Settled: Vec<Settled>;
+    Extended: Vec<Extended>;
+    Depth: Depth;
+    DeadLetters: Paged<DeadLetter>;
+    Revived: Vec<Revived>;
+    Count: u64;
+}
+
+impl Answered for () {
+    fn answer(self) -> Answer {
+        Answer::Nothing
+    }
+
+    fn of(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Nothing => Ok(()),
+            other => Err(wrong(&other)),
+        }
+    }
+}
+
+impl Answered for Counters {
+    fn answer(self) -> Answer {
+        Answer::Counters(Box::new(self))
+    }
+
+    fn of(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Counters(counters) => Ok(*counters),
+            other => Err(wrong(&other)),
+        }
+    }
+}
+
+impl Answered for (Vec<Settled>, Leased) {
+    fn answer(self) -> Answer {
+        Answer::Turned(self.0, self.1)
+    }
+
+    fn of(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Turned(settled, leased) => Ok((settled, leased)),
+            other => Err(wrong(&other)),
+        }
+    }
+}
+
+fn wrong(answer: &Answer) -> Error {
+    let message = format!("a service answered another call than it was given: {answer:?}");
+    Error::new(ErrorKind::Internal, message)
+}

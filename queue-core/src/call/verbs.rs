@@ -1,0 +1,234 @@
+//! The table of verbs: each method of the queue traits, and the call that it is as data.
+//!
+//! All that treats every verb alike is made from it: [`Call`], the queue that a service is
+//! ([`Front`]), the service that a queue is ([`AnyQueue`](crate::AnyQueue)), and queues behind a
+//! pointer. Clippy refuses the crate if the table forgets a method, also one with a default body: the
+//! slower default would quietly take the place of a backend's own.
+//!
+//! The methods have the form that `async_trait` gives them. A pointer hands on the queue's own boxed
+//! future, so a call through it costs no allocation.
+
+use std::{fmt::Debug, num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
+
+use super::{Answer, Front, answer::Answered};
+use crate::*;
+
+type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// The type of an argument in a call.
+macro_rules! owned {
+    ([$type:ty]) => { Vec<$type> };
+    ($type:ty) => { $type };
+}
+
+/// The type of an argument of a method.
+macro_rules! lent {
+    ([$type:ty]) => { &'life1 [$type] };
+    ($type:ty) => { $type };
+}
+
+/// An argument of a method, for a call.
+macro_rules! own {
+    ($arg:ident [$type:ty]) => {
+        $arg.to_vec()
+    };
+    ($arg:ident $type:ty) => {
+        $arg
+    };
+}
+
+/// An argument of a call, for a method.
+macro_rules! lend {
+    ($arg:ident [$type:ty]) => {
+        &$arg
+    };
+    ($arg:ident $type:ty) => {
+        $arg
+    };
+}
+
+/// A trait, the function that makes its calls on a queue, and its verbs: the method, its arguments, its
+/// answer, and the call. A method that borrows an argument names the lifetime.
+macro_rules! verbs {
+    ($($trait:ident by $dispatch:ident or $otherwise:ident {$(
+        $name:ident $(<$life:lifetime>)? $(($($arg:ident: $type:tt),+))? -> $answer:ty = $call:ident;
+    )*})*) => {
+        /// One call of a method of the queue traits.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each is documented as the method of its name")]
+        pub enum Call {
+            $($($call $(($(owned!($type)),+))?,)*)*
+            /// A call to the backend and not to a queue:
+            /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
+            /// [`before_resizing`](super::Layer::before_resizing); a queue answers it with `Invalid`.
+            OpenOrResize(NonZeroUsize),
+        }
+
+        impl Call {
+            /// The name of the method.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $($(Self::$call { .. } => stringify!($name),)*)*
+                    Self::OpenOrResize(_) => "open_or_resize",
+                }
+            }
+        }
+
+        /// The names of the verbs of each trait.
+        struct Names {
+            $($dispatch: &'static [&'static str],)*
+        }
+
+        const NAMES: Names = Names {
+            $($dispatch: &[$(stringify!($name)),*],)*
+        };
+
+        $(
+            /// Makes a call of this trait on a queue.
+            pub(crate) async fn $dispatch<Q: $trait + ?Sized>(queue: &Q, call: Call) -> Result<Answer> {
+                match call {
+                    $(Call::$call $(($($arg),+))? => {
+                        queue.$name($($(lend!($arg $type)),+)?).await.map(Answered::answer)
+                    })*
+                    call => $otherwise(queue, call).await,
+                }
+            }
+
+            #[deny(clippy::missing_trait_methods)]
+            impl $trait for Front {
+                $(
+                    fn $name<'life0, $($life,)? 'async_trait>(
+                        &'life0 self,
+                        $($($arg: lent!($type)),+)?
+                    ) -> Answering<'async_trait, $answer>
+                    where
+                        'life0: 'async_trait,
+                        $($life: 'async_trait,)?
+                        Self: 'async_trait,
+                    {
+                        let call = Call::$call $(($(own!($arg $type)),+))?;
+                        Box::pin(async move { Answered::of(self.service().call(call).await?) })
+                    }
+                )*
+            }
+
+            pointers! {
+                $trait {
+                    $(fn $name $(<$life>)? ($($($arg: lent!($type)),+)?) -> $answer;)*
+                }
+            }
+        )*
+    };
+}
+
+/// `Arc<Q>` and `Box<Q>` are what `Q` is.
+macro_rules! pointers {
+    ($trait:ident { $($methods:tt)* }) => {
+        pointers!(@for Arc, $trait, $($methods)*);
+        pointers!(@for Box, $trait, $($methods)*);
+    };
+    (@for $pointer:ident, $trait:ident,
+        $(fn $name:ident $(<$life:lifetime>)? ($($arg:ident: $type:ty),*) -> $answer:ty;)*
+    ) => {
+        #[deny(clippy::missing_trait_methods)]
+        impl<Q: $trait + ?Sized> $trait for $pointer<Q> {
+            $(
+                fn $name<'life0, $($life,)? 'async_trait>(
+                    &'life0 self,
+                    $($arg: $type),*
+                ) -> Answering<'async_trait, $answer>
+                where
+                    'life0: 'async_trait,
+                    $($life: 'async_trait,)?
+                    Self: 'async_trait,
+                {
+                    (**self).$name($($arg),*)
+                }
+            )*
+        }
+    };
+}
+
+verbs! {
+    Leasing by leasing or missing {
+        lease(max: NonZeroUsize, ttl: Duration) -> Leased = Lease;
+        settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
+        turn<'life1>(settlements: [Settlement], max: NonZeroUsize, ttl: Duration)
+            -> (Vec<Settled>, Leased) = Turn;
+        extend<'life1>(receipts: [Receipt], ttl: Duration) -> Vec<Extended> = Extend;
+        wait_for_arrival(timeout: Duration) -> () = WaitForArrival;
+        depth -> Depth = Depth;
+        counters -> Counters = Counters;
+        dead_letters(page: Page) -> Paged<DeadLetter> = DeadLetters;
+        revive<'life1>(ids: [MessageId]) -> Vec<Revived> = Revive;
+        discard<'life1>(ids: [MessageId]) -> u64 = Discard;
+        pause -> () = Pause;
+        resume -> () = Resume;
+        purge(max: NonZeroUsize) -> u64 = Purge;
+    }
+    ReliableQueue by reliable or leasing {
+        push<'life1>(messages: [Push]) -> Vec<Pushed> = Push;
+    }
+    DelayQueue by delay or leasing {
+        schedule<'life1>(messages: [Scheduled]) -> Vec<Pushed> = Schedule;
+        cancel<'life1>(ids: [MessageId]) -> Vec<Cancelled> = Cancel;
+        reschedule(id: MessageId, due: Due) -> Rescheduled = Reschedule;
+        next_due -> Option<Duration> = NextDue;
+    }
+    PriorityQueue by priority or leasing {
+        enqueue<'life1>(messages: [Prioritized]) -> Vec<Pushed> = Enqueue;
+    }
+    BoundedQueue by bounded or leasing {
+        offer<'life1>(messages: [Offer], overflow: Overflow) -> Vec<Offered> = Offer;
+        wait_for_room(timeout: Duration) -> () = WaitForRoom;
+        recent(n: usize) -> Vec<Message> = Recent;
+        capacity -> NonZeroUsize = Capacity;
+        resize(capacity: NonZeroUsize) -> Vec<MessageId> = Resize;
+    }
+    RotatingQueue by rotating or missing {
+        insert<'life1>(items: [Insert]) -> Vec<Inserted> = Insert;
+        rotate(max: NonZeroUsize) -> Rotated = Rotate;
+        wait_for_turn(timeout: Duration) -> () = WaitForTurn;
+        list(page: Page) -> Paged<Message> = List;
+        remove<'life1>(ids: [MessageId]) -> u64 = Remove;
+        len -> u64 = Len;
+    }
+}
+
+pointers! {
+    OnceStore {
+        fn claim<'life1>(key: &'life1 [u8], ttl: Duration) -> Claim;
+        fn extend<'life1>(key: &'life1 [u8], token: Token, ttl: Duration) -> ();
+        fn finish<'life1>(key: &'life1 [u8], token: Token, keep: Duration) -> ();
+        fn release<'life1>(key: &'life1 [u8], token: Token) -> ();
+        fn counts() -> OnceCounts;
+    }
+}
+
+async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
+    Err(Error::invalid(format!(
+        "this kind of queue has no such call: {call:?}"
+    )))
+}
+
+impl Call {
+    /// The names of the calls that a kind of queue has.
+    pub fn names(kind: QueueKind) -> impl Iterator<Item = &'static str> {
+        let (own, leasing) = match kind {
+            QueueKind::Reliable => (NAMES.reliable, NAMES.leasing),
+            QueueKind::Delay => (NAMES.delay, NAMES.leasing),
+            QueueKind::Priority => (NAMES.priority, NAMES.leasing),
+            QueueKind::Bounded => (NAMES.bounded, NAMES.leasing),
+            QueueKind::Rotating => (NAMES.rotating, &[][..]),
+        };
+        own.iter().chain(leasing).copied()
+    }
+
+    /// Whether it waits for something instead of doing something.
+    pub const fn is_wait(&self) -> bool {
+        matches!(
+            self,
+            Self::WaitForArrival(_) | Self::WaitForRoom(_) | Self::WaitForTurn(_)
+        )
+    }
+}
