@@ -11,7 +11,7 @@ use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{Event, History, Journal, Outcome, Recorder},
     plan::{Decisions, Lane},
-    world::{EPOCH, Fault, Faults, Faulty, Network, Stage},
+    world::{EPOCH, Fault, Faults, Faulty, Network, RunContext},
 };
 use tokio::time;
 
@@ -34,14 +34,14 @@ where
         let executor = Executor::new(decisions.clone(), 0);
         let journal = Journal::new(EPOCH, true);
         let faults = faults.iter();
-        let stage = Stage {
+        let context = RunContext {
             executor: executor.clone(),
             decisions: decisions.clone(),
             journal: journal.clone(),
             faults: faults.fold(Faults::none(), |all, fault| all.with(*fault, 1)),
             ttl: TTL,
         };
-        let network = Network::new(stage);
+        let network = Network::new(context);
         assert_eq!(network.patience(), Duration::from_millis(PATIENCE));
         let memory = MemoryBackend::starting_at(EPOCH);
         let backend = Layered::new(Faulty::new(Lane(1), network.clone()), Arc::new(memory));

@@ -10,12 +10,12 @@ use queue_sim::{
     run::{Played, Scenario, Simulation},
     workload,
     workload::Mode,
-    world::{Fault, Ground, MemoryGround},
+    world::{Environment, Fault, MemoryEnvironment},
 };
 
 fn seeded(kind: QueueKind, seed: u64) -> Played {
-    let mut ground = MemoryGround::new();
-    Scenario::new(kind).play(&mut ground, &Decisions::seeded(seed))
+    let mut environment = MemoryEnvironment::new();
+    Scenario::new(kind).play(&mut environment, &Decisions::seeded(seed))
 }
 
 fn the_same_seed_plays_the_same_run(kind: QueueKind) {
@@ -25,8 +25,8 @@ fn the_same_seed_plays_the_same_run(kind: QueueKind) {
         assert_eq!(played, seeded(kind, seed), "{seed}");
         let line = played.plan.to_string();
         let decisions = Decisions::planned(line.parse().unwrap());
-        let mut ground = MemoryGround::new();
-        let again = Scenario::new(kind).play(&mut ground, &decisions);
+        let mut environment = MemoryEnvironment::new();
+        let again = Scenario::new(kind).play(&mut environment, &decisions);
         assert_eq!(played, again, "{seed}");
         assert_eq!(decisions.unmet(), [], "{seed}");
         distinct.insert(format!("{:?}", played.history));
@@ -53,7 +53,7 @@ fn every_run_ends_drained_and_all_together_meet_everything(kind: QueueKind) {
         }
     }
     assert_eq!(modes, BTreeSet::from([Mode::Faults, Mode::Waiting]));
-    let faults = MemoryGround::new()
+    let faults = MemoryEnvironment::new()
         .faults()
         .iter()
         .map(|fault| fault.as_str());
@@ -97,7 +97,7 @@ fn nothing_strikes_that_the_mode_does_not_have() {
     for seed in 0..100 {
         let mut scenario = Scenario::new(QueueKind::Reliable);
         scenario.mode = Some(Mode::Waiting);
-        let played = scenario.play(&mut MemoryGround::new(), &Decisions::seeded(seed));
+        let played = scenario.play(&mut MemoryEnvironment::new(), &Decisions::seeded(seed));
         for (_, event) in &played.history.events {
             let expected = match event {
                 Event::Fault(fault, _) => [Fault::Delayed, Fault::Cancelled, Fault::Spurious]

@@ -3,6 +3,6 @@
 
 mod sim;
 
-use queue_sim::world::MemoryGround;
+use queue_sim::world::MemoryEnvironment;
 
-sim::each_kind!(MemoryGround::new());
+sim::each_kind!(MemoryEnvironment::new());

@@ -3,6 +3,6 @@
 
 mod sim;
 
-use queue_sim::wire::WireGround;
+use queue_sim::wire::RedisEnvironment;
 
-sim::each_kind!(WireGround::start().expect("a redis-server"));
+sim::each_kind!(RedisEnvironment::start().expect("a redis-server"));

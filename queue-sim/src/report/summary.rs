@@ -2,18 +2,18 @@ use std::time::Duration;
 
 use queue_core::QueueKind;
 
-use crate::run::Tally;
+use crate::run::Totals;
 
 /// What many runs came to, in one line of whole numbers.
-pub fn summary(kind: QueueKind, backend: &str, tally: &Tally, elapsed: Duration) -> String {
+pub fn summary(kind: QueueKind, backend: &str, totals: &Totals, elapsed: Duration) -> String {
     let micros = elapsed.as_micros().max(1);
-    let per_second = u128::from(tally.runs) * 1_000_000 / micros;
+    let per_second = u128::from(totals.runs) * 1_000_000 / micros;
     format!(
         "kind={kind} backend={backend} seeds={} violations={} inconclusive={} distinct={} \
          runs_per_s={per_second}",
-        tally.runs,
-        tally.violations,
-        tally.inconclusive,
-        tally.distinct(),
+        totals.runs,
+        totals.violations,
+        totals.inconclusive,
+        totals.distinct(),
     )
 }

@@ -6,39 +6,39 @@ use crate::{
     engine::{End, Executor},
     history::{Event, History, Journal},
     plan::{Chance, Decisions, Lane},
-    world::{EPOCH, Faults, Ground, Stage, World},
+    world::{EPOCH, Environment, Faults, RunContext, World},
 };
 
 /// What every run has around its lanes: an executor, a journal, and a fresh world.
 pub(crate) struct Frame {
-    pub(crate) stage: Stage,
+    pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
 }
 
 impl Frame {
-    /// Begins a run on this ground. Within virtual time.
+    /// Begins a run in this environment. Within virtual time.
     pub(crate) fn new(
-        ground: &mut dyn Ground,
+        environment: &mut dyn Environment,
         decisions: &Decisions,
         preemption: Chance,
         faults: Faults,
         ttl: Duration,
     ) -> Self {
-        let stage = Stage {
+        let context = RunContext {
             executor: Executor::new(decisions.clone(), preemption),
             decisions: decisions.clone(),
-            journal: Journal::new(EPOCH, ground.has_truth()),
+            journal: Journal::new(EPOCH, environment.has_truth()),
             faults,
             ttl,
         };
-        let world = ground.world(&stage);
-        Self { stage, world }
+        let world = environment.world(&context);
+        Self { context, world }
     }
 
     /// Writes down what the backend keeps that none of its messages explains.
     pub(crate) async fn look_for_leftovers(&self) {
         for left in self.world.leftovers().await {
-            self.stage.journal.note(Event::Broken("leftovers", left));
+            self.context.journal.note(Event::Broken("leftovers", left));
         }
     }
 
@@ -46,9 +46,9 @@ impl Frame {
     pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
         // What is left holds the executor, which holds what is left.
         for lane in lanes {
-            self.stage.executor.crash(lane);
+            self.context.executor.crash(lane);
         }
-        self.stage.journal.take().up_to_where_it_spins(end)
+        self.context.journal.take().up_to_where_it_spins(end)
     }
 }
 

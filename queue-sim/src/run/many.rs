@@ -2,42 +2,42 @@ use std::collections::BTreeSet;
 
 use queue_core::QueueKind;
 
-use super::{Failure, Played, Runner, Scenario, Simulation, Tally};
+use super::{Failure, Played, Runner, Scenario, Simulation, Totals};
 use crate::{
     check::{Finding, Verdict, goals, reached},
     plan::{Decisions, Plan},
     workload,
-    world::{Fault, Ground},
+    world::{Environment, Fault},
 };
 
 /// Plays runs of one scenario, checks them, counts, and shrinks what fails.
 ///
 /// ```
 /// use queue_core::QueueKind;
-/// use queue_sim::{run::{Runs, Scenario}, world::MemoryGround};
+/// use queue_sim::{run::{Runs, Scenario}, world::MemoryEnvironment};
 ///
-/// let mut ground = MemoryGround::new();
-/// let mut runs = Runs::new(Scenario::new(QueueKind::Delay), &mut ground).twice();
+/// let mut environment = MemoryEnvironment::new();
+/// let mut runs = Runs::new(Scenario::new(QueueKind::Delay), &mut environment).twice();
 /// for seed in 0..20 {
 ///     runs.seed(seed);
 /// }
-/// assert!(runs.tally().passes());
+/// assert!(runs.totals().passes());
 /// ```
 #[derive(Debug)]
 pub struct Runs<'a> {
     runner: Runner<'a, Scenario>,
     missing: BTreeSet<&'static str>,
-    tally: Tally,
+    totals: Totals,
     failures: Vec<(u64, Failure<Played>)>,
 }
 
 impl<'a> Runs<'a> {
-    /// Runs of this scenario on this ground; none so far.
-    pub fn new(scenario: Scenario, ground: &'a mut dyn Ground) -> Self {
+    /// Runs of this scenario in this environment; none so far.
+    pub fn new(scenario: Scenario, environment: &'a mut dyn Environment) -> Self {
         Self {
             missing: all_goals(scenario.kind),
-            runner: Runner::new(scenario, ground),
-            tally: Tally::default(),
+            runner: Runner::new(scenario, environment),
+            totals: Totals::default(),
             failures: Vec::new(),
         }
     }
@@ -50,14 +50,14 @@ impl<'a> Runs<'a> {
         self
     }
 
-    /// Plays plans of the same scenario on the same ground. They are not counted.
+    /// Plays plans of the same scenario on the same environment. They are not counted.
     pub fn runner(&mut self) -> &mut Runner<'a, Scenario> {
         &mut self.runner
     }
 
     /// What they came to so far.
-    pub const fn tally(&self) -> &Tally {
-        &self.tally
+    pub const fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// The first run that broke each rule, as small as it could be made, and its seed.
@@ -87,28 +87,28 @@ impl<'a> Runs<'a> {
             Some(different) => Verdict::Broken(vec![different]),
             None => self.runner.simulation().judge(&played),
         };
-        self.tally.count(seed, &played);
+        self.totals.count(seed, &played);
         // Looking for goals takes as long as some of the rules do.
         if !self.missing.is_empty() {
-            self.tally.goals.extend(reached(&played));
-            let tally = &self.tally;
-            self.missing.retain(|goal| !tally.goals.contains(goal));
+            self.totals.goals.extend(reached(&played));
+            let totals = &self.totals;
+            self.missing.retain(|goal| !totals.goals.contains(goal));
         }
         match verdict {
             Verdict::Holds => {}
-            Verdict::Inconclusive => self.tally.count_inconclusive(&played),
+            Verdict::Inconclusive => self.totals.count_inconclusive(&played),
             Verdict::Broken(findings) => {
-                self.tally.violations += 1;
+                self.totals.violations += 1;
                 self.fail(seed, played, findings);
             }
         }
     }
 
     /// Counts what runs of the same scenario came to that were played beside these, on another
-    /// thread and ground.
+    /// thread and environment.
     pub fn absorb(&mut self, other: Runs<'_>) {
         self.missing.retain(|goal| other.missing.contains(goal));
-        self.tally.absorb(other.tally);
+        self.totals.absorb(other.totals);
         self.failures.extend(other.failures);
         // The first of each rule, as if they had been played one after another.
         self.failures.sort_by_key(|(seed, _)| *seed);
@@ -122,9 +122,9 @@ impl<'a> Runs<'a> {
         &self.missing
     }
 
-    /// The faults of the ground that struck in no run.
+    /// The faults of the environment that struck in no run.
     pub fn unstruck_faults(&self) -> Vec<Fault> {
-        self.tally.unstruck(self.runner.ground().faults())
+        self.totals.unstruck(self.runner.environment().faults())
     }
 
     fn fail(&mut self, seed: u64, played: Played, findings: Vec<Finding>) {

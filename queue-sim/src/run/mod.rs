@@ -6,7 +6,7 @@ mod play;
 mod played;
 mod runner;
 mod simulation;
-mod tally;
+mod totals;
 
 pub(crate) use self::frame::{Frame, queue_name};
 pub use self::{
@@ -15,5 +15,5 @@ pub use self::{
     played::Played,
     runner::{Failure, Relapse, Replayed, Runner},
     simulation::Simulation,
-    tally::Tally,
+    totals::Totals,
 };

@@ -11,7 +11,7 @@ use crate::{
     engine::{End, in_virtual_time},
     plan::{Decisions, Lane, Plan, Site, What},
     workload::{Mode, Player, Pool, Workload, drain},
-    world::{Fault, Faults, Ground},
+    world::{Environment, Fault, Faults},
 };
 
 /// What is played.
@@ -25,7 +25,7 @@ pub struct Scenario {
     pub steps: u32,
     /// What may go wrong; drawn for each run if it is not given.
     pub mode: Option<Mode>,
-    /// Which faults strike, and how often; drawn for each run if not given. What the ground or the
+    /// Which faults strike, and how often; drawn for each run if not given. What the environment or the
     /// mode does not have does not strike.
     pub faults: Option<Faults>,
 }
@@ -56,8 +56,8 @@ impl Simulation for Scenario {
     type Run = Played;
 
     /// Lanes and faults, as the decisions are; then the faults end, and the queue is drained.
-    fn play(&self, ground: &mut dyn Ground, decisions: &Decisions) -> Played {
-        in_virtual_time(run(self, ground, decisions))
+    fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Played {
+        in_virtual_time(run(self, environment, decisions))
     }
 
     fn plan<'a>(&self, played: &'a Played) -> &'a Plan {
@@ -94,7 +94,11 @@ impl Simulation for Scenario {
     }
 }
 
-async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: &Decisions) -> Played {
+async fn run(
+    scenario: &Scenario,
+    environment: &mut dyn Environment,
+    decisions: &Decisions,
+) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
         let site = Site::new(Lane::WORLD, 0, What::Parameter);
         match decisions.draw(site, 2, 30) {
@@ -103,7 +107,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: &Decisions
         }
     });
     let workload = Arc::new(Workload::draw(scenario.kind, mode, decisions));
-    let possible = ground.faults().iter().copied();
+    let possible = environment.faults().iter().copied();
     let possible: Vec<Fault> = possible
         .filter(|fault| mode.allows(*fault) && workload.bears(*fault))
         .collect();
@@ -111,13 +115,19 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: &Decisions
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
         None => Faults::drawn(decisions, &possible),
     };
-    let frame = Frame::new(ground, decisions, workload.preemption, faults, workload.ttl);
-    let executor = &frame.stage.executor;
+    let frame = Frame::new(
+        environment,
+        decisions,
+        workload.preemption,
+        faults,
+        workload.ttl,
+    );
+    let executor = &frame.context.executor;
     executor.spins_after(SPINNING);
     let player = |lane| Player {
         lane: Lane(lane),
         steps: scenario.steps,
-        stage: frame.stage.clone(),
+        context: frame.context.clone(),
         world: Arc::clone(&frame.world),
         name: queue_name(),
         workload: Arc::clone(&workload),
@@ -148,7 +158,7 @@ async fn run(scenario: &Scenario, ground: &mut dyn Ground, decisions: &Decisions
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clear();
-    let goals = frame.stage.journal.goals();
+    let goals = frame.context.journal.goals();
     Played {
         config: workload.config.clone(),
         mode,

@@ -4,17 +4,17 @@ use super::Simulation;
 use crate::{
     check::{Finding, Verdict},
     plan::{Decisions, Misfit, Plan, Regression, Site, shrink},
-    world::Ground,
+    world::Environment,
 };
 
 /// So many runs may be spent on making one failure small.
 const SHRINKING: usize = 3_000;
 
-/// Plays runs of a simulation on one ground: of decisions, of plans that are kept, and ever smaller
+/// Plays runs of a simulation in one environment: of decisions, of plans that are kept, and ever smaller
 /// ones of what fails.
 pub struct Runner<'a, S> {
     simulation: S,
-    ground: &'a mut dyn Ground,
+    environment: &'a mut dyn Environment,
     twice: bool,
 }
 
@@ -53,11 +53,11 @@ pub struct Failure<R> {
 }
 
 impl<'a, S: Simulation> Runner<'a, S> {
-    /// Plays this simulation on this ground.
-    pub fn new(simulation: S, ground: &'a mut dyn Ground) -> Self {
+    /// Plays this simulation in this environment.
+    pub fn new(simulation: S, environment: &'a mut dyn Environment) -> Self {
         Self {
             simulation,
-            ground,
+            environment,
             twice: false,
         }
     }
@@ -80,13 +80,13 @@ impl<'a, S: Simulation> Runner<'a, S> {
     }
 
     /// What it is played on.
-    pub fn ground(&self) -> &dyn Ground {
-        &*self.ground
+    pub fn environment(&self) -> &dyn Environment {
+        &*self.environment
     }
 
     /// Plays the run of these decisions.
     pub fn play(&mut self, decisions: &Decisions) -> S::Run {
-        self.simulation.play(self.ground, decisions)
+        self.simulation.play(self.environment, decisions)
     }
 
     /// Plays a run again, and answers where it is not the same.
@@ -171,7 +171,7 @@ impl<S: fmt::Debug> fmt::Debug for Runner<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Runner")
             .field("simulation", &self.simulation)
-            .field("ground", &self.ground)
+            .field("environment", &self.environment)
             .field("twice", &self.twice)
             .finish()
     }

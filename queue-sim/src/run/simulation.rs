@@ -1,7 +1,7 @@
 use crate::{
     check::{Finding, Verdict},
     plan::{Decisions, Plan},
-    world::Ground,
+    world::Environment,
 };
 
 /// What is simulated: how one of its runs is played, and what must hold of it. The contract's own
@@ -15,7 +15,7 @@ pub trait Simulation {
     /// # Panics
     ///
     /// Inside an async runtime.
-    fn play(&self, ground: &mut dyn Ground, decisions: &Decisions) -> Self::Run;
+    fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Self::Run;
 
     /// What was decided in a run: plays the same again.
     fn plan<'a>(&self, run: &'a Self::Run) -> &'a Plan;

@@ -15,7 +15,7 @@ use crate::{
     plan::{Decisions, Lane, Plan},
     run::{Frame, Played, queue_name},
     workload::Mode,
-    world::{Faults, Ground},
+    world::{Environment, Faults},
 };
 
 const LANE: Lane = Lane(1);
@@ -71,22 +71,22 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
 /// # Panics
 ///
 /// Inside an async runtime.
-pub fn play(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
-    in_virtual_time(run(sequence, ground))
+pub fn play(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
+    in_virtual_time(run(sequence, environment))
 }
 
-async fn run(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
+async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     let decisions = Decisions::planned(Plan::default());
     let lease = Duration::from_millis(20);
-    let frame = Frame::new(ground, &decisions, 0, Faults::none(), lease);
+    let frame = Frame::new(environment, &decisions, 0, Faults::none(), lease);
     let client = Client {
         known: Known::default(),
         model: Model::new(&sequence.config),
-        journal: frame.stage.journal.clone(),
+        journal: frame.context.journal.clone(),
         expired: 0,
     };
     let (world, steps) = (frame.world.clone(), sequence.clone());
-    let executor = &frame.stage.executor;
+    let executor = &frame.context.executor;
     executor.spawn(
         LANE,
         Box::pin(async move {
@@ -102,7 +102,7 @@ async fn run(sequence: &Sequence, ground: &mut dyn Ground) -> Played {
     Played {
         config: sequence.config.clone(),
         mode: Mode::Faults,
-        goals: frame.stage.journal.goals(),
+        goals: frame.context.journal.goals(),
         history: frame.end([LANE, Lane::WORLD], &end),
         end,
         plan: Plan::default(),

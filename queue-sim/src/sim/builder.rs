@@ -10,7 +10,7 @@ use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Chaos, Run, check::Check, handled::told};
-use crate::world::Ground;
+use crate::world::Environment;
 
 /// Whatever ends a lane early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -20,7 +20,7 @@ pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>
 /// What a lane does, once for each of its lives.
 pub(super) type Script = Arc<dyn Fn(Run) -> Life + Send + Sync>;
 
-type MakeGround = Arc<dyn Fn() -> Box<dyn Ground> + Send + Sync>;
+type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 
 /// A simulation: queues, what works on them, what may go wrong, and what must hold all the same.
 ///
@@ -38,7 +38,7 @@ pub struct Sim {
     pub(super) seeds: u64,
     pub(super) lease: Duration,
     pub(super) patience: Duration,
-    pub(super) ground: Option<MakeGround>,
+    pub(super) environment: Option<MakeEnvironment>,
     pub(super) regressions: Option<PathBuf>,
 }
 
@@ -63,13 +63,13 @@ pub(super) enum Role {
 macro_rules! queue {
     ($(#[$doc:meta])* $kind:ident($config:ident) by $open:ident: $typed:ident) => {
         $(#[$doc])*
-        pub fn $kind<T: Body>(self, name: &str, config: $config) -> Scene<T, $typed<T>> {
+        pub fn $kind<T: Body>(self, name: &str, config: $config) -> QueueWorkload<T, $typed<T>> {
             let (named, with) = (name.to_owned(), config.clone());
             let open: Open<$typed<T>> = Arc::new(move |queues| {
                 let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
                 Box::pin(async move { queues.$open(&name, &config).await })
             });
-            Scene::new(self, name, QueueConfig::$typed(config), open)
+            QueueWorkload::new(self, name, QueueConfig::$typed(config), open)
         }
     };
 }
@@ -86,7 +86,7 @@ impl Sim {
             seeds: 256,
             lease: Duration::from_secs(30),
             patience: Duration::from_secs(24 * 60 * 60),
-            ground: None,
+            environment: None,
             regressions: None,
         }
     }
@@ -146,11 +146,11 @@ impl Sim {
     }
 
     /// Plays on this instead of on memory: a real server, or a backend of one's own.
-    pub fn backend<G: Ground + 'static>(
+    pub fn backend<G: Environment + 'static>(
         mut self,
-        ground: impl Fn() -> G + Send + Sync + 'static,
+        environment: impl Fn() -> G + Send + Sync + 'static,
     ) -> Self {
-        self.ground = Some(Arc::new(move || Box::new(ground())));
+        self.environment = Some(Arc::new(move || Box::new(environment())));
         self
     }
 
@@ -204,7 +204,7 @@ type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 
 /// A simulation, and the queue that is being furnished: its producers and workers.
 #[must_use = "nothing is simulated before `run`"]
-pub struct Scene<T, Q> {
+pub struct QueueWorkload<T, Q> {
     sim: Sim,
     name: String,
     open: Open<Q>,
@@ -213,7 +213,7 @@ pub struct Scene<T, Q> {
     value: PhantomData<fn() -> T>,
 }
 
-impl<T: Body, Q: Send + 'static> Scene<T, Q> {
+impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
     fn new(mut sim: Sim, name: &str, config: QueueConfig, open: Open<Q>) -> Self {
         sim.queues.push((name.to_owned(), config));
         Self {
@@ -315,10 +315,10 @@ impl<T: Body, Q: Send + 'static> Scene<T, Q> {
     }
 }
 
-/// What a scene hands on to its simulation.
+/// What a workload hands on to its simulation.
 macro_rules! of_the_simulation {
     ($($(#[$doc:meta])* $name:ident$(<$body:ident>)?($($arg:ident: $type:ty),*) -> $answer:ty;)*) => {
-        impl<T: Body, Q: Send + 'static> Scene<T, Q> {
+        impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             $(
                 $(#[$doc])*
                 pub fn $name$(<$body: Body>)?(self, $($arg: $type),*) -> $answer {
@@ -331,15 +331,15 @@ macro_rules! of_the_simulation {
 
 of_the_simulation! {
     /// [`Sim::reliable`]
-    reliable<U>(name: &str, config: ReliableConfig) -> Scene<U, Reliable<U>>;
+    reliable<U>(name: &str, config: ReliableConfig) -> QueueWorkload<U, Reliable<U>>;
     /// [`Sim::delay`]
-    delay<U>(name: &str, config: DelayConfig) -> Scene<U, Delay<U>>;
+    delay<U>(name: &str, config: DelayConfig) -> QueueWorkload<U, Delay<U>>;
     /// [`Sim::priority`]
-    priority<U>(name: &str, config: PriorityConfig) -> Scene<U, Priority<U>>;
+    priority<U>(name: &str, config: PriorityConfig) -> QueueWorkload<U, Priority<U>>;
     /// [`Sim::bounded`]
-    bounded<U>(name: &str, config: BoundedConfig) -> Scene<U, Bounded<U>>;
+    bounded<U>(name: &str, config: BoundedConfig) -> QueueWorkload<U, Bounded<U>>;
     /// [`Sim::rotating`]
-    rotating<U>(name: &str, config: RotatingConfig) -> Scene<U, Rotating<U>>;
+    rotating<U>(name: &str, config: RotatingConfig) -> QueueWorkload<U, Rotating<U>>;
     /// [`Sim::faults`]
     faults(chaos: Chaos) -> Sim;
     /// [`Sim::check`]
@@ -350,9 +350,9 @@ of_the_simulation! {
     run() -> ();
 }
 
-impl<T, Q> fmt::Debug for Scene<T, Q> {
+impl<T, Q> fmt::Debug for QueueWorkload<T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scene")
+        f.debug_struct("QueueWorkload")
             .field("queue", &self.name)
             .field("sim", &self.sim)
             .finish_non_exhaustive()

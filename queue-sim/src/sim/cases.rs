@@ -11,7 +11,7 @@ use proptest::{
 };
 use rand_chacha::rand_core::Rng;
 
-use super::{Story, builder::Sim, environment, tale::Tale};
+use super::{Story, builder::Sim, report::Report, variables};
 use crate::plan::{Decisions, Plan, Site};
 
 impl Sim {
@@ -56,7 +56,7 @@ impl Strategy for Cases {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
         // Drawn in any case, so that what is drawn after it stays the same.
         let seed = runner.rng().next_u64();
-        let replayed = environment::replay().transpose().map_err(Reason::from)?;
+        let replayed = variables::replay().transpose().map_err(Reason::from)?;
         Ok(CaseTree {
             sim: self.sim.clone(),
             seed,
@@ -104,9 +104,9 @@ impl Case {
         match self.sim.findings(&story).first() {
             None => Ok(()),
             Some(finding) => {
-                let tale = Tale::new(&self.sim.name, &story, Some(finding));
+                let report = Report::new(&self.sim.name, &story, Some(finding));
                 // Whoever tells it may put a full stop behind, which is not the test's name.
-                Err(TestCaseError::fail(format!("{tale}\n")))
+                Err(TestCaseError::fail(format!("{report}\n")))
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{future::Future, panic, pin::Pin, sync::Arc};
 
 use queue_worker::{Context, IntoVerdict, Verdict};
 
-use super::{cast::Actor, panics::guarded};
+use super::{actors::Actor, panics::guarded};
 
 type Handling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 

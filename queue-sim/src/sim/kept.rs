@@ -6,13 +6,13 @@ use super::{
     broken::{Broken, told},
     builder::Sim,
     check::Finding,
-    environment,
-    tale::Tale,
+    report::Report,
+    variables,
 };
 use crate::{
     plan::{Misfit, Plan, Regressions},
     run::{Relapse, Runner},
-    world::Ground,
+    world::Environment,
 };
 
 const FOLDER: &str = "sim-regressions";
@@ -28,7 +28,7 @@ pub(super) enum Upkeep {
 
 impl Upkeep {
     pub(super) fn asked() -> Self {
-        match environment::kept().as_deref() {
+        match variables::kept().as_deref() {
             None => Self::Tell,
             Some("update") => Self::Update,
             Some(other) => panic!("QUEUE_SIM_KEPT={other:?}: update, or leave it out"),
@@ -38,11 +38,11 @@ impl Upkeep {
 
 impl Sim {
     /// The file of the plans that are kept; none outside of cargo, unless a folder was given.
-    pub(super) fn kept(&self, ground: &dyn Ground) -> Option<Regressions> {
+    pub(super) fn kept(&self, environment: &dyn Environment) -> Option<Regressions> {
         let crate_under_test = || Some(PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?));
         let folder = self.regressions.clone();
         let folder = folder.or_else(|| Some(crate_under_test()?.join(FOLDER)))?;
-        Some(Regressions::of(&folder, &self.name, ground.name()))
+        Some(Regressions::of(&folder, &self.name, environment.name()))
     }
 
     /// Plays what is kept. Answers the plans that pass, but do not fit any more.
@@ -62,8 +62,8 @@ impl Sim {
             let place = kept.place();
             match runner.regression(&kept) {
                 Ok(replayed) => {
-                    if environment::is_verbose() {
-                        eprintln!("{place}: {}", Tale::new(&self.name, &replayed.run, None));
+                    if variables::is_verbose() {
+                        eprintln!("{place}: {}", Report::new(&self.name, &replayed.run, None));
                     }
                 }
                 Err(Relapse::Misfit(misfit)) => misfits.push(misfit),

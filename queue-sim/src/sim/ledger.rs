@@ -6,7 +6,7 @@ use std::{
 
 use queue_core::{Timestamp, Token};
 
-use super::cast::Actor;
+use super::actors::Actor;
 use crate::plan::Lane;
 
 /// A system outside of the queue that handlers have an effect on: a payment provider, a mail

@@ -1,29 +1,29 @@
 //! Your own logic under the simulator: your producers and your handlers, unchanged from
 //! production, in virtual time, under crashes, lost replies and expired leases.
 
+mod actors;
 mod audit;
 mod broken;
 mod builder;
 mod cases;
-mod cast;
 mod chaos;
 pub mod check;
-mod environment;
 mod handled;
 mod held;
 mod kept;
 mod ledger;
 mod panics;
 mod play;
+mod report;
 mod run;
 mod runner;
 mod story;
-mod tale;
 mod tally;
+mod variables;
 
 pub use self::{
     broken::Broken,
-    builder::{Body, BoxError, Scene, Sim},
+    builder::{Body, BoxError, QueueWorkload, Sim},
     cases::{Case, CaseTree, Cases},
     chaos::Chaos,
     check::{Check, Drained, Effects, Finding, Rules},

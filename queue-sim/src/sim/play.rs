@@ -18,9 +18,9 @@ use tokio::{
 
 use super::{
     Story,
+    actors::{Actor, Actors},
     audit::{Audit, Left},
     builder::{LaneScript, Role, Sim},
-    cast::{Actor, Cast},
     ledger::Books,
     panics::guarded,
     run::Run,
@@ -30,7 +30,7 @@ use crate::{
     history::{Event, Recorder},
     plan::{Decisions, Lane, Site, What},
     run::Frame,
-    world::{Fault, Faults, Ground, World},
+    world::{Environment, Fault, Faults, World},
 };
 
 /// Who looks at the queues from outside, without faults.
@@ -44,11 +44,11 @@ const MOST_RESTARTS: u32 = 10;
 const LOOKS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
-pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) -> Story {
+pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
     in_virtual_time(async {
         let parameter = |nth| Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
-        let possible = ground.faults().iter().copied();
+        let possible = environment.faults().iter().copied();
         let possible: Vec<Fault> = possible
             .filter(|fault| sim.chaos.faults.contains(fault))
             .collect();
@@ -58,17 +58,17 @@ pub(super) fn play(sim: &Sim, ground: &mut dyn Ground, decisions: &Decisions) ->
                 faults = faults.sparing(lane_number(index));
             }
         }
-        let frame = Frame::new(ground, decisions, preemption, faults, sim.lease);
+        let frame = Frame::new(environment, decisions, preemption, faults, sim.lease);
         let director = Arc::new(Director {
             sim: sim.clone(),
             world: Arc::clone(&frame.world),
-            cast: Cast::new(frame.stage.clone(), sim.lease),
+            actors: Actors::new(frame.context.clone(), sim.lease),
             books: Books::default(),
             shutdown: watch::Sender::new(false),
             told: Mutex::default(),
         });
         let directing = Arc::clone(&director);
-        let executor = &frame.stage.executor;
+        let executor = &frame.context.executor;
         executor.spawn(
             Lane::WORLD,
             Box::pin(async move { directing.direct().await }),
@@ -125,7 +125,7 @@ struct Told {
 struct Director {
     sim: Sim,
     world: Arc<dyn World>,
-    cast: Cast,
+    actors: Actors,
     books: Books,
     shutdown: watch::Sender<bool>,
     told: Mutex<Told>,
@@ -139,7 +139,7 @@ impl Director {
         };
         // Recorded like the others: whoever looks reclaims what has expired, which may decide the
         // order of what comes after.
-        let recorder = Recorder::new(AUDITOR, self.cast.stage().journal.clone());
+        let recorder = Recorder::new(AUDITOR, self.actors.context().journal.clone());
         let recorded = Layered::new(recorder, Arc::clone(&backend));
         let audit = match Audit::open(&self.sim, &recorded).await {
             Ok(audit) => audit,
@@ -216,10 +216,10 @@ impl Director {
             }
             time::sleep(look).await;
         };
-        self.cast.calm();
+        self.actors.calm();
         self.world.heal().await;
         let healed = Instant::now();
-        self.cast.stage().journal.note(Event::Healed);
+        self.actors.context().journal.note(Event::Healed);
         if drained {
             return Ok(Some(Duration::ZERO));
         }
@@ -235,16 +235,16 @@ impl Director {
     /// Keeps a lane alive: once for a producer, again after every crash for a worker.
     async fn keep(self: Arc<Self>, lane: Lane, script: LaneScript, _ended: oneshot::Sender<()>) {
         let fragile = script.role == Role::Worker;
-        let rough = self.cast.is_rough();
+        let rough = self.actors.is_rough();
         let mut restarts = 0;
         loop {
-            let actor = self.cast.enters(lane, fragile);
+            let actor = self.actors.enters(lane, fragile);
             let doom = fragile.then(|| actor.doom()).flatten();
             let (life, ended) = self.live(actor, &script);
             let _doomed = doom.map(|doom| self.doom(lane, doom));
             let ended = ended.await;
             drop(life);
-            self.cast.leaves(lane);
+            self.actors.leaves(lane);
             match ended {
                 Ok(Ok(())) => return,
                 // A process that ends with an error where things go wrong is started again.
@@ -277,10 +277,13 @@ impl Director {
         let life = async move {
             let asked = director.shutdown.subscribe();
             let Self {
-                world, cast, books, ..
+                world,
+                actors,
+                books,
+                ..
             } = &*director;
             let run = loop {
-                match Run::connect(world, cast, actor.clone(), books, asked.clone()).await {
+                match Run::connect(world, actors, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
                     // As a process that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
@@ -297,16 +300,16 @@ impl Director {
     }
 
     fn doom(self: &Arc<Self>, lane: Lane, after: Duration) -> Running {
-        let cast = self.cast.clone();
+        let actors = self.actors.clone();
         let doomed: Task = Box::pin(async move {
             time::sleep(after).await;
-            cast.crash(lane);
+            actors.crash(lane);
         });
         self.spawner(Lane::WORLD).spawn(doomed)
     }
 
     fn spawner(&self, lane: Lane) -> impl Spawn + use<> {
-        self.cast.stage().executor.spawner(lane)
+        self.actors.context().executor.spawner(lane)
     }
 
     fn failed(&self, lane: &str, failure: String) {

@@ -4,7 +4,7 @@ use queue_core::{Queues, Result, Spawn, Timestamp, call::Layered};
 use tokio::{sync::watch, time};
 
 use super::{
-    cast::{Actor, Cast},
+    actors::{Actor, Actors},
     ledger::{Books, Ledger},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 pub struct Run {
     pub(super) queues: Queues,
     pub(super) actor: Actor,
-    pub(super) cast: Cast,
+    pub(super) actors: Actors,
     pub(super) books: Books,
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) seed: u64,
@@ -30,22 +30,25 @@ impl Run {
     /// Connects a lane to the world, behind everything that records and interrupts it.
     pub(super) async fn connect(
         world: &Arc<dyn World>,
-        cast: &Cast,
+        actors: &Actors,
         actor: Actor,
         books: &Books,
         shutdown: watch::Receiver<bool>,
     ) -> Result<Self> {
         let lane = actor.lane();
         let backend = world.connect(lane).await?;
-        let recorder = Recorder::new(lane, cast.stage().journal.clone());
+        let recorder = Recorder::new(lane, actors.context().journal.clone());
         let recorded = Layered::new(recorder, backend);
         let backend = Layered::new(actor.clone(), Arc::new(recorded));
-        let site = cast.stage().decisions.site(Lane::WORLD, What::Parameter);
-        let seed = cast.stage().decisions.choose(site, 1 << 16);
+        let site = actors
+            .context()
+            .decisions
+            .site(Lane::WORLD, What::Parameter);
+        let seed = actors.context().decisions.choose(site, 1 << 16);
         Ok(Self {
             queues: Queues::new(backend),
             actor,
-            cast: cast.clone(),
+            actors: actors.clone(),
             books: books.clone(),
             shutdown,
             seed: u64::from(seed),
@@ -91,13 +94,13 @@ impl Run {
     /// Spawns background tasks into the lane, so that they crash with it. `tokio::spawn` would let
     /// them survive.
     pub fn spawner(&self) -> impl Spawn + use<> {
-        self.cast.stage().executor.spawner(self.actor.lane())
+        self.actors.context().executor.spawner(self.actor.lane())
     }
 
     /// One of so many options, decided by the seed, and made 0 where that shrinks the story. Use it
     /// instead of a random number.
     pub fn choose(&self, options: u32) -> u32 {
-        let decisions = &self.cast.stage().decisions;
+        let decisions = &self.actors.context().decisions;
         decisions.choose(decisions.site(self.actor.lane(), What::User), options)
     }
 
@@ -113,7 +116,7 @@ impl Run {
 
     /// The time of the run.
     pub fn now(&self) -> Timestamp {
-        self.cast.stage().journal.now()
+        self.actors.context().journal.now()
     }
 
     /// Waits in virtual time, as `tokio::time::sleep` does.

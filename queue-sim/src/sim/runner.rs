@@ -8,18 +8,18 @@ use super::{
     Story,
     broken::{Broken, told},
     builder::Sim,
-    environment,
     kept::Upkeep,
     play::play,
-    tale::{Tale, where_they_part},
+    report::{Report, where_they_part},
     tally::Tally,
+    variables,
 };
 use crate::{
     check::{Finding, Verdict},
     engine::End,
     plan::{Decisions, Lane, Plan},
     run::{Failure, Replayed, Runner, Simulation},
-    world::{Ground, MemoryGround},
+    world::{Environment, MemoryEnvironment},
 };
 
 /// A failure of no more decisions than this is short.
@@ -77,8 +77,8 @@ impl Sim {
     ///
     /// Inside a tokio runtime.
     pub fn try_run(&self) -> Result<Tally, Box<Broken>> {
-        let ground = &mut *self.ground();
-        let runner = &mut Runner::new(self.clone(), ground);
+        let environment = &mut *self.environment();
+        let runner = &mut Runner::new(self.clone(), environment);
         match self.replay_asked(runner) {
             Some(replayed) => replayed,
             None => self.play_seeds(runner),
@@ -86,12 +86,12 @@ impl Sim {
     }
 
     pub(super) fn play_and_keep(&self, upkeep: Upkeep) -> Result<Tally, Box<Broken>> {
-        let ground = &mut *self.ground();
-        let runner = &mut Runner::new(self.clone(), ground);
+        let environment = &mut *self.environment();
+        let runner = &mut Runner::new(self.clone(), environment);
         if let Some(replayed) = self.replay_asked(runner) {
             return replayed;
         }
-        let Some(file) = self.kept(runner.ground()) else {
+        let Some(file) = self.kept(runner.environment()) else {
             return self.play_seeds(runner);
         };
         let misfits = self.play_kept(runner, &file)?;
@@ -121,7 +121,7 @@ impl Sim {
             }
             tally.add(&story);
         }
-        match tally.worth(&self.chaos_met(runner.ground())) {
+        match tally.worth(&self.chaos_met(runner.environment())) {
             Ok(()) => Ok(tally),
             Err(message) => Err(told("worth", message)),
         }
@@ -155,7 +155,7 @@ impl Sim {
 
     /// Plays one run, whatever comes of it.
     pub fn story(&self, decisions: &Decisions) -> Story {
-        play(self, &mut *self.ground(), decisions)
+        play(self, &mut *self.environment(), decisions)
     }
 
     /// What the checks say of a run.
@@ -202,25 +202,25 @@ impl Sim {
         lanes.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    fn ground(&self) -> Box<dyn Ground> {
+    fn environment(&self) -> Box<dyn Environment> {
         assert!(
             Handle::try_current().is_err(),
             "a simulation brings its own runtime and its own time: make this a plain #[test] \
              instead of a #[tokio::test], and give sim(…) the async parts as closures"
         );
-        match &self.ground {
+        match &self.environment {
             Some(make) => make(),
-            None => Box::new(MemoryGround::new()),
+            None => Box::new(MemoryEnvironment::new()),
         }
     }
 
     fn seeds_to_play(&self) -> u64 {
-        environment::seeds().unwrap_or(self.seeds)
+        variables::seeds().unwrap_or(self.seeds)
     }
 
     /// Plays the plan that the environment asks for, if it asks for one.
     fn replay_asked(&self, runner: &mut Runner<'_, Self>) -> Option<Result<Tally, Box<Broken>>> {
-        Some(match environment::replay()? {
+        Some(match variables::replay()? {
             Ok(plan) => self.replay(runner, &plan),
             Err(error) => Err(told("replay", error)),
         })
@@ -233,12 +233,12 @@ impl Sim {
             unmet,
         } = runner.plan(plan);
         let finding = verdict.findings().first();
-        let tale = Tale::new(&self.name, &story, finding).to_string();
+        let report = Report::new(&self.name, &story, finding).to_string();
         match finding {
             Some(finding) => Err(Box::new(Broken {
                 finding: finding.clone(),
                 plan: Some(story.plan),
-                message: tale,
+                message: report,
             })),
             None if !unmet.is_empty() => Err(told(
                 "replay",
@@ -249,7 +249,7 @@ impl Sim {
                 ),
             )),
             None => {
-                eprintln!("{tale}");
+                eprintln!("{report}");
                 let mut tally = Tally::new(&self.name);
                 tally.add(&story);
                 Ok(tally)
@@ -264,17 +264,17 @@ impl Sim {
             run,
             operations_before,
         } = failure;
-        let tale = Tale::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
+        let report = Report::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
         Box::new(Broken {
-            message: tale.to_string(),
+            message: report.to_string(),
             finding: finding.clone(),
             plan: Some(run.plan.clone()),
         })
     }
 
     /// The faults that were asked for and can be met here.
-    fn chaos_met(&self, ground: &dyn Ground) -> BTreeSet<&'static str> {
-        let possible = ground.faults().iter();
+    fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
+        let possible = environment.faults().iter();
         let asked = possible.filter(|fault| self.chaos.faults.contains(fault));
         asked.map(|fault| fault.as_str()).collect()
     }
@@ -283,8 +283,8 @@ impl Sim {
 impl Simulation for Sim {
     type Run = Story;
 
-    fn play(&self, ground: &mut dyn Ground, decisions: &Decisions) -> Story {
-        play(self, ground, decisions)
+    fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
+        play(self, environment, decisions)
     }
 
     fn plan<'a>(&self, story: &'a Story) -> &'a Plan {

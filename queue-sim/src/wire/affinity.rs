@@ -15,7 +15,7 @@ mod system {
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-    /// How many grounds of this process are on each core, so that tests that run side by side are
+    /// How many environments of this process are on each core, so that tests that run side by side are
     /// on different ones.
     static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
@@ -23,7 +23,7 @@ mod system {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The core of one ground.
+    /// The core of one environment.
     #[derive(Debug)]
     pub(in super::super) struct OneCore {
         core: usize,
@@ -32,7 +32,7 @@ mod system {
     }
 
     impl OneCore {
-        /// One that no other ground has, or as few as possible; the caller's if it can be.
+        /// One that no other environment has, or as few as possible; the caller's if it can be.
         pub(in super::super) fn choose() -> Option<Self> {
             let all = sched_getaffinity(None).ok()?;
             let here = sched_getcpu();
@@ -67,8 +67,8 @@ mod system {
 
     impl Drop for OneCore {
         fn drop(&mut self) {
-            if let Some(grounds) = taken().get_mut(&self.core) {
-                *grounds -= 1;
+            if let Some(environments) = taken().get_mut(&self.core) {
+                *environments -= 1;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The real server of a ground, one blocking round trip at a time.
+//! The real server of an environment, one blocking round trip at a time.
 
 use std::{collections::BTreeMap, io};
 
@@ -47,7 +47,7 @@ impl Ahead {
     }
 }
 
-/// How much a ground has asked of its server.
+/// How much an environment has asked of its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Runs that were begun.

@@ -1,7 +1,7 @@
 //! Simulated runs on a real redis-server: queue-redis's own client, over a wire inside this
 //! process.
 //!
-//! A [`WireGround`] starts a server. In each run every lane has a backend of its own, built as a
+//! A [`RedisEnvironment`] starts a server. In each run every lane has a backend of its own, built as a
 //! program builds it, with a connector whose connections end in this process. At their far end
 //! requests are read, struck by whatever faults are decided, and executed by the server in a
 //! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is a
@@ -16,7 +16,7 @@
 //!
 //! # Truth
 //!
-//! A backend of a [`WireGround`] is built with a clock that tells the number of the recorded call
+//! A backend of a [`RedisEnvironment`] is built with a clock that tells the number of the recorded call
 //! under way in place of the time. So every request that is executed is known to be one of which
 //! call, also when its caller has long given up, and the history is told
 //! ([`Journal::executed`](crate::history::Journal::executed)). A reply that is an error or nothing
@@ -52,12 +52,12 @@
 //! # One core
 //!
 //! On Linux the server is kept on one core, and the thread that plays with it, while a run lasts:
-//! they take turns, and to wake a second core each time can take longer than all the rest. Grounds
+//! they take turns, and to wake a second core each time can take longer than all the rest. Environments
 //! that are there at the same time are spread over the cores.
 
 mod affinity;
 mod connector;
-mod ground;
+mod environment;
 mod listeners;
 mod machine;
 mod network;
@@ -72,7 +72,7 @@ mod socket;
 mod sort;
 
 pub use self::{
-    ground::{WireGround, WireGroundBuilder},
+    environment::{RedisEnvironment, RedisEnvironmentBuilder},
     machine::Counts,
     reply::Reply,
     request::Request,

@@ -17,7 +17,7 @@ use super::{listeners::ConnectionId, machine::Machine, rewrite::Rewrite};
 use crate::{
     history::Event,
     plan::{Chance, Lane, What},
-    world::{Fault, Stage, Trouble},
+    world::{Fault, RunContext, Trouble},
 };
 
 /// How often a request, and again its reply, is struck by any fault at the most, in percent.
@@ -50,13 +50,13 @@ struct State {
 
 impl Network {
     pub(super) fn new(
-        stage: &Stage,
+        context: &RunContext,
         machine: Arc<Mutex<Machine>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
     ) -> Self {
         Self(Arc::new(Inner {
-            trouble: Trouble::new(stage),
+            trouble: Trouble::new(context),
             machine,
             durable,
             rewrite,
@@ -89,7 +89,7 @@ impl Network {
 
     /// Uses the server. No time passes.
     ///
-    /// What fails here is the ground itself, not what is tested: it is told as a broken rule, since
+    /// What fails here is the environment itself, not what is tested: it is told as a broken rule, since
     /// the run proves nothing.
     pub(super) fn with_machine<T>(
         &self,

@@ -13,14 +13,14 @@ use super::{Pool, Size, Workload, goals, size};
 use crate::{
     plan::{Chance, Lane, What},
     workload::Mode,
-    world::Stage,
+    world::RunContext,
 };
 
 /// One lane's hands: what it draws from, and what it remembers.
 #[derive(Debug)]
 pub(super) struct Actor {
     pub(super) lane: Lane,
-    pub(super) stage: Stage,
+    pub(super) context: RunContext,
     pub(super) workload: Arc<Workload>,
     pub(super) pool: Pool,
     /// What it was handed out and has not settled, the oldest first.
@@ -39,7 +39,7 @@ pub(super) struct Actor {
 impl Actor {
     pub(super) fn new(
         lane: Lane,
-        stage: Stage,
+        context: RunContext,
         workload: Arc<Workload>,
         pool: Pool,
         backend: Arc<dyn Backend>,
@@ -47,7 +47,7 @@ impl Actor {
     ) -> Self {
         Self {
             lane,
-            stage,
+            context,
             workload,
             pool,
             held: Vec::new(),
@@ -61,21 +61,21 @@ impl Actor {
 
     /// An argument: one of so many, each as likely.
     pub(super) fn choose(&self, options: u32) -> u32 {
-        let decisions = &self.stage.decisions;
+        let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.choose(site, options)
     }
 
     /// An argument: one of so many, mostly the simplest.
     pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
-        let decisions = &self.stage.decisions;
+        let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.draw(site, options, chance)
     }
 
     /// An argument: one of as many as there are weights.
     pub(super) fn weigh(&self, weights: &[u32]) -> u32 {
-        let decisions = &self.stage.decisions;
+        let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.weigh(site, weights)
     }
@@ -95,11 +95,11 @@ impl Actor {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.stage.journal.now()
+        self.context.journal.now()
     }
 
     pub(super) fn reached(&self, goal: &'static str) {
-        self.stage.journal.reached(goal);
+        self.context.journal.reached(goal);
     }
 
     /// About as long as a lease, or hardly at all; never longer than the longest delay.

@@ -17,10 +17,10 @@ const LOOKS: usize = 2_000;
 /// in time (L7), or turns a ring once. Reads in the end what a check wants to see.
 pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
-    let journal = &player.stage.journal;
+    let journal = &player.context.journal;
     journal.note(Event::Healed);
     let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
-    player.stage.decisions.enter(player.lane, 1);
+    player.context.decisions.enter(player.lane, 1);
     let (queue, _) = player.connect().await;
     let broken = match (&queue, queue.leasing()) {
         (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,

@@ -7,7 +7,7 @@ use queue_core::{
 };
 use tokio::time;
 
-use super::{Size, abandon::abandon, actor::Actor, goals, scenes, verbs::Verb};
+use super::{Size, abandon::abandon, actor::Actor, goals, lost_hints, verbs::Verb};
 use crate::plan::Chance;
 
 /// A purge as large as one can be.
@@ -43,7 +43,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
             let _ = queue.purge(max).await;
         }
         Verb::Pause => pause(actor, queue).await,
-        Verb::PutOff => scenes::put_off(actor, queue).await,
+        Verb::PutOff => lost_hints::put_off(actor, queue).await,
         Verb::Abandon => {
             // Who waits without a look is not told of what was there all the time.
             take(actor, queue).await;
@@ -77,7 +77,7 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
         }
         actor.take(&deliveries);
         if !deliveries.is_empty() {
-            scenes::work(actor, queue).await;
+            lost_hints::work(actor, queue).await;
         }
     }
 }

@@ -76,7 +76,7 @@ impl Actor {
     fn window(&self) -> Duration {
         // Whether a mark that is over comes back when the clock steps back is not promised: where it
         // does, none is over before the end.
-        if self.stage.faults.chance(Fault::ClockBack) > 0 {
+        if self.context.faults.chance(Fault::ClockBack) > 0 {
             return Duration::from_secs(60 * 60);
         }
         let window = self.span().max(Duration::from_millis(1));

@@ -16,6 +16,7 @@ mod drain;
 mod goals;
 mod interrupt;
 mod leasing;
+mod lost_hints;
 mod messages;
 mod mode;
 mod player;
@@ -23,7 +24,6 @@ mod pool;
 mod priority;
 mod reliable;
 mod rotating;
-mod scenes;
 mod size;
 mod verbs;
 

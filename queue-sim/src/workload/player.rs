@@ -12,14 +12,14 @@ use super::{
     actor::Actor,
     bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
-    leasing, priority, reliable, rotating, scenes,
+    leasing, lost_hints, priority, reliable, rotating,
     verbs::{Leaning, Verb},
 };
 use crate::{
     history::{Event, Recorder},
     plan::{Lane, What},
     workload::Mode,
-    world::{Fault, Stage, World},
+    world::{Fault, RunContext, World},
 };
 
 /// One lane of a run: opens the queue and makes calls, one step after another. If it crashes, it
@@ -28,7 +28,7 @@ use crate::{
 pub(crate) struct Player {
     pub(crate) lane: Lane,
     pub(crate) steps: u32,
-    pub(crate) stage: Stage,
+    pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
     pub(crate) name: QueueName,
     pub(crate) workload: Arc<Workload>,
@@ -44,13 +44,13 @@ pub(crate) struct Player {
 const AWAITS: u32 = 6;
 
 impl Player {
-    /// Puts the lane on the stage.
+    /// Starts the lane.
     pub(crate) fn enter(self) {
         let leaning = match self.is_audience {
             true => Leaning::of_audience(&self.workload),
-            false => Leaning::draw(self.lane, &self.workload, &self.stage.decisions),
+            false => Leaning::draw(self.lane, &self.workload, &self.context.decisions),
         };
-        let executor = self.stage.executor.clone();
+        let executor = self.context.executor.clone();
         executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
     }
 
@@ -58,7 +58,7 @@ impl Player {
     pub(super) async fn connect(&self) -> (AnyQueue, Arc<dyn Backend>) {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
-                let recorder = Recorder::new(self.lane, self.stage.journal.clone());
+                let recorder = Recorder::new(self.lane, self.context.journal.clone());
                 let backend = Layered::new(recorder, backend);
                 let opened = backend.open(&self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
@@ -71,16 +71,16 @@ impl Player {
 
     /// Lives from this step on.
     async fn live(self, from: u32, leaning: Leaning) {
-        let Stage {
+        let RunContext {
             executor,
             decisions,
             ..
-        } = &self.stage;
+        } = &self.context;
         decisions.enter(self.lane, from - 1);
         let (queue, backend) = self.connect().await;
         let mut actor = Actor::new(
             self.lane,
-            self.stage.clone(),
+            self.context.clone(),
             Arc::clone(&self.workload),
             self.pool.clone(),
             backend,
@@ -117,8 +117,8 @@ impl Player {
             return false;
         };
         let choose = |options| {
-            let site = self.stage.decisions.site(self.lane, What::Interrupt);
-            self.stage.decisions.choose(site, options)
+            let site = self.context.decisions.site(self.lane, What::Interrupt);
+            self.context.decisions.choose(site, options)
         };
         let at = 1 + choose(AWAITS);
         let when = match choose(3) {
@@ -131,7 +131,7 @@ impl Player {
         if UpTo::new(step.as_mut(), at, when).await == Cut::Not {
             return false;
         }
-        let journal = &self.stage.journal;
+        let journal = &self.context.journal;
         journal.note(Event::Fault(fault.as_str(), self.lane));
         match fault {
             Fault::Stalled => {
@@ -139,7 +139,7 @@ impl Player {
                 let millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
                 let until = journal.now().plus_millis(millis);
                 journal.note(Event::Stalled(self.lane, until));
-                self.stage.executor.stall(self.lane, pause);
+                self.context.executor.stall(self.lane, pause);
                 step.await;
                 false
             }
@@ -159,15 +159,15 @@ impl Player {
         const INTERRUPTS: [Fault; 3] = [Fault::Cancelled, Fault::Crashed, Fault::Stalled];
         let mut weights = [0; 4];
         for (weight, fault) in weights[1..].iter_mut().zip(INTERRUPTS) {
-            *weight = self.stage.faults.chance(fault);
+            *weight = self.context.faults.chance(fault);
         }
         let sum: u32 = weights.iter().sum();
         if sum == 0 {
             return None;
         }
         weights[0] = 100_u32.saturating_sub(sum).max(20);
-        let site = self.stage.decisions.site(self.lane, What::Interrupt);
-        let struck = self.stage.decisions.weigh(site, &weights) as usize;
+        let site = self.context.decisions.site(self.lane, What::Interrupt);
+        let struck = self.context.decisions.weigh(site, &weights) as usize;
         Some(INTERRUPTS[struck.checked_sub(1)?])
     }
 
@@ -175,15 +175,15 @@ impl Player {
     fn pause(&self) -> Duration {
         let ttl = self.workload.ttl;
         let millisecond = Duration::from_millis(1);
-        let site = self.stage.decisions.site(self.lane, What::Delay);
+        let site = self.context.decisions.site(self.lane, What::Delay);
         let pauses = [ttl, ttl - millisecond, ttl + millisecond, ttl * 3];
-        pauses[self.stage.decisions.choose(site, 4) as usize]
+        pauses[self.context.decisions.choose(site, 4) as usize]
     }
 }
 
 /// One step: one verb, perhaps after some time.
 async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
-    let verb = leaning.verb(actor.lane, &actor.stage.decisions);
+    let verb = leaning.verb(actor.lane, &actor.context.decisions);
     if verb == Verb::Idle {
         return;
     }
@@ -195,7 +195,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
         (queue, Verb::Put) => {
             put(actor, queue).await;
-            scenes::after_putting(actor).await;
+            lost_hints::after_putting(actor).await;
         }
         (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,

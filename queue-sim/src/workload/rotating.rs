@@ -5,7 +5,9 @@ use queue_core::{
     limits::{MAX_BATCH, MAX_BATCH_BYTES},
 };
 
-use super::{abandon::abandon, actor::Actor, goals, leasing::PAGES_AT_ONCE, scenes, verbs::Verb};
+use super::{
+    abandon::abandon, actor::Actor, goals, leasing::PAGES_AT_ONCE, lost_hints, verbs::Verb,
+};
 
 pub(super) async fn act(actor: &mut Actor, queue: &dyn RotatingQueue, verb: Verb) {
     match verb {
@@ -15,8 +17,8 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn RotatingQueue, verb: Verb
             let (max, timeout) = (max(actor).get(), actor.timeout());
             if let Ok(items) = queue.visit(max, timeout).await {
                 visited(actor, &items);
-                if !items.is_empty() && scenes::works(actor) {
-                    scenes::keep_still(actor).await;
+                if !items.is_empty() && lost_hints::works(actor) {
+                    lost_hints::keep_still(actor).await;
                 }
             }
         }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use queue_core::{Backend, Result, call::Layered};
 use queue_memory::MemoryBackend;
 
-use super::{EPOCH, Fault, Faulty, Ground, Network, Stage, World};
+use super::{EPOCH, Environment, Fault, Faulty, Network, RunContext, World};
 use crate::plan::Lane;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
@@ -12,13 +12,13 @@ type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 /// Worlds around a backend in this process: queue-memory's, or any other that takes its time from
 /// tokio's clock.
 #[derive(Clone)]
-pub struct MemoryGround {
+pub struct MemoryEnvironment {
     name: &'static str,
     factory: Factory,
     has_truth: bool,
 }
 
-impl MemoryGround {
+impl MemoryEnvironment {
     /// queue-memory.
     pub fn new() -> Self {
         Self {
@@ -47,31 +47,31 @@ impl MemoryGround {
     }
 }
 
-impl Default for MemoryGround {
+impl Default for MemoryEnvironment {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for MemoryGround {
+impl fmt::Debug for MemoryEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryGround")
+        f.debug_struct("MemoryEnvironment")
             .field("name", &self.name)
             .field("has_truth", &self.has_truth)
             .finish_non_exhaustive()
     }
 }
 
-impl Ground for MemoryGround {
+impl Environment for MemoryEnvironment {
     /// `memory`, and `own` over a backend of somebody's own.
     fn name(&self) -> &str {
         self.name
     }
 
-    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+    fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
         Arc::new(MemoryWorld {
             backend: (self.factory)(),
-            network: Network::new(stage.clone()),
+            network: Network::new(context.clone()),
         })
     }
 

@@ -16,7 +16,7 @@ pub(crate) use self::trouble::Trouble;
 pub use self::{
     faults::{Fault, Faults},
     faulty::Faulty,
-    memory::{MemoryGround, MemoryWorld},
+    memory::{MemoryEnvironment, MemoryWorld},
     network::Network,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 
 /// What every part of a run shares.
 #[derive(Debug, Clone)]
-pub struct Stage {
+pub struct RunContext {
     /// Runs its tasks.
     pub executor: Executor,
     /// Decides what is left to chance.
@@ -84,13 +84,13 @@ pub trait World: Debug + Send + Sync + 'static {
 }
 
 /// Makes worlds: holds what is expensive and outlives a run, such as a server.
-pub trait Ground: Debug + Send {
-    /// What it is called: `memory`, `redis`. Plans that fail are kept by it, since what one ground
+pub trait Environment: Debug + Send {
+    /// What it is called: `memory`, `redis`. Plans that fail are kept by it, since what one environment
     /// asks to be decided another may not.
     fn name(&self) -> &str;
 
-    /// A fresh world, for a run on this stage. Called inside the run's virtual time.
-    fn world(&mut self, stage: &Stage) -> Arc<dyn World>;
+    /// A fresh world, for a run. Called inside the run's virtual time.
+    fn world(&mut self, context: &RunContext) -> Arc<dyn World>;
 
     /// Whether its worlds tell what was executed.
     fn has_truth(&self) -> bool;

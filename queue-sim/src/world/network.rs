@@ -11,7 +11,7 @@ use std::{
 use queue_core::{Running, Spawn};
 use tokio::time;
 
-use super::{Fault, Stage, trouble::Trouble};
+use super::{Fault, RunContext, trouble::Trouble};
 use crate::plan::{Chance, Lane, What};
 
 /// Carries requests and replies, and loses, delays and repeats them as is decided. Clones are the
@@ -23,7 +23,7 @@ use crate::plan::{Chance, Lane, What};
 pub struct Network(Arc<Inner>);
 
 struct Inner {
-    stage: Stage,
+    context: RunContext,
     trouble: Trouble,
     carriers: Mutex<Vec<Running>>,
     /// By lane: kept by what is held up, one after another, so that it arrives in order.
@@ -33,19 +33,19 @@ struct Inner {
 type Turn = Arc<tokio::sync::Mutex<()>>;
 
 impl Network {
-    /// The network of a run on this stage.
-    pub fn new(stage: Stage) -> Self {
+    /// The network of a run.
+    pub fn new(context: RunContext) -> Self {
         Self(Arc::new(Inner {
-            trouble: Trouble::new(&stage),
-            stage,
+            trouble: Trouble::new(&context),
+            context,
             carriers: Mutex::default(),
             turns: Mutex::default(),
         }))
     }
 
     /// What the run shares.
-    pub fn stage(&self) -> &Stage {
-        &self.0.stage
+    pub fn context(&self) -> &RunContext {
+        &self.0.context
     }
 
     /// What goes wrong on it.
@@ -115,7 +115,7 @@ impl Network {
             }
             drop(under_way);
         };
-        let spawner = self.stage().executor.spawner(Lane::WORLD);
+        let spawner = self.context().executor.spawner(Lane::WORLD);
         let running = spawner.spawn(Box::pin(carrier));
         lock(&self.0.carriers).push(running);
     }

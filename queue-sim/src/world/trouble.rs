@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Fault, Faults, Stage};
+use super::{Fault, Faults, RunContext};
 use crate::{
     history::{Event, Journal},
     plan::{Chance, Decisions, Lane, What},
@@ -24,7 +24,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) struct Trouble(Arc<Inner>);
 
 struct Inner {
-    // Not the whole stage: its executor holds the tasks that hold this.
+    // Not the whole context: its executor holds the tasks that hold this.
     decisions: Decisions,
     journal: Journal,
     faults: Faults,
@@ -45,12 +45,12 @@ struct State {
 pub(crate) type Weights = [Chance; 8];
 
 impl Trouble {
-    pub(crate) fn new(stage: &Stage) -> Self {
+    pub(crate) fn new(context: &RunContext) -> Self {
         Self(Arc::new(Inner {
-            decisions: stage.decisions.clone(),
-            journal: stage.journal.clone(),
-            faults: stage.faults.clone(),
-            ttl: stage.ttl,
+            decisions: context.decisions.clone(),
+            journal: context.journal.clone(),
+            faults: context.faults.clone(),
+            ttl: context.ttl,
             state: Mutex::default(),
             arrived: Notify::new(),
         }))

@@ -8,7 +8,7 @@ use queue_sim::{
     history::{Event, Outcome},
     plan::{Decisions, Lane},
     run::{Scenario, Simulation},
-    world::MemoryGround,
+    world::MemoryEnvironment,
 };
 
 use crate::story::{Story, lease, push};
@@ -24,10 +24,10 @@ const KINDS: [QueueKind; 5] = [
 #[test]
 fn runs_on_memory_hold_and_reach_what_they_must() {
     for kind in KINDS {
-        let mut ground = MemoryGround::default();
+        let mut environment = MemoryEnvironment::default();
         let mut missing = check::goals(kind);
         for seed in 0..300 {
-            let played = Scenario::new(kind).play(&mut ground, &Decisions::seeded(seed));
+            let played = Scenario::new(kind).play(&mut environment, &Decisions::seeded(seed));
             let verdict = check::check(&played, Budget::default());
             assert_eq!(
                 verdict,

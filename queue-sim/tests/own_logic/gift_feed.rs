@@ -56,7 +56,7 @@ fn ours_never_shows_too_many() {
 
 #[cfg(all(unix, feature = "redis"))]
 mod on_redis {
-    use queue_sim::{sim::Chaos, wire::WireGround};
+    use queue_sim::{sim::Chaos, wire::RedisEnvironment};
     use redis::AsyncCommands;
 
     use super::*;
@@ -89,14 +89,14 @@ mod on_redis {
         Ok(())
     }
 
-    fn ground() -> WireGround {
-        WireGround::start().expect("a redis-server")
+    fn environment() -> RedisEnvironment {
+        RedisEnvironment::start().expect("a redis-server")
     }
 
     #[test]
     fn three_commands_show_too_many() {
         let broken = sim("gift feed by hand")
-            .backend(ground)
+            .backend(environment)
             .lane("giver 1", give_by_hand)
             .lane("giver 2", give_by_hand)
             .lane("giver 3", give_by_hand)
@@ -115,7 +115,7 @@ mod on_redis {
     #[test]
     fn ours_never_shows_too_many() {
         feed()
-            .backend(ground)
+            .backend(environment)
             .faults(Chaos::none())
             .try_run()
             .expect("it holds");

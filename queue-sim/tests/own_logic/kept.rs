@@ -9,7 +9,7 @@ use std::{
 use queue_core::ReliableConfig;
 use queue_sim::{
     sim::{Sim, check, sim},
-    world::MemoryGround,
+    world::MemoryEnvironment,
 };
 use queue_worker::Context;
 
@@ -187,7 +187,7 @@ fn each_backend_has_plans_of_its_own() {
     let folder = Folder::new("backends");
     folder.write("once broken v1:77.0.user=1\n");
     let own = || {
-        MemoryGround::over(|| {
+        MemoryEnvironment::over(|| {
             std::sync::Arc::new(queue_memory::MemoryBackend::starting_at(
                 queue_sim::world::EPOCH,
             ))

@@ -81,18 +81,18 @@ fn a_sink_that_knows_the_order_refunds_once() {
 /// The same tests on a real redis-server.
 #[cfg(all(unix, feature = "redis"))]
 mod on_redis {
-    use queue_sim::wire::WireGround;
+    use queue_sim::wire::RedisEnvironment;
 
     use super::*;
 
-    fn ground() -> WireGround {
-        WireGround::start().expect("a redis-server")
+    fn environment() -> RedisEnvironment {
+        RedisEnvironment::start().expect("a redis-server")
     }
 
     #[test]
     fn a_refund_without_a_key_happens_twice() {
         let broken = order_timeouts("refund-twice", refund)
-            .backend(ground)
+            .backend(environment)
             .try_run()
             .expect_err("finds it");
         println!("{broken}");
@@ -102,7 +102,7 @@ mod on_redis {
     #[test]
     fn fencing_alone_does_not_help() {
         let broken = order_timeouts("refund-fenced", refund_fenced)
-            .backend(ground)
+            .backend(environment)
             .try_run()
             .expect_err("finds it");
         assert_eq!(broken.finding.rule, "effects exactly once");
@@ -111,7 +111,7 @@ mod on_redis {
     #[test]
     fn a_sink_that_knows_the_order_refunds_once() {
         let tally = order_timeouts("refund-once", refund_once)
-            .backend(ground)
+            .backend(environment)
             .try_run()
             .expect("it holds");
         println!("{tally}");

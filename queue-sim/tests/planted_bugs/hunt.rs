@@ -12,8 +12,8 @@ use queue_sim::{
     check::{Budget, Finding, Verdict, check},
     plan::Decisions,
     run::{Scenario, Simulation},
-    wire::WireGround,
-    world::{Ground, MemoryGround},
+    wire::RedisEnvironment,
+    world::{Environment, MemoryEnvironment},
 };
 
 use crate::{
@@ -29,15 +29,15 @@ const SEEDS: u64 = 2_000;
 /// Looks for a bug inside the memory backend.
 pub(crate) fn in_memory(kind: QueueKind, bug: Bug, rules: &[&str]) {
     let planted = planted::plant(bug);
-    let caught = hunt(kind, rules, &mut MemoryGround::new());
+    let caught = hunt(kind, rules, &mut MemoryEnvironment::new());
     drop(planted);
     MEMORY.told(kind, &bug, &caught);
 }
 
 /// Looks for a bug in front of the memory backend.
 pub(crate) fn before_memory<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
-    let mut ground = InFront(MemoryGround::new(), Flawed(flaw));
-    let caught = hunt(kind, rules, &mut ground);
+    let mut environment = InFront(MemoryEnvironment::new(), Flawed(flaw));
+    let caught = hunt(kind, rules, &mut environment);
     MEMORY.told(kind, &flaw, &caught);
 }
 
@@ -45,26 +45,26 @@ pub(crate) fn before_memory<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
 pub(crate) fn in_scripts(kind: QueueKind, bug: (&str, Edits), rules: &[&str]) {
     let (name, edits) = bug;
     let scripts = lua::with(edits, "");
-    let ground = WireGround::builder();
-    let ground = ground.with_scripts(move |name, _| scripts.get(name).cloned());
-    let caught = hunt(kind, rules, &mut ground.start().expect("a server"));
+    let environment = RedisEnvironment::builder();
+    let environment = environment.with_scripts(move |name, _| scripts.get(name).cloned());
+    let caught = hunt(kind, rules, &mut environment.start().expect("a server"));
     REDIS.told(kind, &name, &caught);
 }
 
 /// Looks for a bug between the client and the server of the Redis backend.
 pub(crate) fn between<M: Meddling>(kind: QueueKind, meddling: M, rules: &[&str]) {
     let scripts = lua::with(M::EDITS, M::SCRIPT);
-    let ground = WireGround::builder();
-    let ground = ground.with_scripts(move |name, _| scripts.get(name).cloned());
-    let ground = ground.with_rewrite(meddling).start();
-    let caught = hunt(kind, rules, &mut ground.expect("a server"));
+    let environment = RedisEnvironment::builder();
+    let environment = environment.with_scripts(move |name, _| scripts.get(name).cloned());
+    let environment = environment.with_rewrite(meddling).start();
+    let caught = hunt(kind, rules, &mut environment.expect("a server"));
     REDIS.told(kind, &meddling, &caught);
 }
 
 /// Looks for a bug in front of the Redis backend.
 pub(crate) fn before_redis<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
-    let ground = WireGround::start().expect("a server");
-    let caught = hunt(kind, rules, &mut InFront(ground, Flawed(flaw)));
+    let environment = RedisEnvironment::start().expect("a server");
+    let caught = hunt(kind, rules, &mut InFront(environment, Flawed(flaw)));
     REDIS.told(kind, &flaw, &caught);
 }
 
@@ -74,10 +74,10 @@ struct Caught {
     finding: Finding,
 }
 
-fn hunt(kind: QueueKind, rules: &[&str], ground: &mut dyn Ground) -> Caught {
+fn hunt(kind: QueueKind, rules: &[&str], environment: &mut dyn Environment) -> Caught {
     let mut others = BTreeMap::<String, u64>::new();
     for seed in 0..SEEDS {
-        let Verdict::Broken(violations) = judge(kind, seed, ground) else {
+        let Verdict::Broken(violations) = judge(kind, seed, environment) else {
             continue;
         };
         for finding in violations {
@@ -91,8 +91,8 @@ fn hunt(kind: QueueKind, rules: &[&str], ground: &mut dyn Ground) -> Caught {
     panic!("not caught by {rules:?} within {SEEDS} seeds; by other rules: {others:?}");
 }
 
-fn judge(kind: QueueKind, seed: u64, ground: &mut dyn Ground) -> Verdict {
-    let played = Scenario::new(kind).play(ground, &Decisions::seeded(seed));
+fn judge(kind: QueueKind, seed: u64, environment: &mut dyn Environment) -> Verdict {
+    let played = Scenario::new(kind).play(environment, &Decisions::seeded(seed));
     check(&played, Budget::default())
 }
 
@@ -103,22 +103,22 @@ struct Sound {
 }
 
 struct Known {
-    ground: Box<dyn Ground>,
+    environment: Box<dyn Environment>,
     seeds: BTreeMap<u8, u64>,
 }
 
 static MEMORY: Sound = Sound {
     backend: "memory",
-    known: LazyLock::new(|| known(MemoryGround::new())),
+    known: LazyLock::new(|| known(MemoryEnvironment::new())),
 };
 static REDIS: Sound = Sound {
     backend: "redis",
-    known: LazyLock::new(|| known(WireGround::start().expect("a server"))),
+    known: LazyLock::new(|| known(RedisEnvironment::start().expect("a server"))),
 };
 
-fn known(ground: impl Ground + 'static) -> Mutex<Known> {
+fn known(environment: impl Environment + 'static) -> Mutex<Known> {
     Mutex::new(Known {
-        ground: Box::new(ground),
+        environment: Box::new(environment),
         seeds: BTreeMap::new(),
     })
 }
@@ -134,12 +134,12 @@ impl Sound {
         );
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Known {
-            ground,
+            environment,
             seeds: known,
         } = &mut *known;
         let known = known.entry(kind as u8).or_default();
         while *known < *seeds {
-            let verdict = judge(kind, *known, &mut **ground);
+            let verdict = judge(kind, *known, &mut **environment);
             assert_eq!(verdict, Verdict::Holds, "seed {known} without the bug");
             *known += 1;
         }

@@ -7,20 +7,20 @@ use queue_core::{
 };
 use queue_sim::{
     plan::Lane,
-    world::{Fault, Ground, Stage, World},
+    world::{Environment, Fault, RunContext, World},
 };
 
-/// A ground, or a world, whose clients have a layer in front of them.
+/// An environment, or a world, whose clients have a layer in front of them.
 #[derive(Debug)]
 pub(crate) struct InFront<G, L>(pub(crate) G, pub(crate) L);
 
-impl<G: Ground, L: Layer + Copy> Ground for InFront<G, L> {
+impl<G: Environment, L: Layer + Copy> Environment for InFront<G, L> {
     fn name(&self) -> &str {
         "in front"
     }
 
-    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
-        Arc::new(InFront(self.0.world(stage), self.1))
+    fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
+        Arc::new(InFront(self.0.world(context), self.1))
     }
 
     fn has_truth(&self) -> bool {

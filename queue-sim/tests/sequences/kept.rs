@@ -12,7 +12,7 @@ use queue_sim::{
         strategy::{Round, burst},
         symbol,
     },
-    world::{Ground, MemoryGround},
+    world::{Environment, MemoryEnvironment},
 };
 
 use crate::hold;
@@ -23,14 +23,14 @@ const LATER: Duration = Duration::from_millis(20);
 fn holds(config: QueueConfig, steps: &[Vec<Step>]) {
     let steps = steps.concat();
     let sequence = Sequence { config, steps };
-    let mut grounds: Vec<Box<dyn Ground>> = vec![Box::new(MemoryGround::new())];
+    let mut environments: Vec<Box<dyn Environment>> = vec![Box::new(MemoryEnvironment::new())];
     #[cfg(all(unix, feature = "redis"))]
-    grounds.push(Box::new(
-        queue_sim::wire::WireGround::start().expect("a redis-server"),
+    environments.push(Box::new(
+        queue_sim::wire::RedisEnvironment::start().expect("a redis-server"),
     ));
-    for ground in &mut grounds {
-        if let Err(broken) = hold(&sequence, &mut **ground) {
-            panic!("on {}: {broken}", ground.name());
+    for environment in &mut environments {
+        if let Err(broken) = hold(&sequence, &mut **environment) {
+            panic!("on {}: {broken}", environment.name());
         }
     }
 }

@@ -17,7 +17,7 @@ use queue_sim::{
     check::{Budget, Verdict, check, reached},
     report::timeline,
     sequence::{Sequence, goals, play, strategy},
-    world::Ground,
+    world::Environment,
 };
 
 /// So many of each kind that all together take some seconds, unoptimised and on one core.
@@ -29,7 +29,7 @@ macro_rules! each_kind {
             $(
                 #[test]
                 fn $name() {
-                    super::compare(queue_core::QueueKind::$kind, queue_sim::world::MemoryGround::new());
+                    super::compare(queue_core::QueueKind::$kind, queue_sim::world::MemoryEnvironment::new());
                 }
             )*
         }
@@ -39,7 +39,7 @@ macro_rules! each_kind {
             $(
                 #[test]
                 fn $name() {
-                    let server = queue_sim::wire::WireGround::start();
+                    let server = queue_sim::wire::RedisEnvironment::start();
                     super::compare(queue_core::QueueKind::$kind, server.expect("a redis-server"));
                 }
             )*
@@ -50,12 +50,12 @@ each_kind!(Reliable reliable, Delay delay, Priority priority, Bounded bounded, R
 
 /// Plays sequences, and fails at the first that breaks a rule, or if they did not reach their goals
 /// though they were enough to.
-fn compare(kind: QueueKind, ground: impl Ground) {
-    let (ground, seen) = (RefCell::new(ground), RefCell::new(BTreeSet::new()));
+fn compare(kind: QueueKind, environment: impl Environment) {
+    let (environment, seen) = (RefCell::new(environment), RefCell::new(BTreeSet::new()));
     let config = config();
     let enough = config.cases >= CASES;
     let outcome = TestRunner::new(config).run(&strategy::sequence(kind), |sequence| {
-        let goals = hold(&sequence, &mut *ground.borrow_mut());
+        let goals = hold(&sequence, &mut *environment.borrow_mut());
         seen.borrow_mut()
             .extend(goals.map_err(TestCaseError::fail)?);
         Ok(())
@@ -89,9 +89,9 @@ fn config() -> ProptestConfig {
 /// Plays a sequence and checks it; answers what it reached, or tells what it breaks.
 pub(crate) fn hold(
     sequence: &Sequence,
-    ground: &mut dyn Ground,
+    environment: &mut dyn Environment,
 ) -> Result<BTreeSet<&'static str>, String> {
-    let played = play(sequence, ground);
+    let played = play(sequence, environment);
     match check(&played, Budget::default()) {
         Verdict::Holds => Ok(reached(&played)),
         Verdict::Inconclusive => Err("the checks ran out of their budget".to_owned()),

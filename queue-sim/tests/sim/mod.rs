@@ -8,7 +8,7 @@ use queue_sim::{
     report::{replay_line, story, timeline},
     run::{Failure, Played, Relapse, Runner, Runs, Scenario},
     workload::Size,
-    world::Ground,
+    world::Environment,
 };
 
 /// With fewer seeds than this, not every goal may be reached.
@@ -20,17 +20,17 @@ const SEEDS: u64 = 500;
 /// So many seeds of each size that is rarely drawn are played besides: many messages, large ones.
 const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 
-/// A test of each kind on this ground.
+/// A test of each kind in this environment.
 macro_rules! each_kind {
-    ($ground:expr) => {
-        sim::each_kind!($ground, reliable Reliable, delay Delay, priority Priority, bounded Bounded,
+    ($environment:expr) => {
+        sim::each_kind!($environment, reliable Reliable, delay Delay, priority Priority, bounded Bounded,
             rotating Rotating);
     };
-    ($ground:expr, $($test:ident $kind:ident),*) => {
+    ($environment:expr, $($test:ident $kind:ident),*) => {
         $(
             #[test]
             fn $test() {
-                sim::hold(queue_core::QueueKind::$kind, &mut $ground);
+                sim::hold(queue_core::QueueKind::$kind, &mut $environment);
             }
         )*
     };
@@ -39,18 +39,18 @@ pub(crate) use each_kind;
 
 /// Plays what is kept, then the seeds; fails if a rule is broken, if a run is not the same again, or
 /// if the runs did not get to see what they must.
-pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
+pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     let seeds = match env::var("QUEUE_SIM_SEEDS").as_deref() {
         Err(_) | Ok("") => SEEDS,
         Ok(seeds) => seeds.parse().unwrap_or_else(|_| {
             panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 5000")
         }),
     };
-    let backend = &*ground.name().to_owned();
+    let backend = &*environment.name().to_owned();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     let scenario = Scenario::new(kind);
-    let mut runs = Runs::new(scenario.clone(), ground).twice();
+    let mut runs = Runs::new(scenario.clone(), environment).twice();
     relapses(runs.runner(), &regressions, backend);
 
     for seed in 0..seeds {
@@ -72,19 +72,19 @@ pub(crate) fn hold(kind: QueueKind, ground: &mut dyn Ground) {
                 keep(&regressions, runs.failures()),
             );
         }
-        let reached = &runs.tally().goals;
+        let reached = &runs.totals().goals;
         let mut missed = size.goals(kind);
         missed.retain(|goal| !reached.contains(goal));
         assert!(missed.is_empty(), "no run of {size:?} reached {missed:?}");
     }
-    let tally = runs.tally();
-    let mixes = &tally.inconclusive_mixes;
+    let totals = runs.totals();
+    let mixes = &totals.inconclusive_mixes;
     assert!(
-        tally.passes(),
+        totals.passes(),
         "{} of {seeds} runs are inconclusive: {mixes:?}",
-        tally.inconclusive
+        totals.inconclusive
     );
-    let distinct = tally.distinct();
+    let distinct = totals.distinct();
     assert!(
         distinct * 100 >= seeds * 99,
         "only {distinct} of {seeds} seeds lead to a history of their own"

@@ -67,7 +67,7 @@ impl Supply {
 }
 
 /// A queue and those who are at it.
-struct Ground {
+struct Environment {
     ready: Supply,
     room: Supply,
     acked: Vec<Notify>,
@@ -78,7 +78,7 @@ struct Ground {
     over: AtomicBool,
 }
 
-impl Ground {
+impl Environment {
     /// Takes one message from what is ready. Answers when it was the last, or when another took one.
     async fn take(&self) {
         self.ready.take();
@@ -90,7 +90,7 @@ impl Ground {
         let mut others = self.taken.subscribe();
         if self.ready.stretch().is_some() {
             let another = others.wait_for(|count| *count > taken).await;
-            another.expect("the ground outlives its consumers");
+            another.expect("the environment outlives its consumers");
         }
     }
 }
@@ -108,7 +108,7 @@ pub(crate) fn nobody(
         QueueConfig::Bounded(_) => QueueConfig::Bounded(BoundedConfig::new(CAPACITY)),
         other => other.clone(),
     };
-    let ground = Arc::new(Ground {
+    let environment = Arc::new(Environment {
         ready: Supply::default(),
         room: Supply::default(),
         acked: (0..pairs).map(|_| Notify::new()).collect(),
@@ -117,7 +117,7 @@ pub(crate) fn nobody(
         taken: watch::Sender::new(0),
         over: AtomicBool::new(false),
     });
-    ground.room.add(CAPACITY as i64);
+    environment.room.add(CAPACITY as i64);
     let name: QueueName = format!("asleep-{}-{pairs}", config.kind())
         .parse()
         .expect("a name");
@@ -132,18 +132,22 @@ pub(crate) fn nobody(
     for at in 0..pairs {
         let opened = backends[at % 2].open(&name, &config);
         let queue = runtime.block_on(opened).expect("a fresh queue");
-        let consumer = consume(Arc::clone(&ground), at, queue.clone());
+        let consumer = consume(Arc::clone(&environment), at, queue.clone());
         consuming.spawn_on(consumer, runtime);
-        producing.spawn_on(produce(Arc::clone(&ground), at, queue), runtime);
+        producing.spawn_on(produce(Arc::clone(&environment), at, queue), runtime);
     }
     let start = Instant::now();
     while !producing.is_empty() {
         if start.elapsed() > TIME {
-            ground.over.store(true, SeqCst);
+            environment.over.store(true, SeqCst);
         }
         for (supply, sleepers, what) in [
-            (&ground.ready, &ground.consumers, "a message is ready"),
-            (&ground.room, &ground.producers, "there is room"),
+            (
+                &environment.ready,
+                &environment.consumers,
+                "a message is ready",
+            ),
+            (&environment.room, &environment.producers, "there is room"),
         ] {
             if let Some(for_long) = overslept(runtime, &other, supply, sleepers) {
                 panic!(
@@ -190,16 +194,16 @@ fn overslept(
     Some(start.elapsed())
 }
 
-async fn produce(ground: Arc<Ground>, own: usize, queue: AnyQueue) {
+async fn produce(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
     let body = Bytes::from(vec![own as u8]);
-    while !ground.over.load(SeqCst) {
+    while !environment.over.load(SeqCst) {
         let put = put(&queue, body.clone());
-        ground.producers[own].watch(put).await;
+        environment.producers[own].watch(put).await;
         if matches!(queue, AnyQueue::Bounded(_)) {
-            ground.room.take();
+            environment.room.take();
         }
-        ground.ready.add(1);
-        ground.acked[own].notified().await;
+        environment.ready.add(1);
+        environment.acked[own].notified().await;
     }
 }
 
@@ -214,16 +218,16 @@ async fn put(queue: &AnyQueue, body: Bytes) {
     done.expect("nothing goes wrong");
 }
 
-async fn consume(ground: Arc<Ground>, own: usize, queue: AnyQueue) {
-    let sleeper = Arc::clone(&ground.consumers[own]);
+async fn consume(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
+    let sleeper = Arc::clone(&environment.consumers[own]);
     loop {
         let body = match &queue {
-            AnyQueue::Reliable(queue) => receive(&ground, &sleeper, queue).await,
-            AnyQueue::Delay(queue) => receive(&ground, &sleeper, queue).await,
-            AnyQueue::Priority(queue) => receive(&ground, &sleeper, queue).await,
+            AnyQueue::Reliable(queue) => receive(&environment, &sleeper, queue).await,
+            AnyQueue::Delay(queue) => receive(&environment, &sleeper, queue).await,
+            AnyQueue::Priority(queue) => receive(&environment, &sleeper, queue).await,
             AnyQueue::Bounded(queue) => {
-                let body = receive(&ground, &sleeper, queue).await;
-                ground.room.add(1);
+                let body = receive(&environment, &sleeper, queue).await;
+                environment.room.add(1);
                 body
             }
             AnyQueue::Rotating(ring) => {
@@ -236,19 +240,23 @@ async fn consume(ground: Arc<Ground>, own: usize, queue: AnyQueue) {
                 if ring.remove(&[id]).await.expect("nothing goes wrong") == 0 {
                     continue;
                 }
-                ground.take().await;
+                environment.take().await;
                 body
             }
         };
-        ground.acked[usize::from(body[0])].notify_one();
+        environment.acked[usize::from(body[0])].notify_one();
     }
 }
 
-async fn receive<Q: Leasing + ?Sized>(ground: &Ground, sleeper: &Arc<Sleeper>, queue: &Q) -> Bytes {
+async fn receive<Q: Leasing + ?Sized>(
+    environment: &Environment,
+    sleeper: &Arc<Sleeper>,
+    queue: &Q,
+) -> Bytes {
     loop {
         let received = sleeper.watch(queue.receive_one(LEASE, PATIENCE)).await;
         if let Some(delivery) = received.expect("nothing goes wrong") {
-            ground.take().await;
+            environment.take().await;
             queue.ack(delivery.receipt).await.expect("it holds it");
             return delivery.body;
         }

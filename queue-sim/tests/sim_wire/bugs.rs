@@ -10,7 +10,7 @@ use queue_core::{call::Answer, *};
 use queue_sim::{
     history::Event,
     plan::{Decisions, Lane, Plan},
-    wire::{Reply, Request, Rewrite, Steps, WireGround},
+    wire::{RedisEnvironment, Reply, Request, Rewrite, Steps},
 };
 use redis::Value;
 
@@ -18,14 +18,14 @@ use crate::set::{SECOND, name, play, play_as};
 
 #[test]
 fn a_script_can_be_another_than_the_client_knows() {
-    let mut ground = WireGround::builder()
+    let mut environment = RedisEnvironment::builder()
         .with_scripts(|name, text| {
             let replaced = || text.replace("local call = redis.call", "if true then return 7 end");
             (name == "reliable/discard").then(replaced)
         })
         .start()
         .unwrap();
-    play(&mut ground, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], Plan::default(), async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         let id = [MessageId::new(1)];
@@ -36,7 +36,7 @@ fn a_script_can_be_another_than_the_client_knows() {
 
 #[test]
 fn a_script_that_does_not_compile_is_told_at_once() {
-    let replaced = WireGround::builder().with_scripts(|_, _| Some("retrun 1".to_owned()));
+    let replaced = RedisEnvironment::builder().with_scripts(|_, _| Some("retrun 1".to_owned()));
     let error = replaced.start().unwrap_err();
     assert!(error.to_string().contains("compiling"), "{error}");
 }
@@ -57,9 +57,9 @@ impl Rewrite for Flushes {
 
 #[test]
 fn a_call_that_creates_its_queue_anew_is_executed_once() {
-    let ground = WireGround::builder().with_rewrite(Flushes::default());
-    let mut ground = ground.start().unwrap();
-    let history = play(&mut ground, &[], Plan::default(), async |set| {
+    let environment = RedisEnvironment::builder().with_rewrite(Flushes::default());
+    let mut environment = environment.start().unwrap();
+    let history = play(&mut environment, &[], Plan::default(), async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         assert_eq!(queue.depth().await.unwrap().ready, 1);
@@ -93,24 +93,29 @@ impl Rewrite for ChecksThenOffers {
 
 #[test]
 fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
-    let ground = WireGround::builder().with_rewrite(ChecksThenOffers);
-    let mut ground = ground.start().unwrap();
+    let environment = RedisEnvironment::builder().with_rewrite(ChecksThenOffers);
+    let mut environment = environment.start().unwrap();
     let longest = |seed| {
-        let history = play_as(&mut ground, &[], Decisions::seeded(seed), async |set| {
-            let executor = set.stage.executor.clone();
-            for lane in 2..=3 {
-                let set = set.clone();
-                let offer = async move {
-                    let backend = set.backend(lane).await;
-                    let config = BoundedConfig::new(1);
-                    let queue = backend.open_bounded(&name(), &config).await.unwrap();
-                    // Full or not: both are well.
-                    let _ = queue.offer_one("a", Overflow::Reject).await;
-                };
-                executor.spawn(Lane(lane), Box::pin(offer));
-            }
-            tokio::time::sleep(SECOND).await;
-        });
+        let history = play_as(
+            &mut environment,
+            &[],
+            Decisions::seeded(seed),
+            async |set| {
+                let executor = set.context.executor.clone();
+                for lane in 2..=3 {
+                    let set = set.clone();
+                    let offer = async move {
+                        let backend = set.backend(lane).await;
+                        let config = BoundedConfig::new(1);
+                        let queue = backend.open_bounded(&name(), &config).await.unwrap();
+                        // Full or not: both are well.
+                        let _ = queue.offer_one("a", Overflow::Reject).await;
+                    };
+                    executor.spawn(Lane(lane), Box::pin(offer));
+                }
+                tokio::time::sleep(SECOND).await;
+            },
+        );
         for record in &history.records {
             assert_eq!(record.executed.len(), 1, "{record:?}");
         }
@@ -138,8 +143,11 @@ impl Rewrite for Forges {
 
 #[test]
 fn what_is_answered_without_the_server_counts_as_executed() {
-    let mut ground = WireGround::builder().with_rewrite(Forges).start().unwrap();
-    let history = play(&mut ground, &[], Plan::default(), async |set| {
+    let mut environment = RedisEnvironment::builder()
+        .with_rewrite(Forges)
+        .start()
+        .unwrap();
+    let history = play(&mut environment, &[], Plan::default(), async |set| {
         let queue = set.reliable(1).await;
         let _ = queue.discard(&[MessageId::new(1)]).await.unwrap();
     });

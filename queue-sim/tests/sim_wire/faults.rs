@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_sim::{
     history::{Event, Outcome},
     plan::{Lane, Plan, What},
-    wire::WireGround,
+    wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
 use tokio::time;
@@ -17,9 +17,9 @@ use crate::set::{SECOND, TTL, decided, lease_one, play};
 fn a_server_that_forgets_its_scripts_executes_each_call_once() {
     let mut plan = Plan::default();
     decided(&mut plan, 1, What::Server, 2);
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     let faults = [Fault::ScriptsFlushed];
-    let history = play(&mut ground, &faults, plan, async |set| {
+    let history = play(&mut environment, &faults, plan, async |set| {
         let queue = set.reliable(1).await;
         set.step(1, 1);
         queue.push_one("a").await.unwrap();
@@ -42,8 +42,8 @@ fn a_clock_that_steps_back_is_the_servers_alone() {
     decided(&mut plan, 1, What::Server, 3);
     // By a whole lease.
     decided(&mut plan, 1, What::Delay, 2);
-    let mut ground = WireGround::start().unwrap();
-    let history = play(&mut ground, &[Fault::ClockBack], plan, async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[Fault::ClockBack], plan, async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         lease_one(&*queue, TTL).await.unwrap();
@@ -69,8 +69,8 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
     let mut plan = Plan::default();
     decided(&mut plan, 1, What::Server, 4);
     decided(&mut plan, 2, What::Server, 4);
-    let mut ground = WireGround::start().unwrap();
-    let history = play(&mut ground, &[Fault::RolledBack], plan, async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[Fault::RolledBack], plan, async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("kept").await.unwrap();
         set.step(1, 1);
@@ -110,8 +110,8 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
 fn a_killed_server_keeps_what_it_has_written_down() {
     let mut plan = Plan::default();
     decided(&mut plan, 1, What::Server, 5);
-    let mut ground = WireGround::builder().with_restarts().start().unwrap();
-    let history = play(&mut ground, &[Fault::Restarted], plan, async |set| {
+    let mut environment = RedisEnvironment::builder().with_restarts().start().unwrap();
+    let history = play(&mut environment, &[Fault::Restarted], plan, async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         set.step(1, 1);
@@ -129,8 +129,8 @@ fn a_killed_server_keeps_what_it_has_written_down() {
 fn a_lane_that_is_cut_off_is_so_for_a_while() {
     let mut plan = Plan::default();
     decided(&mut plan, 1, What::Server, 1);
-    let mut ground = WireGround::start().unwrap();
-    let history = play(&mut ground, &[Fault::Partition], plan, async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[Fault::Partition], plan, async |set| {
         let (queue, other) = (set.reliable(1).await, set.reliable(2).await);
         set.step(1, 1);
         assert!(queue.push_one("a").await.is_err());
@@ -153,8 +153,8 @@ fn a_lane_that_is_cut_off_is_so_for_a_while() {
 fn a_refused_connection_is_an_error_that_says_so() {
     let mut plan = Plan::default();
     decided(&mut plan, 0, What::Server, 1);
-    let mut ground = WireGround::start().unwrap();
-    play(&mut ground, &[Fault::Refused], plan, async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, &[Fault::Refused], plan, async |set| {
         let error = set.world.connect(Lane(1)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(error.outcome(), queue_core::Outcome::NotApplied);
@@ -166,8 +166,8 @@ fn a_refused_connection_is_an_error_that_says_so() {
 fn healing_lets_everything_arrive_and_ends_half_open_connections() {
     let mut plan = Plan::default();
     decided(&mut plan, 1, What::Request, 3);
-    let mut ground = WireGround::start().unwrap();
-    let history = play(&mut ground, &[Fault::Late], plan, async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[Fault::Late], plan, async |set| {
         let queue = set.reliable(1).await;
         set.step(1, 1);
         let push = queue.push_one("a");

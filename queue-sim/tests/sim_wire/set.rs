@@ -1,4 +1,4 @@
-//! A stage for a few calls, where each fault is decided.
+//! A run of a few calls, where each fault is decided.
 
 use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -7,8 +7,8 @@ use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{History, Journal, Recorder},
     plan::{Decisions, Lane, Plan, Site, What},
-    wire::WireGround,
-    world::{EPOCH, Fault, Faults, Ground, Stage, World},
+    wire::RedisEnvironment,
+    world::{EPOCH, Environment, Fault, Faults, RunContext, World},
 };
 
 pub(crate) const TTL: Duration = Duration::from_millis(20);
@@ -16,7 +16,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 pub(crate) struct Set {
-    pub(crate) stage: Stage,
+    pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
 }
 
@@ -24,7 +24,7 @@ impl Set {
     /// A client of this lane's own, and the queue of its kind, opened.
     pub(crate) async fn backend(&self, lane: u8) -> Layered<Recorder> {
         let backend = self.world.connect(Lane(lane)).await.unwrap();
-        let recorder = Recorder::new(Lane(lane), self.stage.journal.clone());
+        let recorder = Recorder::new(Lane(lane), self.context.journal.clone());
         Layered::new(recorder, backend)
     }
 
@@ -36,12 +36,12 @@ impl Set {
 
     /// From here on the lane decides at this step.
     pub(crate) fn step(&self, lane: u8, step: u32) {
-        self.stage.decisions.enter(Lane(lane), step);
+        self.context.decisions.enter(Lane(lane), step);
     }
 
     /// Milliseconds since the beginning.
     pub(crate) fn time(&self) -> u64 {
-        self.stage.journal.now().as_millis() - EPOCH.as_millis()
+        self.context.journal.now().as_millis() - EPOCH.as_millis()
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn decided(plan: &mut Plan, step: u32, what: What, fault: u32) {
 
 /// Plays this on lane 1. The faults strike only where the plan says so.
 pub(crate) fn play<F>(
-    ground: &mut WireGround,
+    environment: &mut RedisEnvironment,
     faults: &[Fault],
     plan: Plan,
     act: impl FnOnce(Set) -> F,
@@ -71,12 +71,12 @@ pub(crate) fn play<F>(
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    play_as(ground, faults, Decisions::planned(plan), act)
+    play_as(environment, faults, Decisions::planned(plan), act)
 }
 
 /// Plays this on lane 1, as is decided.
 pub(crate) fn play_as<F>(
-    ground: &mut WireGround,
+    environment: &mut RedisEnvironment,
     faults: &[Fault],
     decisions: Decisions,
     act: impl FnOnce(Set) -> F,
@@ -86,17 +86,17 @@ where
 {
     in_virtual_time(async {
         let faults = faults.iter();
-        let stage = Stage {
+        let context = RunContext {
             executor: Executor::new(decisions.clone(), 50),
             decisions,
             journal: Journal::new(EPOCH, true),
             faults: faults.fold(Faults::none(), |mix, fault| mix.with(*fault, 20)),
             ttl: TTL,
         };
-        let world = ground.world(&stage);
-        let executor = stage.executor.clone();
-        let journal = stage.journal.clone();
-        executor.spawn(Lane(1), Box::pin(act(Set { stage, world })));
+        let world = environment.world(&context);
+        let executor = context.executor.clone();
+        let journal = context.journal.clone();
+        executor.spawn(Lane(1), Box::pin(act(Set { context, world })));
         let end = executor.run(Duration::from_secs(3_000)).await;
         assert_eq!(end, End::Finished);
         journal.take()

@@ -7,7 +7,7 @@ use queue_sim::{
     engine::yield_now,
     history::{Outcome, Record},
     plan::{Decisions, Plan, What},
-    wire::WireGround,
+    wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
 use tokio::time;
@@ -16,10 +16,15 @@ use crate::set::{SECOND, decided, play, play_as};
 
 /// One push in a fresh world, which this fault strikes (`number` is its place among the faults); what
 /// is ready a minute later.
-fn struck(ground: &mut WireGround, fault: Fault, what: What, number: u32) -> (Record, u64) {
+fn struck(
+    environment: &mut RedisEnvironment,
+    fault: Fault,
+    what: What,
+    number: u32,
+) -> (Record, u64) {
     let mut plan = Plan::default();
     decided(&mut plan, 1, what, number);
-    let history = play(ground, &[fault], plan, async |set| {
+    let history = play(environment, &[fault], plan, async |set| {
         let queue = set.reliable(1).await;
         time::sleep(SECOND).await;
         set.step(1, 1);
@@ -40,7 +45,7 @@ fn struck(ground: &mut WireGround, fault: Fault, what: What, number: u32) -> (Re
 
 #[test]
 fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     // The client gives up after 43 ms; what is late is so by one more.
     for (fault, what, number, certain, ends, executed) in [
         (Fault::RequestLost, What::Request, 1, false, 43, &[][..]),
@@ -53,7 +58,7 @@ fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
         (Fault::Cut, What::Reply, 3, false, 0, &[0]),
         (Fault::CutInFrame, What::Reply, 4, false, 0, &[0]),
     ] {
-        let (record, ready) = struck(&mut ground, fault, what, number);
+        let (record, ready) = struck(&mut environment, fault, what, number);
         let Some(ended) = &record.ended else {
             panic!("{fault}: {record:?}");
         };
@@ -72,12 +77,12 @@ fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
 
 #[test]
 fn a_dropped_call_is_known_to_have_been_executed_or_not() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     // How often a dropped push was executed, by how often that was.
     let mut dropped = [0; 2];
     for seed in 0..20 {
         let decisions = Decisions::seeded(seed);
-        let history = play_as(&mut ground, &[], decisions, async |set| {
+        let history = play_as(&mut environment, &[], decisions, async |set| {
             let queue = set.reliable(1).await;
             for polls in 1..8 {
                 let mut push = pin!(queue.push_one("a"));

@@ -8,7 +8,7 @@ use std::{
 use queue_core::*;
 use queue_sim::{
     plan::{Lane, Plan},
-    wire::WireGround,
+    wire::RedisEnvironment,
 };
 use tokio::time;
 
@@ -16,8 +16,8 @@ use crate::set::{SECOND, lease_one, play};
 
 #[test]
 fn a_wait_ends_with_its_time_to_the_millisecond() {
-    let mut ground = WireGround::start().unwrap();
-    play(&mut ground, &[], Plan::default(), async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, &[], Plan::default(), async |set| {
         let queue = set.reliable(1).await;
         assert_eq!(set.time(), 0, "connecting takes no time");
         // Beyond the time after which the client blocks anew.
@@ -31,12 +31,12 @@ fn a_wait_ends_with_its_time_to_the_millisecond() {
 
 #[test]
 fn a_push_wakes_one_who_waits_at_once_and_no_other() {
-    let mut ground = WireGround::start().unwrap();
-    play(&mut ground, &[], Plan::default(), async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, &[], Plan::default(), async |set| {
         let woken = Arc::new(Mutex::new(Vec::new()));
         for lane in 2..=4 {
             let (set, woken) = (set.clone(), Arc::clone(&woken));
-            let executor = set.stage.executor.clone();
+            let executor = set.context.executor.clone();
             let wait = async move {
                 let queue = set.reliable(lane).await;
                 queue.wait_for_arrival(90 * SECOND).await.unwrap();
@@ -59,8 +59,8 @@ fn a_push_wakes_one_who_waits_at_once_and_no_other() {
 
 #[test]
 fn who_waits_for_another_queue_too_is_woken_by_either() {
-    let mut ground = WireGround::start().unwrap();
-    play(&mut ground, &[], Plan::default(), async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, &[], Plan::default(), async |set| {
         let backend = set.backend(2).await;
         let config = ReliableConfig::default();
         let mut queues = Vec::new();
@@ -74,7 +74,7 @@ fn who_waits_for_another_queue_too_is_woken_by_either() {
         let ends = Arc::new(Mutex::new(Vec::new()));
         for (queue, after) in queues.into_iter().zip([0, 5]) {
             let (set, ends) = (set.clone(), Arc::clone(&ends));
-            let executor = set.stage.executor.clone();
+            let executor = set.context.executor.clone();
             let wait = async move {
                 // The second joins while the connection is blocked for the first alone.
                 time::sleep(after * SECOND).await;
@@ -92,8 +92,8 @@ fn who_waits_for_another_queue_too_is_woken_by_either() {
 
 #[test]
 fn a_producer_waits_for_room() {
-    let mut ground = WireGround::start().unwrap();
-    play(&mut ground, &[], Plan::default(), async |set| {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, &[], Plan::default(), async |set| {
         let config = BoundedConfig::new(1);
         let backend = set.backend(1).await;
         let queue = backend

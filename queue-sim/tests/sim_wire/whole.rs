@@ -8,29 +8,34 @@ use queue_sim::{
     history::Event,
     plan::Decisions,
     run::{Played, Runs, Scenario, Simulation},
-    wire::WireGround,
+    wire::RedisEnvironment,
     workload::Mode,
-    world::{Fault, Faults, Ground},
+    world::{Environment, Fault, Faults},
 };
 
-fn seeded(ground: &mut WireGround, scenario: &Scenario, seed: u64) -> Played {
-    scenario.play(ground, &Decisions::seeded(seed))
+fn seeded(environment: &mut RedisEnvironment, scenario: &Scenario, seed: u64) -> Played {
+    scenario.play(environment, &Decisions::seeded(seed))
 }
 
 /// Plays each seed twice, and hands on what was played.
-fn twice(ground: &mut WireGround, scenario: &Scenario, seeds: u64, mut seen: impl FnMut(&Played)) {
-    let (before, start) = (ground.counts(), Instant::now());
+fn twice(
+    environment: &mut RedisEnvironment,
+    scenario: &Scenario,
+    seeds: u64,
+    mut seen: impl FnMut(&Played),
+) {
+    let (before, start) = (environment.counts(), Instant::now());
     let mut distinct = BTreeSet::new();
     for seed in 0..seeds {
-        let played = seeded(ground, scenario, seed);
+        let played = seeded(environment, scenario, seed);
         let which = format!("{} {seed}", scenario.kind);
-        assert_eq!(played, seeded(ground, scenario, seed), "{which}");
+        assert_eq!(played, seeded(environment, scenario, seed), "{which}");
         assert_eq!(played.end, End::Finished, "{which}");
         assert_eq!(broken(&played), [] as [&Event; 0], "{which}");
         distinct.insert(format!("{:?}", played.history));
         seen(&played);
     }
-    let (after, runs) = (ground.counts(), 2 * seeds);
+    let (after, runs) = (environment.counts(), 2 * seeds);
     println!(
         "{}: {:?} a run, {} commands and {} round trips",
         scenario.kind,
@@ -51,23 +56,23 @@ fn broken(played: &Played) -> Vec<&Event> {
 
 #[test]
 fn runs_repeat_without_faults() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     for kind in QueueKind::ALL {
         let scenario = Scenario {
             mode: Some(Mode::Faults),
             faults: Some(Faults::none()),
             ..Scenario::new(kind)
         };
-        twice(&mut ground, &scenario, 50, |_| {});
+        twice(&mut environment, &scenario, 50, |_| {});
     }
 }
 
 #[test]
 fn runs_repeat_under_faults_and_meet_them_all() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     let mut met = BTreeSet::new();
     for kind in QueueKind::ALL {
-        twice(&mut ground, &Scenario::new(kind), 200, |played| {
+        twice(&mut environment, &Scenario::new(kind), 200, |played| {
             for (_, event) in &played.history.events {
                 if let Event::Fault(fault, _) = event {
                     met.insert(*fault);
@@ -75,14 +80,14 @@ fn runs_repeat_under_faults_and_meet_them_all() {
             }
         });
     }
-    let mut unmet = ground.faults().to_vec();
+    let mut unmet = environment.faults().to_vec();
     unmet.retain(|fault| !met.contains(fault.as_str()));
     assert_eq!(unmet, []);
 }
 
 #[test]
 fn runs_repeat_where_the_server_is_killed() {
-    let mut ground = WireGround::builder().with_restarts().start().unwrap();
+    let mut environment = RedisEnvironment::builder().with_restarts().start().unwrap();
     let mut restarts = 0;
     for kind in QueueKind::ALL {
         let faults = Faults::none().with(Fault::Restarted, 40);
@@ -92,7 +97,7 @@ fn runs_repeat_where_the_server_is_killed() {
             faults: Some(faults),
             ..Scenario::new(kind)
         };
-        twice(&mut ground, &scenario, 2, |played| {
+        twice(&mut environment, &scenario, 2, |played| {
             let events = played.history.events.iter();
             let restarted = |event: &&(_, Event)| matches!(&event.1, Event::Fault(name, _) if *name == Fault::Restarted.as_str());
             restarts += events.filter(restarted).count();
@@ -104,7 +109,7 @@ fn runs_repeat_where_the_server_is_killed() {
 /// What is due comes later by as much as the clock was put back, and the end waits for it.
 #[test]
 fn a_clock_that_is_put_back_leaves_time_to_drain() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     for kind in [QueueKind::Delay, QueueKind::Priority] {
         let scenario = Scenario {
             mode: Some(Mode::Faults),
@@ -112,21 +117,28 @@ fn a_clock_that_is_put_back_leaves_time_to_drain() {
             steps: 50,
             ..Scenario::new(kind)
         };
-        let mut runs = Runs::new(scenario, &mut ground);
+        let mut runs = Runs::new(scenario, &mut environment);
         (0..20).for_each(|seed| runs.seed(seed));
-        assert!(runs.tally().passes(), "{kind}: {:?}", runs.failures());
+        assert!(runs.totals().passes(), "{kind}: {:?}", runs.failures());
     }
 }
 
 #[test]
 fn two_servers_play_the_same_runs() {
-    let mut grounds = [WireGround::start().unwrap(), WireGround::start().unwrap()];
+    let mut environments = [
+        RedisEnvironment::start().unwrap(),
+        RedisEnvironment::start().unwrap(),
+    ];
     // One of them has had another life before.
-    seeded(&mut grounds[1], &Scenario::new(QueueKind::Delay), 1_000);
+    seeded(
+        &mut environments[1],
+        &Scenario::new(QueueKind::Delay),
+        1_000,
+    );
     for kind in QueueKind::ALL {
         for seed in 0..20 {
             let scenario = Scenario::new(kind);
-            let [first, second] = &mut grounds;
+            let [first, second] = &mut environments;
             let played = seeded(first, &scenario, seed);
             assert_eq!(played, seeded(second, &scenario, seed), "{kind} {seed}");
         }
@@ -135,13 +147,13 @@ fn two_servers_play_the_same_runs() {
 
 #[test]
 fn a_plan_plays_what_its_seed_did() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     for kind in QueueKind::ALL {
         for seed in 0..20 {
             let scenario = Scenario::new(kind);
-            let played = seeded(&mut ground, &scenario, seed);
+            let played = seeded(&mut environment, &scenario, seed);
             let decisions = Decisions::planned(played.plan.clone());
-            assert_eq!(played, scenario.play(&mut ground, &decisions));
+            assert_eq!(played, scenario.play(&mut environment, &decisions));
             assert_eq!(decisions.unmet(), [], "{kind} {seed}");
         }
     }
@@ -149,10 +161,10 @@ fn a_plan_plays_what_its_seed_did() {
 
 #[test]
 fn every_call_that_was_answered_was_executed_and_nothing_for_no_call() {
-    let mut ground = WireGround::start().unwrap();
+    let mut environment = RedisEnvironment::start().unwrap();
     for kind in QueueKind::ALL {
         for seed in 0..40 {
-            let played = seeded(&mut ground, &Scenario::new(kind), seed);
+            let played = seeded(&mut environment, &Scenario::new(kind), seed);
             assert!(!played.goals.contains("execution for no call"));
             for record in &played.history.records {
                 let answered = record.answer().is_some() && !record.call.is_wait();

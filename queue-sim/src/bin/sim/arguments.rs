@@ -20,7 +20,7 @@ usage: sim --kind KIND [--backend BACKEND] [--seeds N] [--first-seed S] [options
 --mode MODE         faults or waiting, in every run; drawn for each run if left out
 --lanes N           how many lanes act at once; 3 if left out
 --steps N           how many steps each lane makes; 12 if left out
---threads N         how many play at once, each on a ground of its own; one for each core if left out
+--threads N         how many play at once, each in an environment of its own; one for each core if left out
 --twice             plays each run twice: both must have the same history
 --digest            says a number, in a line of its own, that stands for all histories
 --keep              adds a failing plan to queue-sim/sim-regressions, whose plans are played first

@@ -1,7 +1,7 @@
 //! Plays runs of a queue under faults and checks each against the contract: `sim --help`.
 
 mod arguments;
-mod ground;
+mod environments;
 mod progress;
 
 use std::{
@@ -21,8 +21,8 @@ use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
     report::{lanes_in_time, replay_line, story, summary, timeline},
-    run::{Failure, Played, Relapse, Replayed, Runner, Runs, Scenario, Tally},
-    world::Ground,
+    run::{Failure, Played, Relapse, Replayed, Runner, Runs, Scenario, Totals},
+    world::Environment,
 };
 
 use self::{
@@ -58,16 +58,16 @@ fn main() -> ExitCode {
         }
         Err(wrong) => return refuse(&wrong),
     };
-    let mut grounds = match ground::start(arguments.backend, arguments.threads()) {
-        Ok(grounds) => grounds,
+    let mut environments = match environments::start(arguments.backend, arguments.threads()) {
+        Ok(environments) => environments,
         Err(wrong) => return refuse(&wrong),
     };
     let mut status = Status::Passed;
     for kind in &arguments.kinds {
         let scenario = arguments.scenario(*kind);
         let one = match &arguments.replay {
-            Some(plan) => Ok(replay(&arguments, scenario, &mut *grounds[0], plan)),
-            None => play(&arguments, *kind, &mut grounds),
+            Some(plan) => Ok(replay(&arguments, scenario, &mut *environments[0], plan)),
+            None => play(&arguments, *kind, &mut environments),
         };
         match one {
             Ok(one) => status = status.max(one),
@@ -89,7 +89,7 @@ fn refuse(wrong: &str) -> ExitCode {
 fn play(
     arguments: &Arguments,
     kind: QueueKind,
-    grounds: &mut [Box<dyn Ground>],
+    environments: &mut [Box<dyn Environment>],
 ) -> io::Result<Status> {
     let backend = arguments.backend.as_str();
     let scenario = arguments.scenario(kind);
@@ -97,10 +97,10 @@ fn play(
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     // Plans are of the usual scenario.
     let usual = scenario == Scenario::new(kind);
-    let mut threads: Vec<_> = grounds
+    let mut threads: Vec<_> = environments
         .iter_mut()
-        .map(|ground| {
-            let runs = Runs::new(scenario.clone(), &mut **ground);
+        .map(|environment| {
+            let runs = Runs::new(scenario.clone(), &mut **environment);
             if arguments.twice { runs.twice() } else { runs }
         })
         .collect();
@@ -131,15 +131,15 @@ fn play(
     let elapsed = start.elapsed();
     progress.end();
     missed(&runs);
-    let tally = runs.tally();
+    let totals = runs.totals();
     if arguments.digest {
         println!(
             "kind={kind} backend={backend} digest={:016x}",
-            tally.digest()
+            totals.digest()
         );
     }
-    println!("{}", summary(kind, backend, tally, elapsed));
-    if !tally.passes() {
+    println!("{}", summary(kind, backend, totals, elapsed));
+    if !totals.passes() {
         status = Status::Failed;
     }
     Ok(status)
@@ -159,9 +159,9 @@ fn side_by_side<'a>(
     let count = threads.len();
     let share = |mut runs: Runs<'a>, seeds: StepBy<Skip<Range<u64>>>| {
         for seed in seeds {
-            let (before, known) = (runs.tally().violations, runs.failures().len());
+            let (before, known) = (runs.totals().violations, runs.failures().len());
             runs.seed(seed);
-            progress.tell(runs.tally().violations - before);
+            progress.tell(runs.totals().violations - before);
             runs.failures()[known..].iter().try_for_each(tell)?;
         }
         Ok(runs)
@@ -221,12 +221,12 @@ fn relapses(
 fn replay(
     arguments: &Arguments,
     scenario: Scenario,
-    ground: &mut dyn Ground,
+    environment: &mut dyn Environment,
     plan: &Plan,
 ) -> Status {
     let backend = arguments.backend.as_str();
     let kind = scenario.kind;
-    let mut runner = Runner::new(scenario, ground).twice();
+    let mut runner = Runner::new(scenario, environment).twice();
     let start = Instant::now();
     let replayed = runner.plan(plan);
     let elapsed = start.elapsed();
@@ -240,8 +240,8 @@ fn replay(
         Verdict::Holds if unmet > 0 => Status::Misfit,
         Verdict::Holds => Status::Passed,
     };
-    let tally = Tally::of(&replayed);
-    println!("{}", summary(kind, backend, &tally, elapsed));
+    let totals = Totals::of(&replayed);
+    println!("{}", summary(kind, backend, &totals, elapsed));
     status
 }
 
@@ -289,7 +289,7 @@ fn missed(runs: &Runs<'_>) {
         let names: Vec<_> = faults.iter().map(|fault| fault.as_str()).collect();
         eprintln!("no run met: {}", names.join("; "));
     }
-    for (mix, count) in &runs.tally().inconclusive_mixes {
+    for (mix, count) in &runs.totals().inconclusive_mixes {
         let mix: Vec<_> = mix.iter().copied().collect();
         eprintln!("inconclusive: {count} runs with {}", mix.join(", "));
     }

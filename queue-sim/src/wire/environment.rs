@@ -21,7 +21,7 @@ use crate::{
     engine::Executor,
     history::current_call,
     plan::Lane,
-    world::{Fault, Ground, Stage, World},
+    world::{Environment, Fault, RunContext, World},
 };
 
 /// Where no wake-up can get lost, a client only looks by itself after this time, so that one that
@@ -38,25 +38,25 @@ const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 
 /// Worlds around a real redis-server that this starts for itself: queue-redis's own client,
 /// connected through the [wire](super).
-pub struct WireGround {
+pub struct RedisEnvironment {
     machine: Arc<Mutex<Machine>>,
     core: Option<OneCore>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
 }
 
-/// What kind of [`WireGround`] to make.
+/// What kind of [`RedisEnvironment`] to make.
 #[derive(Default)]
 #[must_use]
-pub struct WireGroundBuilder {
+pub struct RedisEnvironmentBuilder {
     server: ServerBuilder,
     durable: bool,
     replace: Option<Box<super::scripts::Replace>>,
     rewrite: Option<Arc<dyn Rewrite>>,
 }
 
-impl WireGround {
-    /// A ground on a server without persistence, the fastest.
+impl RedisEnvironment {
+    /// An environment on a server without persistence, the fastest.
     ///
     /// # Errors
     ///
@@ -65,9 +65,9 @@ impl WireGround {
         Self::builder().start()
     }
 
-    /// What kind of ground to make.
-    pub fn builder() -> WireGroundBuilder {
-        WireGroundBuilder::default()
+    /// What kind of environment to make.
+    pub fn builder() -> RedisEnvironmentBuilder {
+        RedisEnvironmentBuilder::default()
     }
 
     /// How much it has asked of its server so far.
@@ -80,7 +80,7 @@ impl WireGround {
     }
 }
 
-impl WireGroundBuilder {
+impl RedisEnvironmentBuilder {
     /// Starts the server with these settings: another program, say.
     pub fn with_server(mut self, server: ServerBuilder) -> Self {
         self.server = server;
@@ -118,7 +118,7 @@ impl WireGroundBuilder {
     /// # Errors
     ///
     /// If the server does not come up, or a script that stands in for another does not compile.
-    pub fn start(self) -> Result<WireGround, ServerError> {
+    pub fn start(self) -> Result<RedisEnvironment, ServerError> {
         let mut server = self.server;
         for line in LINES {
             server = server.with_line(line);
@@ -131,8 +131,8 @@ impl WireGroundBuilder {
             server = server.with_line(core.line());
         }
         let machine = Machine::new(server.start()?, self.replace.as_deref());
-        let tried = |error: io::Error| ServerError::tried("the ground's server", error);
-        Ok(WireGround {
+        let tried = |error: io::Error| ServerError::tried("the environment's server", error);
+        Ok(RedisEnvironment {
             machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
             core,
             durable: self.durable,
@@ -141,9 +141,9 @@ impl WireGroundBuilder {
     }
 }
 
-impl Ground for WireGround {
+impl Environment for RedisEnvironment {
     /// `redis`, or `redis-restarts` if its server is killed and started again: such a plan fits no
-    /// other ground.
+    /// other environment.
     fn name(&self) -> &str {
         if self.durable {
             "redis-restarts"
@@ -152,13 +152,13 @@ impl Ground for WireGround {
         }
     }
 
-    fn world(&mut self, stage: &Stage) -> Arc<dyn World> {
+    fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
         let machine = Arc::clone(&self.machine);
-        let network = Network::new(stage, machine, self.durable, self.rewrite.clone());
+        let network = Network::new(context, machine, self.durable, self.rewrite.clone());
         network.with_machine(Machine::reset);
         Arc::new(WireWorld {
             network,
-            executor: stage.executor.clone(),
+            executor: context.executor.clone(),
             shims: Shims::default(),
             _held: self.core.as_ref().map(OneCore::hold),
         })
@@ -261,9 +261,9 @@ fn current_tag() -> Timestamp {
     Timestamp::from_millis(current_call().map_or(0, |call| call.0))
 }
 
-impl fmt::Debug for WireGround {
+impl fmt::Debug for RedisEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WireGround")
+        f.debug_struct("RedisEnvironment")
             .field("durable", &self.durable)
             .field("rewrite", &self.rewrite)
             .field("counts", &self.counts())
@@ -271,9 +271,9 @@ impl fmt::Debug for WireGround {
     }
 }
 
-impl fmt::Debug for WireGroundBuilder {
+impl fmt::Debug for RedisEnvironmentBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WireGroundBuilder")
+        f.debug_struct("RedisEnvironmentBuilder")
             .field("server", &self.server)
             .field("durable", &self.durable)
             .field("replaces_scripts", &self.replace.is_some())

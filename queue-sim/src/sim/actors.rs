@@ -17,7 +17,7 @@ use crate::{
     engine::yield_now,
     history::Event,
     plan::{Lane, What},
-    world::{Fault, Stage},
+    world::{Fault, RunContext},
 };
 
 /// A lane crashes no more often than this in a run: work must get done in between.
@@ -25,10 +25,10 @@ const MOST_CRASHES: u32 = 3;
 
 /// All lanes of a run.
 #[derive(Clone)]
-pub(super) struct Cast(Arc<Inner>);
+pub(super) struct Actors(Arc<Inner>);
 
 struct Inner {
-    stage: Stage,
+    context: RunContext,
     /// What is near the boundary that most bugs are at.
     lease: Duration,
     state: Mutex<State>,
@@ -49,17 +49,17 @@ struct Member {
     alive: bool,
 }
 
-impl Cast {
-    pub(super) fn new(stage: Stage, lease: Duration) -> Self {
+impl Actors {
+    pub(super) fn new(context: RunContext, lease: Duration) -> Self {
         Self(Arc::new(Inner {
-            stage,
+            context,
             lease,
             state: Mutex::default(),
         }))
     }
 
-    pub(super) fn stage(&self) -> &Stage {
-        &self.0.stage
+    pub(super) fn context(&self) -> &RunContext {
+        &self.0.context
     }
 
     /// A lane comes to life, for the first time or again. A fragile one may crash and stall.
@@ -71,7 +71,7 @@ impl Cast {
         drop(state);
         let actor = Actor {
             lane,
-            cast: self.clone(),
+            actors: self.clone(),
         };
         actor.step();
         actor
@@ -84,7 +84,7 @@ impl Cast {
 
     /// Whether things may go wrong now.
     pub(super) fn is_rough(&self) -> bool {
-        !self.lock().calm && self.0.stage.faults.iter().next().is_some()
+        !self.lock().calm && self.0.context.faults.iter().next().is_some()
     }
 
     /// The lane ended by itself.
@@ -107,9 +107,9 @@ impl Cast {
         member.crashes += 1;
         member.alive = false;
         drop(state);
-        let Stage {
+        let RunContext {
             executor, journal, ..
-        } = &self.0.stage;
+        } = &self.0.context;
         journal.note(Event::Fault(Fault::Crashed.as_str(), lane));
         journal.note(Event::Crashed(lane));
         executor.crash(lane);
@@ -123,9 +123,9 @@ impl Cast {
             return false;
         }
         drop(state);
-        let Stage {
+        let RunContext {
             executor, journal, ..
-        } = &self.0.stage;
+        } = &self.0.context;
         let pause_millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         journal.note(Event::Fault(Fault::Stalled.as_str(), lane));
         journal.note(Event::Stalled(
@@ -141,9 +141,9 @@ impl Cast {
     }
 }
 
-impl fmt::Debug for Cast {
+impl fmt::Debug for Actors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cast")
+        f.debug_struct("Actors")
             .field("members", &self.lock().members)
             .finish_non_exhaustive()
     }
@@ -153,7 +153,7 @@ impl fmt::Debug for Cast {
 #[derive(Debug, Clone)]
 pub(super) struct Actor {
     lane: Lane,
-    cast: Cast,
+    actors: Actors,
 }
 
 impl Actor {
@@ -163,29 +163,29 @@ impl Actor {
 
     /// The next of the lane's steps begins.
     fn step(&self) {
-        let mut state = self.cast.lock();
+        let mut state = self.actors.lock();
         let member = state.members.entry(self.lane).or_default();
         member.steps += 1;
         let step = member.steps;
         drop(state);
-        self.cast.stage().decisions.enter(self.lane, step);
+        self.actors.context().decisions.enter(self.lane, step);
     }
 
     /// A point where others may go first, and where this lane may crash or stand still.
     pub(super) async fn interruptible(&self) {
-        let stage = self.cast.stage();
-        let site = stage.decisions.site(self.lane, What::Interrupt);
-        let crashes = stage.faults.chance(Fault::Crashed);
-        let stalls = stage.faults.chance(Fault::Stalled);
+        let context = self.actors.context();
+        let site = context.decisions.site(self.lane, What::Interrupt);
+        let crashes = context.faults.chance(Fault::Crashed);
+        let stalls = context.faults.chance(Fault::Stalled);
         let chance = (crashes + stalls).min(100) / 3;
-        match stage.decisions.draw(site, 3, chance) {
-            1 if crashes > 0 && self.cast.crash(self.lane) => {
+        match context.decisions.draw(site, 3, chance) {
+            1 if crashes > 0 && self.actors.crash(self.lane) => {
                 // The lane is gone; this future is dropped before it is polled again.
                 std::future::pending::<()>().await;
             }
             2 if stalls > 0 => {
                 let pause = self.boundary();
-                if self.cast.stall(self.lane, pause) {
+                if self.actors.stall(self.lane, pause) {
                     yield_now().await;
                 }
             }
@@ -195,16 +195,16 @@ impl Actor {
 
     /// When this life is to end, if it is to end at a time of its own.
     pub(super) fn doom(&self) -> Option<Duration> {
-        let stage = self.cast.stage();
-        let chance = stage.faults.chance(Fault::Crashed);
-        let site = stage.decisions.site(self.lane, What::Interrupt);
-        let doomed = stage.decisions.draw(site, 2, chance) > 0;
+        let context = self.actors.context();
+        let chance = context.faults.chance(Fault::Crashed);
+        let site = context.decisions.site(self.lane, What::Interrupt);
+        let doomed = context.decisions.draw(site, 2, chance) > 0;
         doomed.then(|| self.boundary())
     }
 
     /// A time near the end of a lease, or well before it.
     fn boundary(&self) -> Duration {
-        let (lease, tick) = (self.cast.0.lease, Duration::from_millis(1));
+        let (lease, tick) = (self.actors.0.lease, Duration::from_millis(1));
         let times = [
             tick,
             lease / 3,
@@ -214,28 +214,28 @@ impl Actor {
             lease + tick,
             lease * 2,
         ];
-        let stage = self.cast.stage();
-        let site = stage.decisions.site(self.lane, What::Delay);
-        times[stage.decisions.choose(site, times.len() as u32) as usize]
+        let context = self.actors.context();
+        let site = context.decisions.site(self.lane, What::Delay);
+        times[context.decisions.choose(site, times.len() as u32) as usize]
     }
 
     /// Writes an effect down; answers when it was.
     pub(super) fn effect(&self, ledger: &str, key: &str) -> (u64, Timestamp) {
-        let journal = &self.cast.stage().journal;
+        let journal = &self.actors.context().journal;
         journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
         (journal.order(), journal.now())
     }
 
     /// Writes down that an effect was left out, and why.
     pub(super) fn spares(&self, ledger: &str, key: &str, why: &str) {
-        let journal = &self.cast.stage().journal;
+        let journal = &self.actors.context().journal;
         journal.note(Event::Spared(self.lane, format!("{ledger} {key}: {why}")));
     }
 
     /// Writes down what a handler failed with.
     pub(super) fn failed(&self, how: &str) {
         let how: Vec<&str> = how.split_whitespace().collect();
-        let journal = &self.cast.stage().journal;
+        let journal = &self.actors.context().journal;
         journal.note(Event::Failed(self.lane, how.join(" ")));
     }
 }

@@ -8,14 +8,14 @@ use crate::{
 
 /// A run as people read it: what is wrong, what the rule says, lanes in time, and the line that
 /// plays it again.
-pub(super) struct Tale<'a> {
+pub(super) struct Report<'a> {
     name: &'a str,
     story: &'a Story,
     finding: Option<&'a Finding>,
     before: Option<usize>,
 }
 
-impl<'a> Tale<'a> {
+impl<'a> Report<'a> {
     pub(super) const fn new(name: &'a str, story: &'a Story, finding: Option<&'a Finding>) -> Self {
         Self {
             name,
@@ -59,7 +59,7 @@ impl<'a> Tale<'a> {
     }
 }
 
-impl fmt::Display for Tale<'_> {
+impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             name,

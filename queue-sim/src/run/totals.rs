@@ -17,7 +17,7 @@ const MOST_INCONCLUSIVE: u64 = 1;
 
 /// What many runs came to.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct Totals {
     /// How many runs there were.
     pub runs: u64,
     /// In how many of them a rule was broken.
@@ -34,17 +34,17 @@ pub struct Tally {
     digest: u64,
 }
 
-impl Tally {
+impl Totals {
     /// Of one run alone.
     pub fn of(replayed: &Replayed<Played>) -> Self {
-        let mut tally = Self::default();
-        tally.count(0, &replayed.run);
+        let mut totals = Self::default();
+        totals.count(0, &replayed.run);
         match replayed.verdict {
             Verdict::Holds => {}
-            Verdict::Broken(_) => tally.violations += 1,
-            Verdict::Inconclusive => tally.count_inconclusive(&replayed.run),
+            Verdict::Broken(_) => totals.violations += 1,
+            Verdict::Inconclusive => totals.count_inconclusive(&replayed.run),
         }
-        tally
+        totals
     }
 
     /// How many different histories there were.
