@@ -1,16 +1,16 @@
-//! One call of a script, packed as it goes to the server.
+//! One call of a script, packed for the server.
 
 use redis::{Arg, Cmd, ToRedisArgs};
 
 use crate::script::Script;
 
-/// Room for a call with one small message: growing bit by bit costs more than all else that a
-/// call does on this side.
+/// Room for a call with one small message. Growing bit by bit costs more than all the rest of a
+/// call's work on this side.
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;
 
 /// A call of a script with its keys and arguments. `ARGV[1]` is always the time: empty for the
-/// server's own, milliseconds where a clock is injected. [`Client::prepare`] makes one,
+/// server's own, milliseconds if a clock is injected. [`Client::prepare`] makes a call,
 /// [`Client::run`] sends it.
 ///
 /// [`Client::prepare`]: crate::client::Client::prepare
@@ -36,7 +36,7 @@ impl Call {
         Self { script, command }
     }
 
-    /// The same call with the script's text instead of its hash, which also gives the server the
+    /// The same call with the script's text instead of its hash. It also gives the server the
     /// script.
     pub(crate) fn in_full(&self) -> Cmd {
         let mut command = redis::cmd("EVAL");
@@ -49,7 +49,7 @@ impl Call {
         command
     }
 
-    /// Adds one argument; a slice of bytes or text is one, a number its decimal digits.
+    /// Adds one argument: a slice of bytes or text as it is, a number as its decimal digits.
     pub(crate) fn push(&mut self, arg: impl ToRedisArgs) {
         self.command.arg(arg);
     }

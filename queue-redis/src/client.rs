@@ -13,10 +13,10 @@ use crate::{
     script::Script,
 };
 
-/// The time that scripts are given where tests and simulations inject one.
+/// The clock that a test or a simulation injects, in place of the server's.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// What sends calls. Cloning copies a pointer.
+/// Sends calls. Cloning copies a pointer.
 #[derive(Clone)]
 pub(crate) struct Client(Arc<Inner>);
 
@@ -42,7 +42,7 @@ impl Client {
         }))
     }
 
-    /// Starts a call of a script; `ARGV[1]` is the time: empty for the server's own.
+    /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's own.
     pub(crate) fn prepare<K: ToRedisArgs>(
         &self,
         script: &'static Script,
@@ -54,13 +54,12 @@ impl Client {
         }
     }
 
-    /// Calls a script in one round trip.
+    /// Calls a script in one round trip, until the server has been silent for the response timeout.
     ///
-    /// It waits until the server has been silent for the response timeout since the call was made;
-    /// waiting for a connection, while there is none, counts. A call of a script that the server does not have is sent again with
-    /// the script's text, so that a server that forgets at any moment changes nothing; nothing
-    /// else is repeated, since it may have run. Dropped, the call runs or does not, and nothing
-    /// else happens.
+    /// The silence counts from the call, also while it waits for a connection. If the server does
+    /// not have the script, the client sends the call again with the script's text, so a server may
+    /// forget its scripts at any moment. The client repeats nothing else, since it may have run. A
+    /// dropped call runs or does not, and nothing else happens.
     pub(crate) async fn run(&self, call: Call) -> Result<Value> {
         let made = Instant::now();
         let channel = self.channel(made).await?;
@@ -72,15 +71,15 @@ impl Client {
         }
     }
 
-    /// Sends a plain command in one round trip, as [`run`](Self::run) does a call.
+    /// Sends a plain command in one round trip, with the timeout of [`run`](Self::run).
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value> {
         let made = Instant::now();
         let channel = self.channel(made).await?;
         self.answer(channel.request_since(made, command).await)
     }
 
-    /// Waits until what is sent can be expected to be answered: there is a connection, and its
-    /// last request was. An error says that there will never be one again.
+    /// Waits until a call can expect an answer: a connection is open, and its last request got an
+    /// answer. An error means that there will never be a connection again.
     pub(crate) async fn ready(&self) -> Result<()> {
         loop {
             match self.channel(Instant::now()).await {
@@ -92,7 +91,7 @@ impl Client {
         }
     }
 
-    /// What a call is told that could not be sent in time.
+    /// The error for a call that could not be sent in time.
     pub(crate) fn unsent(&self) -> Error {
         let address = &self.0.address;
         let reason = match self.0.commands.state() {

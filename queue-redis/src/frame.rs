@@ -1,10 +1,10 @@
-//! Messages as bytes: what scripts get and what they answer.
+//! Messages as bytes: scripts' arguments and answers.
 //!
-//! The payload is this side's: headers and body, which scripts carry about and never look into,
-//! but for its size. It is a zero byte and the body, or, with headers, a one, their number
-//! (4 bytes), each with the lengths of name and value (4 bytes each), name and value, then the
-//! body. The frame around it is told in `lua/shared/frames.lua`, and known on this side to nobody
-//! else. All numbers are big-endian.
+//! The payload, headers and body, belongs to this side: scripts carry it about and look only at its
+//! size. It is a zero byte and the body; or, with headers, a byte of one, the number of headers (4
+//! bytes), for each header the lengths of name and value (4 bytes each), name and value, then the
+//! body. `lua/shared/frames.lua` describes the frame around it; on this side only this module knows
+//! it. All numbers are big-endian.
 
 use std::io::Write;
 
@@ -18,12 +18,12 @@ use redis::{RedisWrite, ToRedisArgs};
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
-/// Bytes of a frame before headers and body: attempts, id, and since when it is ready.
+/// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
-/// With a priority and an arrival.
+/// The same with a priority and an arrival.
 pub(crate) const PRIORITY_HEAD: usize = HEAD + 2 + WIDE;
 
-/// A number in 7 bytes. A larger one, which only a made-up receipt can hold, becomes the largest,
+/// A number in 7 bytes. Only a made-up receipt can hold a larger one: that becomes the largest,
 /// which nothing has.
 pub(crate) fn wide(number: u64) -> [u8; WIDE] {
     let bytes = number.min(LARGEST).to_be_bytes();
@@ -51,7 +51,7 @@ impl ToRedisArgs for Payload<'_> {
     fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
         let mut argument = out.writer_for_next_arg();
         let mut write = |bytes: &[u8]| {
-            // It writes to memory.
+            // Writing to memory does not fail.
             let _ = argument.write_all(bytes);
         };
         if self.headers.is_empty() {
@@ -70,7 +70,7 @@ impl ToRedisArgs for Payload<'_> {
     }
 }
 
-/// Reads what a script answered; `None` if it is not what was written.
+/// Reads a payload that a script answered; `None` if this side did not write it.
 pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     match bytes.try_get_u8().ok()? {
         0 => Some((Headers::new(), bytes)),
@@ -88,7 +88,7 @@ pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     }
 }
 
-/// A message and how many attempts it had, out of a frame whose head has this many bytes.
+/// A message and its attempts, from a frame with a head of this many bytes.
 pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<(Message, u32)> {
     if bytes.len() <= head {
         return None;
@@ -104,7 +104,7 @@ pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<(Message, u32)> {
     Some((Message { id, body, headers }, attempts))
 }
 
-/// A delivery, out of the frame as it was before.
+/// A delivery, from the frame as it was before.
 pub(crate) fn delivery(
     bytes: Bytes,
     head: usize,
@@ -121,7 +121,7 @@ pub(crate) fn delivery(
     })
 }
 
-/// A dead letter, out of its record: see `lua/shared/graves.lua`.
+/// A dead letter, from its record: see `lua/shared/graves.lua`.
 pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
     let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
     let why = bytes.try_get_u8().ok()?;
@@ -144,7 +144,7 @@ pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
     })
 }
 
-/// An id as scripts answer it where it stands alone.
+/// An id that stands alone in a script's answer.
 pub(crate) fn id(mut bytes: Bytes) -> Option<MessageId> {
     let id = narrow(&mut bytes)?;
     bytes.is_empty().then_some(MessageId::new(id))
@@ -155,7 +155,7 @@ fn narrow(bytes: &mut Bytes) -> Option<u64> {
 }
 
 fn length(bytes: usize) -> [u8; 4] {
-    // Checked against the limits of a message, which are far below.
+    // A message's limits, checked before, are far below.
     u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
 }
 

@@ -1,45 +1,45 @@
 //! The names of all keys.
 //!
-//! A queue's keys begin with the prefix and its name as a hash tag, `prefix:{name}:`, so that they
-//! share a slot of a cluster, one ACL pattern covers all queues (`~qk:*`), and an operator finds
-//! one's with `redis-cli --scan --pattern 'qk:{orders}:*'`.
+//! A queue's keys begin with the prefix and the queue's name as a hash tag, `prefix:{name}:`. So
+//! they share a slot of a cluster, one ACL pattern covers all queues (`~qk:*`), and an operator
+//! finds a queue's keys with `redis-cli --scan --pattern 'qk:{orders}:*'`.
 //!
-//! | key | type | kinds | what is in it |
+//! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
 //! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; of a reliable or bounded queue without those in `ready` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
-//! | `…:arrivals` | zset | all | the marker for what may be ready: who waits for it, or `armed`, see `lua/shared/arm.lua` |
-//! | `…:line` | zset | leasing | the ids that are ready and not in `ready`; of a delay queue all that are undelivered, by due time |
+//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
+//! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of retried and deferred messages by due time (ms) |
 //! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id |
-//! | `…:room` | zset | bounded | the marker for room, likewise |
+//! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → number of its place (7 bytes) + distinct key |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
-//! | `…:fresh` | zset | rotating with a pace | ids of items that were never visited, by number of their place |
-//! | `…:due` | zset | rotating with a pace | ids of visited items by the time they are due again (ms) |
+//! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
+//! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
 //! | `…:bodies` | hash | rotating | id → headers and body |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
 //! | `…:once` | hash | once keys | `config`; `token` (the last one) |
-//! | `…:once-claimed` | zset | once keys | keys that are claimed, by the end of the claim (ms) |
-//! | `…:once-done` | zset | once keys | keys that are done, by the end of the mark (ms) |
+//! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
+//! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
-//! | `prefix:queues` | zset | | what exists: `name kind`, all with score 0 |
+//! | `prefix:queues` | zset | | the existing queues: `name kind`, all with score 0 |
 //!
-//! Each process that waits listens to the channel `prefix:wake:<number>`, its own (an ACL pattern for
+//! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for
 //! all of them is `&qk:wake:*`).
 //!
-//! Ids are 7 bytes, big-endian, so that they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows
-//! them in order. No key has an expiry: a server with a `volatile-*` policy, which evicts what has
-//! one when it is full, loses nothing of ours. What a frame is made of is told in `lua/shared/frames.lua`.
+//! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them
+//! in order. No key has an expiry, so a full server with a `volatile-*` policy, which evicts only
+//! keys with an expiry, evicts none of these. `lua/shared/frames.lua` describes a frame.
 
 use queue_core::{QueueKind, QueueName};
 
-/// Which keys a kind has, in the order of its `keys.lua`.
+/// A kind's keys, in the order of its `keys.lua`.
 const RELIABLE: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "dedup", "firsts",
 ];
@@ -57,7 +57,7 @@ const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
 ];
 
-/// Which keys a store of once keys has, in the order of `once/keys.lua`.
+/// The keys of a store of once keys, in the order of `once/keys.lua`.
 const ONCE: &[&str] = &["once", "once-claimed", "once-done", "once-tokens"];
 
 /// The type of the key with this name.
@@ -72,7 +72,7 @@ fn type_of(suffix: &&str) -> &'static str {
     }
 }
 
-/// `dedup` and `firsts`, which stand last and are sent only where they are needed.
+/// `dedup` and `firsts` stand last, and only calls that need them send them.
 const DEDUP_KEYS: usize = 2;
 
 /// The channel of one process.
@@ -98,27 +98,27 @@ impl Keys {
         Self { kind, names }
     }
 
-    /// All of them, as `KEYS` wants them.
+    /// All keys, as `KEYS` wants them.
     pub(crate) fn all(&self) -> &[String] {
         &self.names
     }
 
-    /// All but those of the dedup marks.
+    /// All keys but those of the dedup marks.
     pub(crate) fn without_dedup(&self) -> &[String] {
         &self.names[..self.names.len() - DEDUP_KEYS]
     }
 
-    /// The type of each.
+    /// The type of each key.
     pub(crate) fn types(&self) -> impl Iterator<Item = &'static str> {
         table(self.kind).iter().map(type_of)
     }
 
-    /// The marker that is armed when something may be ready.
+    /// The marker for arrivals.
     pub(crate) fn arrivals(&self) -> &str {
         self.named("arrivals")
     }
 
-    /// The marker that is armed when there may be room.
+    /// The marker for room.
     pub(crate) fn room(&self) -> &str {
         self.named("room")
     }
@@ -138,12 +138,12 @@ impl OnceKeys {
         Self(names(ONCE, prefix, store))
     }
 
-    /// All of them, as `KEYS` wants them.
+    /// All keys, as `KEYS` wants them.
     pub(crate) fn all(&self) -> &[String] {
         &self.0
     }
 
-    /// The type of each.
+    /// The type of each key.
     pub(crate) fn types() -> impl Iterator<Item = &'static str> {
         ONCE.iter().map(type_of)
     }

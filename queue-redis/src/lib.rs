@@ -1,44 +1,46 @@
 //! The Redis backend of queue-kit: five kinds of queue on a Redis server, 6.2 or newer.
 //!
-//! [`RedisBackend`] opens the queues. Every verb is one script that runs on the server as one
-//! atomic step, by the server's clock; a batch, and a turn, is one round trip.
+//! [`RedisBackend`] opens the queues. Every verb is one script: the server runs it as one atomic
+//! step, by its own clock. A batch is one round trip, and so is a turn.
 //!
 //! # Connections
 //!
-//! One connection carries the commands of all queues of a backend. A second, opened when somebody
-//! first waits, listens to a channel of this backend's own, `<prefix>:wake:<number>`, for all of them
-//! together: whoever makes work publishes there how many should look. Both are kept open by
-//! a supervisor: a connection that ends is opened again with back-off and jitter, and so is one
-//! that stops answering or leads to a server that has become a replica.
+//! One connection carries the commands of all queues of a backend. The first wait opens a second
+//! one, which listens for all queues to the backend's own channel, `<prefix>:wake:<number>`: a
+//! script that makes work publishes there how many consumers should look. A supervisor keeps both
+//! open: it opens a connection again, with back-off and jitter, when the connection ends, stops
+//! answering, or leads to a server that has become a replica.
 //!
-//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when nothing has been
-//! heard of the server for so long since it was made. Until then it waits for a connection, where
-//! there is none, and for its turn; not sent by then, it fails as `NotApplied`, and sent, but without
-//! an answer, as `Unknown`. Bytes that move are a sign of life: on a slow line a large reply takes as
-//! long as it takes. The library itself never repeats a call that may have run.
+//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when the backend has
+//! heard nothing of the server for so long since the call was made. Until then the call waits for a
+//! connection, if there is none, and for its turn. A call that was not sent by then fails as
+//! `NotApplied`; a call that was sent and got no answer, as `Unknown`. Bytes that move are a sign
+//! of life: on a slow line a large reply takes as long as it takes. The library itself never
+//! repeats a call that may have run.
 //!
-//! `NotApplied` is claimed only for errors that Redis itself answers before it does anything; what
-//! else is answered, perhaps by something between, is `Unknown`.
+//! The backend claims `NotApplied` only for errors that Redis itself answers before it does
+//! anything. Any other error, perhaps from something between, is `Unknown`.
 //!
-//! What makes a server unfit (a replica, a node of a cluster, an eviction policy, a password that is
-//! wrong) is `Configuration` when a backend is connected. Once it is connected it may pass, in the
-//! middle of a failover say, and is told as a transient `Unavailable` with the same text, until the
-//! server is fit again.
+//! A server can be unfit: it is a replica or a node of a cluster, has an eviction policy, or
+//! refuses the password. Connecting to it fails with `Configuration`. Once a backend is connected,
+//! the same may pass, in the middle of a failover say: calls then answer a transient `Unavailable`
+//! with the same text until the server is fit again.
 //!
-//! Small pushes that are made while another is under way travel together, in one call. What waits
-//! for that is bounded in bytes for each queue; beyond, callers wait for room, within the same time.
-//! Whatever a caller does with its future (polls it once and sets it aside, drops it, never polls it
+//! Small pushes that come while another is under way travel together, in one call. Each queue's
+//! line of such pushes is bounded in bytes; a caller that finds it full waits for room, within the
+//! same time. A caller may poll its future once and set it aside, drop it, or never poll it again:
+//! no other call waits for that. A [`Connector`] of your own has to lift a limit for this.
 //! again), no other call waits for that.
 //!
 //! # Runtimes
 //!
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
-//! [`Builder::spawn`]. Calls can be made from other runtimes for as long as that one is driven. When
-//! it has ended, the backend has, too: every call answers the permanent error `Configuration`.
+//! [`Builder::spawn`]. You can make calls from other runtimes for as long as that one is driven.
+//! When it has ended, every call answers the permanent error `Configuration`.
 //!
 //! # Rights
 //!
-//! This is all that a user of the server has to be allowed, for the prefix `qk`:
+//! A user of the server needs no more rights than these, for the prefix `qk`:
 //!
 //! ```text
 //! ~qk:* resetchannels &qk:wake:* -@all
@@ -48,17 +50,17 @@
 //! +zremrangebyscore +zrevrange +zscore
 //! ```
 //!
-//! From Redis 7.0 on, and on Valkey, connecting asks the server whether the user has them: what
-//! scripts need and lack is a `Configuration` error that names it, since a script would stop
-//! half-way. Without `publish`, `subscribe` or their channels, messages are noticed at the fall-back
-//! interval only; `ping`, `info` and `config|get` can be done without, too.
-//! [`RedisBackend::warnings`] names what is missing and what it costs.
+//! On Redis 7.0 and later, and on Valkey, connecting asks the server whether the user has them. If
+//! the user lacks a right that scripts need, connecting fails with a `Configuration` error that
+//! names it, since a script would stop half-way. Without `publish`, `subscribe` or their channels,
+//! consumers notice messages at the fall-back interval only; the backend works without `ping`,
+//! `info` and `config|get`, too. [`RedisBackend::warnings`] names each missing right and its cost.
 //!
 //! # Durability
 //!
-//! A call is acknowledged when the server has done it in memory. What a crash of the server can
-//! undo after that is the server's setting (R1); all rules hold for what survives, and receipts
-//! from the lost history match nothing.
+//! The server acknowledges a call when it has done it in memory. The server's settings decide what
+//! a crash can undo after that (R1). All rules hold for the surviving history, and receipts from
+//! the lost one match nothing.
 //!
 //! | setting | the process is killed | the power fails |
 //! | --- | --- | --- |
@@ -68,10 +70,10 @@
 //! | `appendfsync no` | nothing acknowledged is lost | what the system had not written yet |
 //! | `appendfsync always` | nothing acknowledged is lost | nothing, if the disk keeps what it confirms |
 //!
-//! The middle column's AOF rows are tested with `kill -9` under traffic. After a failover, what the
-//! old primary had not yet sent to the replica is undone.
+//! The middle column's AOF rows are tested with `kill -9` under traffic. A failover undoes the
+//! steps that the old primary had not yet sent to the replica.
 
-/// Another thread may come between here: see `queue_interleave`.
+/// A point at which a test lets another thread run. See `queue_interleave`.
 macro_rules! step {
     () => {
         #[cfg(test)]
@@ -95,22 +97,22 @@ mod script;
 mod scripts;
 mod waiter;
 
-/// The crate whose connections a [`Connector`] opens, in the version that it has to be.
+/// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;
 
 /// Every script that a backend calls, by name (`reliable/turn`) and text: to read them, to load
-/// them ahead, or to find out which commands a user must be allowed.
+/// them ahead, or to find out which commands a user needs.
 pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = scripts::ALL.iter();
     all.map(|script| (script.name(), script.source()))
 }
 
-/// A script that looks for what is kept for nothing: `EVAL` it with the prefix as its argument, and
-/// it answers a line for whatever no message, dead letter, item or once key explains, such as the
-/// body of a message that is gone.
+/// A script that finds leftovers. `EVAL` it with the prefix as its argument: it answers a line for
+/// each thing that no message, dead letter, item or once key explains, such as the body of a
+/// message that is gone.
 ///
-/// It reads all keys at one instant, and the server does nothing else meanwhile: for tests, and for
-/// a copy of a server that grows though its queues do not.
+/// It reads all keys at one instant, and the server does nothing else meanwhile. So use it in
+/// tests, or on a copy of a server that grows though its queues do not.
 pub const LEFTOVERS: &str = concat!(
     "local ADDS = 0\n",
     include_str!("../lua/shared/frames.lua"),

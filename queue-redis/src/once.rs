@@ -15,7 +15,7 @@ use crate::{
 
 /// A store on its server.
 ///
-/// Every claim carries what `open` writes, so a server that was flushed is as good as a new one.
+/// Every claim carries the data that `open` writes, so a flushed server is as good as a new one.
 #[derive(Debug)]
 pub(crate) struct Once {
     client: Client,
@@ -53,7 +53,7 @@ impl Once {
         Err(config_mismatch("layout", stored, &self.config))
     }
 
-    /// The server does not say which key it is that holds another type: opening does.
+    /// The server does not say which key holds another type; opening the store does.
     async fn name_key(&self, error: Error) -> Error {
         match self.try_open().await {
             Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),

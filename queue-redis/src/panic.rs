@@ -1,8 +1,8 @@
-//! Panics that end no task of ours.
+//! Panics, caught so that they end no task of ours.
 
 use std::any::Any;
 
-/// What it said.
+/// The panic's message.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

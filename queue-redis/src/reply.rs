@@ -1,4 +1,4 @@
-//! What scripts answer, taken apart.
+//! Scripts' answers, read value by value.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Reply {
         }
     }
 
-    /// How many values are left.
+    /// The number of values left.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
@@ -47,7 +47,7 @@ impl Reply {
         u64::try_from(number).map_err(|_| self.unexpected())
     }
 
-    /// The next value as milliseconds; below zero there are none.
+    /// The next value as milliseconds; a value below zero means none.
     pub(crate) fn time(&mut self) -> Result<Option<Duration>> {
         Ok(u64::try_from(self.number()?)
             .ok()
@@ -68,13 +68,13 @@ impl Reply {
         String::from_utf8(bytes.into()).map_err(|_| self.unexpected())
     }
 
-    /// The next value as counters: by their names, so that one that is missing is told.
+    /// The next value as counters, by their names, so that a missing one is an error.
     pub(crate) fn counters(&mut self) -> Result<Counters> {
         let bytes = self.bytes()?;
         serde_json::from_slice(&bytes).map_err(|error| self.wrong(&format!(": {error}")))
     }
 
-    /// All that are left, each as bytes that `read` understands.
+    /// All values left, each as bytes that `read` understands.
     pub(crate) fn rest<T>(mut self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
         let mut rest = Vec::with_capacity(self.len());
         while self.len() > 0 {
@@ -97,8 +97,9 @@ impl Reply {
             .ok_or_else(|| self.unexpected())
     }
 
-    /// The ids of a push of so many entries: the last one's alone if they are consecutive and
-    /// all new, or else one by one, negative for those that were there before.
+    /// The ids of a push of so many entries. The script answers the last id alone if the ids are
+    /// consecutive and all new; otherwise one id for each entry, negative for an entry that was
+    /// there before.
     pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
         if self.len() == 1 && entries > 1 {
             let last = self.number()?;

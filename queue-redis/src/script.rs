@@ -1,4 +1,4 @@
-//! A Lua script: its name, its text, and the hash the server knows it by.
+//! A Lua script: its name, its text, and the hash by which the server knows it.
 
 use std::{fmt, sync::OnceLock};
 
@@ -7,20 +7,20 @@ use redis::Cmd;
 /// Texts of files of `lua/`.
 pub(crate) type Files = &'static [&'static str];
 
-/// What stands in the scripts of one kind of queue only.
+/// The parts that only the scripts of one kind of queue have.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) keys: Files,
-    /// How its ready messages are read and taken.
+    /// They read and take the kind's ready messages.
     pub(crate) line: Files,
-    /// What puts them there.
+    /// They make messages ready.
     pub(crate) moves: Files,
-    /// What is counted of them.
+    /// They count ready messages.
     pub(crate) counts: Files,
 }
 
 impl Kind {
-    /// Of no kind.
+    /// For scripts of no kind.
     pub(crate) const NONE: Self = Self {
         name: "",
         keys: &[],
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     Counts,
 }
 
-/// A script, made once as a `static`, and put together at its first use.
+/// A script: a `static`, put together at its first use.
 pub(crate) struct Script {
     kind: &'static Kind,
     verb: &'static str,
@@ -68,7 +68,7 @@ impl Script {
         }
     }
 
-    /// Its kind and verb, or the verb alone of what is of no kind.
+    /// Its kind and verb; the verb alone if it has no kind.
     pub(crate) fn name(&self) -> &str {
         &self.text().name
     }
@@ -82,18 +82,18 @@ impl Script {
         &self.text().hash
     }
 
-    /// The commands that it calls; not those that it tries by `pcall`, which it can do without.
+    /// The commands that it calls, without those that it tries by `pcall` and can do without.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
         self.text().commands.iter().map(String::as_str)
     }
 
-    /// The command that it calls in this line, or in the one before that calls one.
+    /// The command that it calls in this line, or in the last line before that calls one.
     pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
         let lines: Vec<&str> = self.source().lines().take(line).collect();
         lines.iter().rev().find_map(|line| commands_in(line).last())
     }
 
-    /// What gives the server the script.
+    /// The command that gives the server the script.
     pub(crate) fn load_command(&self) -> Cmd {
         let mut command = redis::cmd("SCRIPT");
         command.arg("LOAD").arg(self.source());

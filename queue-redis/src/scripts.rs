@@ -1,10 +1,10 @@
 //! The table of scripts: which files of `lua/` make up each.
 //!
-//! Mostly a verb's file is the last of its script. Before it come the files that it shares with
-//! others; together they read as one script from top to bottom. Each file says in its header which
-//! names it needs of those before it, and which it gives to those behind it. What the four leasing kinds do
-//! alike is written once, in `lua/leasing`, on top of the kind's line: where ready messages stand,
-//! and in which order.
+//! A verb's file is mostly the last of its script. The files that it shares with others come before
+//! it; together they read as one script from top to bottom. Each file's header says which names it
+//! needs from the files before it, and which it gives to those behind it. `lua/leasing` holds the
+//! work that the four leasing kinds share, on top of the kind's line: the places and the order of
+//! ready messages.
 
 use std::sync::LazyLock;
 
@@ -70,14 +70,14 @@ const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 
-/// What tidies, then does this.
+/// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[CALL, Keys, $first, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
     };
 }
 
-/// What does this, and tidies before only where it finds that it must.
+/// A script that does this, and tidies first only if it finds that it must.
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
@@ -87,7 +87,7 @@ macro_rules! quiet {
     };
 }
 
-/// Declares what every leasing queue has.
+/// Declares the parts that every leasing queue has.
 macro_rules! leasing_scripts {
     ($($verb:ident: $parts:expr;)+) => {
         /// The verbs that every leasing queue has.
@@ -133,7 +133,7 @@ macro_rules! scripts {
         $(pub(crate) static $queue: LeasingScripts = LeasingScripts::of(&$queue_kind);)+
         $(pub(crate) static $script: Script = Script::new(&$kind, $verb, $parts);)+
 
-        /// Every script: what is loaded when a connection is opened.
+        /// Every script. Opening a connection loads them.
         pub(crate) static ALL: LazyLock<Vec<&Script>> = LazyLock::new(|| {
             let leasing = [$(&$queue),+].into_iter().flat_map(LeasingScripts::all);
             leasing.chain([$(&$script),+]).collect()
@@ -184,7 +184,7 @@ scripts! {
     WAITING_PASS_ON = WAITING_KIND, "pass_on": &[CALL, Files(lua!["waiting/pass_on"])];
 }
 
-/// The script that the server knows by this hash.
+/// The script with this hash.
 pub(crate) fn find(hash: &str) -> Option<&'static Script> {
     ALL.iter().copied().find(|script| script.hash() == hash)
 }
@@ -197,7 +197,7 @@ mod tests {
 
     type Names<'a> = BTreeSet<&'a str>;
 
-    /// What a file's header lists behind these words.
+    /// The names that a file's header lists behind these words.
     fn listed<'a>(file: &'a str, what: &str) -> Names<'a> {
         let lists = file.lines().filter_map(|line| line.strip_prefix(what));
         lists.flat_map(|list| list.split(", ")).collect()
@@ -216,7 +216,7 @@ mod tests {
         locals.flat_map(names).collect()
     }
 
-    /// The names in it, those in comments and texts left out.
+    /// The names in it, without those in comments and texts.
     fn used(file: &str) -> Names<'_> {
         let code = file.lines().filter_map(|line| line.split("--").next());
         let code = code.flat_map(|line| line.split('\'').step_by(2));
@@ -237,7 +237,7 @@ mod tests {
                 let gives = listed(file, "-- gives: ");
                 assert!(gives.is_subset(&defined(file)), "{told}: {gives:?}");
                 needed.extend(needs);
-                // What the first one gives is everywhere, and listed by none.
+                // The first file's names are known everywhere, and no header lists them.
                 if at > 0 {
                     there.extend(defined(file));
                     offered.extend(&gives);

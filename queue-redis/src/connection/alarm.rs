@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, futures::Notified};
 
-/// Rung when one connection of a backend is found silent: then its others are tested, too, since
-/// what made one of them silent may have struck them all. Clones ring the same.
+/// Rings when a connection of the backend is found silent. The backend then tests its others, too,
+/// since the same cause may have struck them all. Clones ring together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Alarm(Arc<Notify>);
 
@@ -12,7 +12,7 @@ impl Alarm {
         self.0.notify_waiters();
     }
 
-    /// Waits until it is rung from now on, whether polled by then or not.
+    /// Waits for a ring. Rings count from this call on, even before the first poll.
     pub(super) fn rung(&self) -> Notified<'_> {
         self.0.notified()
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-/// Delays between attempts: doubling, with jitter, so that many clients of a server that comes
-/// back do not all come at once.
+/// Delays between attempts. They double, with jitter, so that the many clients of a server that
+/// comes back do not all come at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     first: Duration,

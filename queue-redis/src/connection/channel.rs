@@ -15,8 +15,9 @@ use tokio::{
 use super::Link;
 use crate::error::Failure;
 
-/// After so many requests in a row without an answer the connection is taken for half-open, and
-/// is built anew. One alone may be a slow server, which a reconnect would only burden further.
+/// After so many requests in a row without an answer, the channel takes its connection for
+/// half-open and has it replaced. One alone may mean a slow server, which a reconnect would only
+/// burden further.
 const SILENT_REQUESTS: u32 = 2;
 
 /// An open connection in use: sends requests, and notices when it should be replaced.
@@ -25,10 +26,10 @@ pub(crate) struct Channel {
     link: Link,
     opened: Instant,
     response_timeout: Duration,
-    /// Requests in a row that got no answer.
+    /// Requests in a row without an answer.
     unanswered: AtomicU32,
     given_up: AtomicBool,
-    /// Tells all who watch it that one of the two above has changed.
+    /// Notified when one of the two above changes.
     changed: Notify,
 }
 
@@ -44,13 +45,14 @@ impl Channel {
         }
     }
 
-    /// Sends one command and waits for its answer, until the server has been silent for the
-    /// response timeout.
+    /// Sends one command and waits for its answer.
+    ///
+    /// It fails when the server has been silent for the response timeout.
     pub(crate) async fn request(&self, command: &Cmd) -> Result<Value, Failure> {
         self.request_since(Instant::now(), command).await
     }
 
-    /// [`request`](Self::request) of a caller who has waited since `made`.
+    /// [`request`](Self::request) for a caller that has waited since `made`.
     pub(crate) async fn request_since(
         &self,
         made: Instant,
@@ -64,7 +66,7 @@ impl Channel {
         }
     }
 
-    /// Sends commands whose answers only matter if they are errors, in one round trip.
+    /// Sends commands in one round trip, and answers the first error among their answers.
     pub(crate) async fn request_all(
         &self,
         commands: impl IntoIterator<Item = Cmd>,
@@ -95,18 +97,18 @@ impl Channel {
         Ok(answers.collect())
     }
 
-    /// What the server says unasked, for whoever asks first.
+    /// The server's pushes (what it sends unasked), for the first caller that asks.
     pub(crate) fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
         self.link.told()
     }
 
-    /// Asks for a sign of life, so that a connection that has none to give is replaced.
+    /// Sends a `PING`: if no sign of life comes, the connection is replaced.
     pub(super) async fn test(&self) {
-        // Whatever comes back, something did.
+        // Any answer is a sign of life.
         let _ = self.request(&redis::cmd("PING")).await;
     }
 
-    /// Has the connection replaced. What was sent on it may still be answered.
+    /// Has the connection replaced. Requests under way on it may still get answers.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Release);
         self.changed.notify_waiters();
@@ -121,12 +123,12 @@ impl Channel {
         }
     }
 
-    /// Whether nothing should be sent on it any more.
+    /// Whether callers should send nothing on it any more.
     pub(crate) fn is_over(&self) -> bool {
         self.given_up.load(Ordering::Acquire) || self.link.has_ended()
     }
 
-    /// Why it is replaced, for those who wait for the next one.
+    /// Why it is over, for callers that wait for the next one.
     pub(super) fn why_over(&self) -> Error {
         let reason = if self.is_silent() {
             format!("did not answer within {:?}", self.response_timeout)
@@ -141,7 +143,7 @@ impl Channel {
         )
     }
 
-    /// Whether the last request got no answer: what is sent now may get none, either.
+    /// Whether the last request got no answer; the next one may get none, either.
     pub(crate) fn is_silent(&self) -> bool {
         self.unanswered.load(Ordering::Acquire) > 0
     }
@@ -151,7 +153,7 @@ impl Channel {
         self.becomes(|| self.is_silent()).await;
     }
 
-    /// Waits until a request is answered again, or the connection is over.
+    /// Waits until a request gets an answer again, or the connection is over.
     pub(crate) async fn heard_or_over(&self) {
         tokio::select! {
             biased;
@@ -162,7 +164,7 @@ impl Channel {
 
     async fn becomes(&self, holds: impl Fn() -> bool) {
         loop {
-            // Made before the look, from then on it misses nothing.
+            // Made before the look, so it misses no change after the look.
             let changed = self.changed.notified();
             if holds() {
                 return;
@@ -171,8 +173,10 @@ impl Channel {
         }
     }
 
-    /// Waits for an answer, until the server has been silent for the response timeout
-    /// since the call was made. Answers come in the order of requests, so whatever arrives leads towards this one.
+    /// Waits for an answer, until the server has been silent for the response timeout.
+    ///
+    /// The silence counts from the call. Answers come in the order of requests, so all bytes that
+    /// arrive lead towards this one.
     async fn hear<T>(
         &self,
         made: Instant,
@@ -208,7 +212,7 @@ impl Channel {
         answer.map_err(|error| match ServerError::try_from(error) {
             Ok(refusal) => self.refused(refusal),
             Err(error) => {
-                // Whatever it was, the replies on this connection are in doubt.
+                // After any such error the replies on this connection are in doubt.
                 self.give_up();
                 Failure::Cut(error)
             }

@@ -5,30 +5,36 @@ use redis::RedisResult;
 
 use super::Link;
 
-/// What a connection is for.
+/// The use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Carries the commands; none of them blocks.
     Commands,
-    /// Listens to the process's channel, and registers there who waits. Its link has to bring the
-    /// connection's pushes ([`Link::told_by`]).
+    /// Listens to the process's channel, and registers the process at markers. Its link has to
+    /// bring the connection's pushes ([`Link::told_by`]).
     Waiter,
 }
 
 /// Opens connections to the primary.
 ///
-/// The backend asks for a new one whenever the last one ended, stopped answering, or turned out
-/// to lead to a replica; each time the connector looks up anew where the primary is. Retrying,
-/// back-off and the bound on how long a connect may take are the backend's.
+/// The backend asks for a new one whenever the last one ended, stopped answering, or turned out to
+/// lead to a replica. Each time the connector looks up anew where the primary is. The backend
+/// retries, backs off, and bounds how long a connect may take.
 ///
-/// A connection must speak RESP3, have its user, password and database set, and must not retry
+/// A connection must speak RESP3 and have its user, password and database set. It must not retry
 /// commands or time them out by itself: a retry could run a push twice, and the backend has
 /// timeouts of its own.
+///
+/// A custom connector's connection keeps the redis crate's own limit of 50 places in its pipeline,
+/// unless the connector sets another (`AsyncConnectionConfig::set_pipeline_buffer_size`). A request
+/// beyond it waits for a place, and the place goes to the future that asked first: if nobody polls
+/// that future, other calls wait for it. The built-in connector sets no such limit. On either, each
+/// queue's line of small pushes is bounded by bytes (32 MiB), not by places.
 #[async_trait]
 pub trait Connector: Debug + Send + Sync + 'static {
-    /// Opens a connection. May be dropped half-way.
+    /// Opens a connection. The backend may drop the future half-way.
     async fn connect(&self, role: Role) -> RedisResult<Link>;
 
-    /// Where it connects to, for messages. Never with a password in it.
+    /// The address that it connects to, for messages. It never contains a password.
     fn address(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! What a server says before it closes a connection that has just been opened.
+//! The message of a server that closes a connection as soon as it is opened.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use std::{
 use redis::{RedisError, Value};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// More than the longest of such words has.
+/// More than the longest of such messages has.
 const LONGEST: usize = 4096;
 
-/// What came over a connection since it was opened, until it is in use.
+/// The bytes that came over a connection before it was in use.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
     is_over: AtomicBool,
@@ -24,14 +24,14 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
-    /// The connection is in use now.
+    /// Ends the greeting: the connection is in use now.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         *self.heard() = Vec::new();
     }
 
-    /// Why the server did not take the connection: what it said, if it said anything, and not
-    /// that it closed the connection then.
+    /// The reason why the server refused the connection: the server's own message, if it sent one,
+    /// and not the end of the connection that followed.
     pub(super) fn reason(&self, error: RedisError) -> RedisError {
         match redis::parse_redis_value(&self.heard()) {
             Ok(Value::ServerError(refusal)) => refusal.into(),
@@ -48,10 +48,10 @@ impl Greeting {
     }
 }
 
-/// A stream that is listened to until the [`Greeting`] is over.
+/// A stream that is recorded until the [`Greeting`] is over.
 ///
-/// A server that has no room for another client says so and closes at once. To write to it then
-/// fails, and that must not keep what it said from being read.
+/// A server without room for another client says so and closes at once. A write then fails, and
+/// that failure must not keep the backend from reading the message.
 #[derive(Debug)]
 pub(super) struct Greeted<S> {
     stream: S,
@@ -88,7 +88,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match ready!(Pin::new(&mut self.stream).poll_write(cx, bytes)) {
-            // The reader learns of it, after what there is to read.
+            // The reader learns of it, after it has read the rest.
             Err(error) if is_closed(&error) && !self.greeting.is_over() => {
                 Poll::Ready(Ok(bytes.len()))
             }

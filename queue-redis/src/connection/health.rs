@@ -1,4 +1,4 @@
-//! How a connection fares, as a backend tells it.
+//! A connection's state, as a backend reports it.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::State;
 /// The state of one connection.
 #[derive(Debug, Clone)]
 pub enum ConnectionHealth {
-    /// Not opened yet: nobody has needed it.
+    /// Not opened yet: no call has needed it.
     Unused,
     /// Open, as far as is known.
     Up,
-    /// Not open; it is being opened. With the reason, once one is known.
+    /// Not open; the backend is opening it. With the reason, once one is known.
     Down(Option<Arc<Error>>),
 }
 

@@ -25,8 +25,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Wire for C {
     }
 }
 
-/// An open connection, of whatever type. Cloning makes another handle to it; when the last one is
-/// dropped, its driver is stopped and the connection closes.
+/// An open connection of any type. Cloning makes another handle to it. Dropping the last handle
+/// stops its driver and closes it.
 pub struct Link {
     wire: Box<dyn Wire>,
     driver: Option<Arc<Driver>>,
@@ -50,8 +50,8 @@ impl Link {
         }
     }
 
-    /// A connection and the future that drives it, which is spawned. Its end is noticed at once,
-    /// not at the next command.
+    /// A connection and the future that drives it, which this spawns. The backend notices the
+    /// driver's end at once, not at the next command.
     pub fn driven(
         wire: impl Wire,
         driver: impl Future<Output = ()> + Send + 'static,
@@ -59,7 +59,7 @@ impl Link {
     ) -> Self {
         let (alive, ended) = watch::channel(());
         let running = spawn.spawn(Box::pin(async move {
-            // Dropped with the task, also by a panic or an abort.
+            // The task drops it at its end, also after a panic or an abort.
             let _alive = alive;
             driver.await;
         }));
@@ -74,9 +74,9 @@ impl Link {
         }
     }
 
-    /// Adds where the connection's pushes arrive: what the server says unasked, which a connection
-    /// of [`Role::Waiter`](super::Role::Waiter) is for. Of redis's own connections it is the
-    /// receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
+    /// Adds the receiver of the connection's pushes (what the server sends unasked), which a
+    /// connection of [`Role::Waiter`](super::Role::Waiter) needs. For redis's own connections it is
+    /// the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
     #[must_use]
     pub fn told_by(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
         Self {
@@ -85,35 +85,35 @@ impl Link {
         }
     }
 
-    /// What the server says unasked, for whoever asks first.
+    /// The server's pushes, for the first caller that asks.
     pub fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.take()
     }
 
-    /// The same, with a stream that tells its progress.
+    /// The same, with the progress of its stream.
     pub(super) fn with_progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// When bytes last moved, where that is known.
+    /// When bytes last moved, if that is known.
     pub(super) fn last_progress(&self) -> Option<Instant> {
         self.progress.as_ref().map(|progress| progress.last())
     }
 
-    /// Whether the driver is known to have ended: what is sent now reaches nobody.
+    /// Whether the driver is known to have ended. Requests then reach nobody.
     pub(crate) fn has_ended(&self) -> bool {
         let driver = self.driver.as_ref();
         driver.is_some_and(|driver| driver.ended.has_changed().is_err())
     }
 
-    /// Waits for the driver's end; for ever where there is none to watch.
+    /// Waits for the driver's end; for ever if there is no driver to watch.
     pub(crate) async fn ended(&self) {
         match &self.driver {
             Some(driver) => {
                 let mut ended = driver.ended.clone();
-                // Nothing is ever sent: only the sender's end makes this return.
+                // Nobody ever sends: only the sender's end makes this return.
                 while ended.changed().await.is_ok() {}
             }
             None => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! Connections: what opens them, what keeps them open, and what is checked of a server first.
+//! Connections: opening them, keeping them open, and checking the server first.
 
 mod alarm;
 mod backoff;

@@ -1,4 +1,4 @@
-//! Opening the commands connection: to a server that is fit, with the scripts loaded.
+//! Opening the commands connection: to a fit server, with the scripts loaded.
 
 use std::{
     fmt,
@@ -33,10 +33,10 @@ pub(crate) struct Primary {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
-    /// What the keys and channels of all queues begin with.
+    /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
     pub(crate) scripts: &'static [&'static Script],
-    /// What the last check found that is no reason to refuse.
+    /// The last check's findings that are no reason to refuse the server.
     pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
@@ -73,8 +73,8 @@ impl Primary {
             .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
     }
 
-    /// Gives the server the scripts that it does not have, so that the first call of each finds
-    /// it there. As a rule it has them all: then this is one small request.
+    /// Gives the server the scripts that it lacks, so that the first call of each finds it there.
+    /// Mostly the server has them all: then this is one small request.
     async fn load_missing(&self, channel: &Channel) -> Result<(), Failure> {
         if self.scripts.is_empty() {
             return Ok(());
@@ -131,7 +131,7 @@ pub(crate) async fn open(
     }
 }
 
-/// Nobody is warned on a guess: without AOF, snapshots may be on.
+/// Warns of no mere guess: without AOF, snapshots may be on.
 async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
     let mut command = redis::cmd("CONFIG");
     command.arg("GET").arg("save");

@@ -1,4 +1,4 @@
-//! When bytes last moved on a connection: what tells a slow line from a dead one.
+//! The time when bytes last moved on a connection. It tells a slow line from a dead one.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use tokio::{
     time::Instant,
 };
 
-/// When the peer last showed that it is there.
+/// The time when the peer last showed that it is there.
 #[derive(Debug)]
 pub(crate) struct Progress {
     start: Instant,
@@ -46,13 +46,13 @@ impl Progress {
 /// A stream that notes its progress: bytes that arrive, and bytes that go out after others that
 /// could not.
 ///
-/// Only those show that the peer takes them. What is written at once may lie in a buffer of this
-/// machine for ever, while the peer is long gone.
+/// Only those show that the peer takes them. A buffer of this machine may hold all other bytes for
+/// ever, though the peer is long gone.
 #[derive(Debug)]
 pub(crate) struct Watched<S> {
     stream: S,
     progress: Arc<Progress>,
-    /// The buffers that lead to the peer were full.
+    /// The buffers towards the peer were full.
     held_up: bool,
 }
 

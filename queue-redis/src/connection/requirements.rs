@@ -1,4 +1,4 @@
-//! What a server must be before messages are trusted to it, read from its `INFO`.
+//! Checks a server by its `INFO`, before the backend trusts messages to it.
 
 use std::fmt;
 
@@ -9,24 +9,23 @@ use crate::error::CLUSTER;
 
 const OLDEST: (u32, u32) = (6, 2);
 
-/// Something that a server does not refuse service for, but that an operator should know.
+/// A finding that is no reason to refuse the server, but that an operator should know.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The server may not be asked (`INFO` is not allowed to this user): its eviction policy and
-    /// its persistence are unknown.
+    /// This user may not call `INFO`: the server's eviction policy and its persistence are unknown.
     Unchecked,
     /// The user may not run a command that the backend can do without.
     Forbidden {
-        /// The command, with the channel where it has one.
+        /// The command, with its channel if it has one.
         command: String,
-        /// What is lost without it.
+        /// The loss without it.
         cost: &'static str,
     },
-    /// The server evicts keys when it is full, and was accepted all the same: messages may
+    /// The server evicts keys when it is full, and the program accepts that: messages may
     /// disappear.
     Evicts(String),
-    /// The server evicts keys that expire when it is full. queue-kit sets no expiry, so it loses
+    /// The server evicts keys with an expiry when it is full. queue-kit sets no expiry, so it loses
     /// nothing by this; it may still be an oversight.
     EvictsExpiring(String),
     /// Neither AOF nor snapshots are on: a restart of the server loses every message (R1).
@@ -34,7 +33,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// A command that can be done without, and the word after it, if one matters.
+    /// A command that the backend can do without, and the word after it, if one matters.
     pub(super) fn forbidden(command: &str, word: &str, cost: &'static str) -> Self {
         Self::Forbidden {
             command: format!("{command} {word}").trim_end().to_owned(),
@@ -68,7 +67,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Checks a server by its `INFO`: an error is what makes it unfit.
+/// Checks a server by its `INFO`. An error says why the server is unfit.
 pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Error> {
     let field = |name: &str| {
         info.lines().find_map(|line| {
@@ -118,14 +117,14 @@ pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Er
         }
         _ => {}
     }
-    // INFO does not show whether `save` is set, so that is asked for apart.
+    // INFO does not show whether `save` is set, so another request asks for that.
     if field("aof_enabled") == Some("0") {
         warnings.push(Warning::NotPersistent);
     }
     Ok(warnings)
 }
 
-/// What `HELLO` tells, which every user may ask, as `INFO` would tell it.
+/// The answer of `HELLO`, which every user may call, in the form of `INFO`.
 pub(crate) fn as_info(hello: &Value) -> String {
     let Value::Map(fields) = hello else {
         return String::new();
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(warnings("aof_enabled", "0"), [Warning::NotPersistent]);
     }
 
-    /// As a server greets a user who may not ask for more.
+    /// A server's greeting to a user with no further rights.
     #[test]
     fn what_a_greeting_tells_is_checked_as_what_is_asked_for() {
         let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());

@@ -1,4 +1,4 @@
-//! What the user of a connection may do, asked before anything is trusted to it.
+//! Asks what the user of a connection may do, before the backend trusts anything to it.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use crate::{keys, script::Script};
 /// Tells which commands a user may not run.
 const REFUSED: &str = include_str!("../../lua/connection/refused.lua");
 
-/// What is sent for the list of queues, which no script does.
+/// The commands for the list of queues, which no script calls.
 const LISTING: &[&str] = &["ZRANGEBYLEX", "ZADD", "ZREM"];
 
-/// What scripts call that takes no key.
+/// The command that scripts call without a key.
 const WITHOUT_KEY: &str = "TIME";
 
 const LATE: &str = "messages are noticed at the fall-back interval only";
 
-/// Asks whether the user may run whatever the scripts call: one that stops half-way would lease
-/// messages that nobody gets. What can be done without is warned of.
+/// Asks whether the user may run all commands that the scripts call: a script that stops half-way
+/// would lease messages that nobody gets. Commands that the backend can do without give a warning.
 ///
 /// Only servers from 7.0 on, and Valkey, can tell.
 pub(super) async fn check(
@@ -30,7 +30,7 @@ pub(super) async fn check(
 ) -> Result<Vec<Warning>> {
     let called = scripts.iter().flat_map(|script| script.commands());
     let needed: BTreeSet<&str> = called.chain(LISTING.iter().copied()).collect();
-    // A user who may open queues may touch this key. One who may not can tell nothing this way.
+    // A user who may open queues may touch this key. A user who may not cannot ask this way.
     let key = keys::registry(prefix);
     let wake = keys::channels(prefix);
     let optional = [

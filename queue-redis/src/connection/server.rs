@@ -22,14 +22,14 @@ use super::{
     progress::{Progress, Watched},
 };
 
-/// A connection that carries nothing is probed after this time, so that firewalls do not forget
-/// it, and a peer that is gone is noticed.
+/// The system probes an idle connection after this time, so that firewalls do not forget it, and it
+/// notices a peer that is gone.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// Sent bytes that nobody acknowledges for this time end a TCP connection.
+/// The system ends a TCP connection if nobody acknowledges its bytes for this time.
 #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// A request is handed over as soon as its future is first polled. Were there a limit, the next
-/// place would be given to whoever asked first, and a future that is not polled would keep it.
+/// A future hands its request over at its first poll. Under a limit, the next place would go to the
+/// future that asked first, and one that nobody polls would keep it.
 const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
 
 /// Connects to one server, over TCP or a Unix socket.
@@ -46,8 +46,8 @@ impl ServerConnector {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a URL that is not one of these; `Configuration` for `rediss://`, which this
-    /// build has no TLS for.
+    /// `Invalid` for a URL of another form; `Configuration` for `rediss://`, since this build has
+    /// no TLS.
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
         let scheme = url.split(':').next().unwrap_or_default();
         match scheme {
@@ -67,7 +67,7 @@ impl ServerConnector {
                 )));
             }
         }
-        // The parser's message, not the URL, which may have a password in it.
+        // The parser's message without the URL, which may have a password in it.
         let info: ConnectionInfo = url.into_connection_info().map_err(|error| {
             Error::invalid(format!(
                 "the {scheme} URL is not understood: {error}; write it as \
@@ -78,7 +78,7 @@ impl ServerConnector {
             .redis_settings()
             .clone()
             .set_protocol(ProtocolVersion::RESP3)
-            // Before 7.2 a server answers it with two errors, which its statistics count.
+            // Before 7.2 a server answers this with two errors, which its statistics count.
             .set_skip_set_lib_name();
         Ok(Self {
             server: info.addr().clone(),
@@ -91,8 +91,8 @@ impl ServerConnector {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // Timeouts are the backend's: on the waiter's connection none would do, and on the other
-        // one the crate's would leave a half-open connection in place.
+        // The backend has timeouts of its own. On the waiter's connection no timeout would do, and
+        // on the other one the crate's would leave a half-open connection in place.
         let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)

@@ -1,4 +1,4 @@
-//! What keeps one connection open.
+//! Keeps one connection open.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use tokio::{
 use super::{Alarm, Backoff, Channel};
 use crate::panic;
 
-/// A connection that lasted this long was sound: the next one is tried at once.
+/// A connection that lasted this long was sound: the supervisor tries the next one at once.
 const SOUND: Duration = Duration::from_secs(1);
 
 /// Opens a connection and makes it ready for use, within a bounded time.
@@ -25,7 +25,7 @@ pub(crate) trait Dial: fmt::Debug + Send + Sync + 'static {
     async fn dial(&self) -> Result<Channel>;
 }
 
-/// A connection that is opened again whenever it ends. The last clone to be dropped closes it.
+/// A connection that a task opens again whenever it ends. Dropping the last clone closes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervised {
     state: watch::Receiver<State>,
@@ -40,8 +40,8 @@ pub(crate) enum State {
 }
 
 impl Supervised {
-    /// Keeps the connection open from now on. `first` is one that is open already. When it is
-    /// found silent, it rings the alarm; when that rings, it is tested.
+    /// Keeps the connection open from now on. `first` is open already. A silent connection rings
+    /// the alarm, and a ring has it tested.
     pub(crate) fn new(
         dial: impl Dial,
         first: Option<Channel>,
@@ -61,16 +61,16 @@ impl Supervised {
         }
     }
 
-    /// The open connection, waiting for one up to `patience`.
+    /// The open connection; waits for one up to `patience`.
     ///
-    /// Waiting instead of failing at once bridges a restart or a failover without the callers'
-    /// doing, and paces those who try again in a loop while the server is away. If nobody will
-    /// ever open one again, that is a permanent error, at once.
+    /// Waiting bridges a restart or a failover without the callers' doing, and paces callers that
+    /// try again in a loop while the server is away. If no task will ever open a connection again,
+    /// this answers a permanent error at once.
     pub(crate) async fn channel(&self, patience: Duration) -> Result<Arc<Channel>> {
         self.channel_until(Instant::now() + patience).await
     }
 
-    /// [`channel`](Self::channel), waiting until `deadline`.
+    /// [`channel`](Self::channel), but waits until `deadline`.
     pub(crate) async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);
@@ -89,7 +89,7 @@ impl Supervised {
         }
     }
 
-    /// Waits until this connection is over or another has taken its place.
+    /// Waits until this connection is over or another has replaced it.
     pub(crate) async fn replaced(&self, channel: &Arc<Channel>) {
         let mut state = self.state.clone();
         let other =
@@ -98,7 +98,7 @@ impl Supervised {
         let _ = state.wait_for(other).await;
     }
 
-    /// Whether the task that keeps it open has ended: what is closed now stays closed.
+    /// Whether the task that keeps it open has ended: then a closed connection stays closed.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.has_changed().is_err()
     }
@@ -110,9 +110,9 @@ impl Supervised {
         self.state.borrow().clone()
     }
 
-    /// What a caller is told who waited for a connection in vain: nothing was sent. There has been
-    /// one, so whatever the reason is, it may pass: in the middle of a failover a server is a
-    /// replica, or asks for another password, for a while.
+    /// The error for a caller that waited for a connection in vain: it sent nothing. A connection
+    /// was open before, so any reason may pass: in the middle of a failover a server is a replica,
+    /// or asks for another password, for a while.
     pub(crate) fn outage(&self) -> Error {
         match self.state() {
             _ if self.has_ended() => ended(),
@@ -171,7 +171,7 @@ async fn supervise(
     }
 }
 
-/// A connector is anybody's code: if it panics, it is asked again like one that failed.
+/// A connector is anybody's code: a panic counts as a failed attempt.
 async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     match AssertUnwindSafe(dial.dial()).catch_unwind().await {
         Ok(dialled) => dialled,
@@ -182,7 +182,7 @@ async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     }
 }
 
-/// Tests the connection when it or another one is found silent, until it is over.
+/// Tests the connection whenever it or another one is found silent, until it is over.
 async fn watch_over(channel: &Channel, alarm: &Alarm) {
     loop {
         let rung = alarm.rung();
