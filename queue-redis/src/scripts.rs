@@ -87,7 +87,7 @@ macro_rules! quiet {
     };
 }
 
-/// Declares the parts that every leasing queue has.
+/// Declares the scripts of all leasing queues.
 macro_rules! leasing_scripts {
     ($($verb:ident: $parts:expr;)+) => {
         /// The verbs that every leasing queue has.

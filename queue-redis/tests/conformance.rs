@@ -1,6 +1,5 @@
-//! The suite on a real Redis: every case in virtual time, under the names that other backends'
-//! cases have; and in `server_time` again, by the server's own clock, those that can be told from
-//! outside.
+//! The suite on a real Redis: every case in virtual time, under the names of other backends' cases.
+//! In `server_time`, the cases that need no exact clock run again by the server's own clock.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! How many commands and round trips things take: counts, which repeat where times don't.
+//! The number of commands and round trips for each kind of call. Counts repeat, unlike times.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ use self::{connect::connect, virtual_time::VirtualConnector};
 const LEASE: Duration = Duration::from_secs(600);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Commands that only a client sends: a script never does, so no script is counted twice.
+/// Commands that only a client sends. No script sends them, so no script is counted twice.
 const SENT: [&str; 10] = [
     "evalsha",
     "eval",
@@ -33,7 +33,7 @@ const SENT: [&str; 10] = [
     "multi",
 ];
 
-/// What a server has done so far.
+/// A server's counts so far.
 struct Snapshot {
     commands: CommandCounts,
     reads: u64,
@@ -61,19 +61,19 @@ impl Meter {
         }
     }
 
-    /// Commands that clients sent and times that the server read from them while this ran. A
-    /// request that is written in one piece is read in one.
+    /// The number of commands that clients sent while this ran, and of reads in which the server
+    /// took them. The server reads a request that was written in one piece in one.
     async fn count<T>(&mut self, work: impl Future<Output = T>) -> (u64, u64) {
         let before = self.snapshot();
         work.await;
         let after = self.snapshot();
         let commands = after.commands.since(&before.commands).sum(SENT);
-        // The second snapshot was read as well.
+        // The second snapshot's own read counts, too.
         (commands, after.reads - before.reads - 1)
     }
 }
 
-/// One of each kind, as what its callers do to it.
+/// A queue of each kind, and the calls on it.
 struct Queues {
     reliable: Arc<dyn ReliableQueue>,
     delay: Arc<dyn DelayQueue>,
@@ -113,7 +113,7 @@ impl Queues {
         ]
     }
 
-    /// Puts so many into each of the five, in one call each.
+    /// Puts so many messages or items into each of the five, in one call each.
     async fn put(&self, count: usize) {
         let push = || (0..count).map(|number| Push::new(format!("message {number}")));
         let pushes: Vec<_> = push().collect();
@@ -200,7 +200,8 @@ async fn receiving_what_is_there_is_one_round_trip() {
     }
 }
 
-/// Idle consumers of a backend in virtual time, for an hour: commands that they sent.
+/// Runs idle consumers of a backend in virtual time, for an hour. Answers the number of their
+/// commands.
 async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
     let connector = VirtualConnector::new(&server.url()).expect("a URL");
     let start = tokio::time::Instant::now();
@@ -217,7 +218,7 @@ async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
         .schedule_all(&messages)
         .await
         .expect("schedule");
-    // Dropped with this hour, so that they are not counted in the next.
+    // The set ends with this hour, so that the next does not count its commands.
     let mut tasks = JoinSet::new();
     for _ in 0..consumers {
         let queue = Arc::clone(&queues.delay);
@@ -235,7 +236,7 @@ async fn an_idle_consumer_sends_at_most_a_command_a_second() {
     let server = Server::start().expect("a server");
     let alone = idle_hour(&server, 1, 0).await;
     assert!(alone <= 3600, "{alone} commands in an hour");
-    // It does look again, should an arrival be lost.
+    // A consumer still looks by itself, in case an arrival is lost.
     assert!(alone > 0);
     let three = idle_hour(&server, 3, 0).await;
     assert!(

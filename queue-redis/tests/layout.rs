@@ -1,4 +1,4 @@
-//! What a queue leaves on the server: its keys, and that they hold no more than they must.
+//! What a queue leaves on the server: its keys hold no more than they must.
 
 #![cfg(unix)]
 
@@ -112,7 +112,8 @@ async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
     Ok(())
 }
 
-/// An undelivered entry behind another is replaced over and over: nothing of the old ones stays.
+/// A producer replaces an undelivered entry behind another one over and over: nothing of the old
+/// ones stays.
 #[tokio::test]
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
@@ -142,7 +143,8 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     Ok(())
 }
 
-/// All is gone when all is done: what stays is the configuration, the counters and the marker.
+/// All is gone when all messages are done: only the configuration, the counters and the marker
+/// stay.
 #[tokio::test]
 async fn an_empty_queue_keeps_no_message_keys() -> Test {
     let server = Server::start()?;
@@ -206,8 +208,8 @@ async fn attempts_are_counted_beyond_one_byte() -> Test {
     Ok(())
 }
 
-/// A lease and a place in line whose message somebody deleted: passed over, not handed out, and
-/// not in anybody's way.
+/// A lease and a place in line whose message somebody deleted: the queue skips them, hands them out
+/// to nobody, and lets nothing else wait for them.
 #[tokio::test]
 async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
     let server = Server::start()?;

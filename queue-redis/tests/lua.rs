@@ -1,4 +1,4 @@
-//! The scripts as the server gets them, read by luacheck: what `.luacheckrc` says it looks for.
+//! The scripts as the server gets them, checked by luacheck with the rules in `.luacheckrc`.
 
 use std::{error::Error, fs, path::Path, process::Command};
 

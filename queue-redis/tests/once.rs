@@ -1,4 +1,4 @@
-//! Once keys on a real server: what is particular to Redis.
+//! Once keys on a real server: the parts that are particular to Redis.
 
 #![cfg(unix)]
 
@@ -88,7 +88,7 @@ async fn a_flushed_store_is_as_good_as_new() -> Test {
         assert_eq!(error.kind(), ErrorKind::ClaimLost);
         store.finish(key, next, LONG).await?;
     }
-    // What an open writes is back, so that another open is held against it.
+    // The configuration is back, so another open is checked against it.
     open(&server).await?;
     let () = ask(
         &server,
@@ -118,7 +118,7 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     Ok(())
 }
 
-/// Nothing stays but what is live, and nothing has an expiry that a server could evict it by.
+/// Only live data stays, and no key has an expiry by which a server could evict it.
 #[tokio::test]
 async fn what_has_ended_is_cleared_away() -> Test {
     let server = Server::start()?;
@@ -128,7 +128,7 @@ async fn what_has_ended_is_cleared_away() -> Test {
         let key = n.to_be_bytes();
         let token = claim(&*store, &key).await?;
         if n % 2 == 0 {
-            // One stays, so that there is a key to look at however late.
+            // One key stays, so that there is one to look at however late.
             let keep = if n == 0 { LONG } else { short };
             store.finish(&key, token, keep).await?;
         }

@@ -1,4 +1,5 @@
-//! Waiting on Redis: who is woken, what is passed on, and what an idle consumer costs.
+//! Waiting on Redis: which clients a hint wakes, which hints clients pass on, and the cost of an
+//! idle consumer.
 
 #![cfg(unix)]
 
@@ -27,7 +28,7 @@ type Queue = Arc<dyn ReliableQueue>;
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A backend whose consumers never look by themselves, so that only an arrival can wake them.
+/// A backend whose consumers never look by themselves, so that only an arrival wakes them.
 async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
     RedisBackend::builder(&server.url())?
         .fall_back(Duration::from_secs(3600))
@@ -40,7 +41,7 @@ async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::
     backend.open_reliable(&QueueName::new(name)?, &config).await
 }
 
-/// How many processes are registered at a queue's marker: they wait.
+/// The number of processes registered at a queue's marker: these wait.
 fn waiting(server: &Server, name: &str) -> usize {
     let mut connection = server.connect().expect("the server runs");
     let marker = format!("qk:{{{name}}}:arrivals");
@@ -49,7 +50,7 @@ fn waiting(server: &Server, name: &str) -> usize {
     count.query(&mut connection).expect("it counts")
 }
 
-/// How many connections listen to a channel.
+/// The number of connections that listen to a channel.
 fn listening(server: &Server) -> usize {
     let mut connection = server.connect().expect("the server runs");
     let mut list = redis::cmd("CLIENT");
@@ -173,7 +174,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
     {
         let wait = dropped.wait_for_arrival(PATIENCE);
         tokio::pin!(wait);
-        // Started, and then never polled again: it cannot notice what it is told.
+        // Started and never polled again, so it cannot notice the hint.
         assert!(timeout(Duration::from_millis(1), &mut wait).await.is_err());
         until("it waits", || waiting(&server, "a") == 1).await;
         other.push_one("hello").await?;
@@ -183,7 +184,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
         receiving(&mut set, &other);
         until("the other waits", || waiting(&server, "a") == 1).await;
     }
-    // Passed on, it has the other process look, and wait again.
+    // The hint passed on has the other process look, and wait again.
     until("it was passed on and used up", || {
         let calls = server.command_counts().expect("it counts");
         calls.of("publish") >= 2 && waiting(&server, "a") == 1
@@ -194,7 +195,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
     Ok(())
 }
 
-/// An arrival that led to a call which failed is not used up.
+/// A failed call does not use up the arrival that led to it.
 #[tokio::test]
 async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     let server = Server::start()?;
@@ -207,7 +208,7 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     set.shutdown().await;
     receiving(&mut set, &other);
     until("both wait", || waiting(&server, "a") == 2).await;
-    // A lease of this queue fails as long as this key is in the way.
+    // A lease on this queue fails as long as this key is in the way.
     command(&server, &["SET", "qk:{a}:leases", "mine"]);
     failing
         .lease(1.try_into()?, LEASE)
@@ -223,7 +224,8 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     Ok(())
 }
 
-/// What a process leaves behind that was killed while it waited costs nobody a wake-up.
+/// A process that was killed while it waited leaves a registration behind; it costs nobody a
+/// wake-up.
 #[tokio::test]
 async fn who_died_waiting_is_passed_over() -> Test {
     let server = Server::start()?;
@@ -250,7 +252,7 @@ async fn who_died_waiting_is_passed_over() -> Test {
     Ok(())
 }
 
-/// A flush takes registrations along; whoever makes the queue anew is not deaf.
+/// A flush takes registrations along; a call that makes the queue anew registers again.
 #[tokio::test]
 async fn a_flush_is_survived_by_who_looks() -> Test {
     let server = Server::start()?;
@@ -307,7 +309,8 @@ async fn a_restart_wakes_who_waits() -> Test {
     Ok(())
 }
 
-/// Only one is told of a due time. If it goes, another has to know until when to sleep (D5).
+/// The server tells only one of a due time. If that one goes, another must learn until when to
+/// sleep (D5).
 #[tokio::test]
 async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -353,7 +356,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     command(&server, &["SET", "qk:{a}:arrivals", "mine"]);
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);
-        // Each ends with the fall-back interval, also those that say that nobody could be told.
+        // Each wait ends with the fall-back interval, also one that says that nobody could be told.
         async move {
             loop {
                 let _ = consumer.wait_for_arrival(PATIENCE).await;
@@ -381,8 +384,8 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     Ok(())
 }
 
-/// What a wake-up costs the server, by the number of queues that this process waits for: commands,
-/// and bytes to and from it.
+/// The cost of a wake-up to the server, by the number of queues that this process waits for:
+/// commands, and bytes to and from the server.
 async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError>> {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
@@ -397,7 +400,7 @@ async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError
     .await;
     let producer = queue(&there, &names[queues / 2]).await?;
     let cost = |server: &Server| -> Result<(u64, u64), Box<dyn StdError>> {
-        // Not what is asked for here.
+        // Commands of other kinds are not counted.
         let counts = server.command_counts()?;
         let commands = counts.sum(["evalsha", "eval", "publish", "zrange", "zadd", "zrem"]);
         let mut connection = server.connect()?;
@@ -421,12 +424,12 @@ async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError
 async fn a_wake_up_costs_the_same_however_many_queues_are_waited_for() -> Test {
     let (few, many) = (cost_of_a_wake_up(2).await?, cost_of_a_wake_up(1_000).await?);
     assert_eq!(few.0, many.0, "commands");
-    // The answer of INFO, which is part of it, has numbers of different lengths.
+    // The bytes include the answer of INFO, whose numbers have different lengths.
     assert!(few.1.abs_diff(many.1) < 512, "{few:?} {many:?} bytes");
     Ok(())
 }
 
-/// One message of the server's tells a process of all the work there is for it.
+/// One message of the server tells a process of all the work for it.
 #[tokio::test]
 async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
     const CONSUMERS: usize = 100;
@@ -438,7 +441,7 @@ async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
         let consumer = Arc::clone(&consumer);
         set.spawn(async move { consumer.wait_for_arrival(PATIENCE).await });
     }
-    // They are all in line before the connection is there that registers them.
+    // They are all in line before the connection that registers them opens.
     until("they wait", || waiting(&server, "a") == 1).await;
     let before = server.command_counts()?;
     producer
@@ -474,8 +477,8 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     let before = sent(&server);
     consumer.receive(1, LEASE, interval * rounds).await?;
     let during = sent(&server) - before;
-    // One look for each fall-back interval, the first and the last; one registration for each four.
-    // By the default interval of 5 s that is 0.25 commands a second.
+    // One look for each fall-back interval, the first and the last; one registration for each four
+    // intervals. With the default interval of 5 s that is 0.25 commands a second.
     assert!(
         during <= u64::from(rounds + rounds.div_ceil(4)) + 3,
         "{during} commands in {rounds} intervals"

@@ -18,8 +18,8 @@ use tokio::sync::Notify;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Commands that only a client sends. Waiting is none of them: it happens on another connection,
-/// and only when there is nothing to do.
+/// Commands that only a client sends. Waiting adds none: it uses another connection, and only when
+/// there is nothing to do.
 const SENT: [&str; 4] = ["evalsha", "eval", "script|load", "multi"];
 
 fn commands(server: &Server) -> u64 {
@@ -31,7 +31,7 @@ fn commands(server: &Server) -> u64 {
     CommandCounts::parse(&info).sum(SENT)
 }
 
-/// Works through so many messages in so many slots: commands sent for it, and what was counted.
+/// Works through so many messages in so many slots. Answers the number of commands, and the counts.
 async fn work(messages: u64, slots: usize, takes: Duration) -> (u64, Counts, Counters) {
     let server = Server::start().expect("a server starts");
     let backend = RedisBackend::connect(&server.url())
@@ -75,7 +75,7 @@ async fn work(messages: u64, slots: usize, takes: Duration) -> (u64, Counts, Cou
 async fn one_slot_costs_one_command_a_message() {
     let (sent, counts, counters) = work(300, 1, Duration::ZERO).await;
     assert_eq!((counters.acked, counts.acked), (300, 300));
-    // The first lease, and scripts that the server does not know yet.
+    // The first lease, and scripts that the server does not have yet.
     assert!(sent <= 300 + 8, "{sent} commands");
     assert!(counts.calls <= 302, "{counts:?}");
 }

@@ -45,7 +45,8 @@ enum Server {
 
 impl Builder {
     pub(super) fn to(url: &str) -> Result<Self> {
-        // Checked here for an early answer; made when the spawner is known.
+        // Checked here for an early answer; `connect` makes the connector, when it knows the
+        // spawner.
         ServerConnector::new(url, Arc::new(TokioSpawn::default()))?;
         Ok(Self::new(Server::Url(url.to_owned())))
     }
@@ -70,8 +71,8 @@ impl Builder {
         }
     }
 
-    /// What the keys of all queues begin with: 1 to 64 of `A-Z a-z 0-9 . _ -`. Backends with
-    /// different prefixes have nothing in common. `qk` by default.
+    /// The beginning of all queues' keys: 1 to 64 of `A-Z a-z 0-9 . _ -`. Backends with different
+    /// prefixes have nothing in common. `qk` by default.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
@@ -83,23 +84,23 @@ impl Builder {
         self
     }
 
-    /// How long a call waits while nothing is heard of the server. 3 s by default.
+    /// How long a call waits while the backend hears nothing of the server. 3 s by default.
     ///
-    /// It counts from when the call is made, waiting for a connection and for others' calls
-    /// included: what has not been sent by then never is. A call that was sent goes on waiting for
-    /// as long as bytes move on its connection, so that a slow line may take its time; of a
-    /// [`Connector`] of one's own, whose bytes nobody counts, it counts from when the connection was
-    /// opened, too. So while the server is silent no call takes longer than this, however many are
-    /// made; and one that is made while it still answers takes less than twice as long.
+    /// The time counts from the call, and includes waiting for a connection and for others' calls:
+    /// a call that was not sent by then never is. A call that was sent goes on waiting for as long
+    /// as bytes move on its connection, so that a slow line may take its time. Nobody counts the
+    /// bytes of your own [`Connector`]; there the time also counts from the opening of the
+    /// connection. So while the server is silent no call takes longer than this, however many there
+    /// are; a call made while it still answers takes less than twice as long.
     ///
-    /// A call without an answer has every connection of the backend tested, and what gives no sign
-    /// of life for as long again is opened anew.
+    /// A call without an answer has every connection of the backend tested. The backend reopens
+    /// each connection that gives no sign of life for as long again.
     pub const fn response_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.response = timeout;
         self
     }
 
-    /// How often a waiting consumer looks by itself, in case an arrival was lost. 5 s by default.
+    /// How often a waiting consumer looks by itself, in case the arrival was lost. 5 s by default.
     pub const fn fall_back(mut self, interval: Duration) -> Self {
         self.fall_back = interval;
         self
@@ -113,17 +114,17 @@ impl Builder {
     }
 
     /// Runs the background tasks on this instead of on the tokio runtime that
-    /// [`connect`](Self::connect) is called on: what keeps connections open, drives them, and sends
-    /// for several callers. Once it has ended, the backend has, too.
+    /// [`connect`](Self::connect) is called on. They keep connections open, drive them, and send
+    /// for several callers. When it has ended, the backend has, too.
     pub fn spawn(mut self, spawn: impl Spawn) -> Self {
         self.spawn = Some(Arc::new(spawn));
         self
     }
 
-    /// The time that every queue goes by, instead of the server's.
+    /// A clock for every queue, in place of the server's.
     ///
-    /// For tests and simulations alone: the clocks of two processes never agree, and leases are
-    /// only safe if all go by one.
+    /// Use it in tests and simulations alone: the clocks of two processes never agree, and leases
+    /// are safe only if all processes use one clock.
     pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(now));
         self
@@ -139,7 +140,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Those of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
+    /// The errors of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
     pub async fn connect(self) -> Result<RedisBackend> {
         self.check()?;
         let spawn = match self.spawn {

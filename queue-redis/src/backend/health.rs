@@ -6,8 +6,8 @@ use crate::connection::ConnectionHealth;
 pub struct Health {
     /// The connection for commands.
     pub commands: ConnectionHealth,
-    /// The connection that waits for arrivals. While it is down, waiting consumers look again at
-    /// each fall-back interval.
+    /// The connection that listens for arrivals. While it is down, waiting consumers look at each
+    /// fall-back interval.
     pub waiter: ConnectionHealth,
 }
 

@@ -1,4 +1,4 @@
-//! The backend: its connections, and what its queues have in common.
+//! The backend: its connections, and the parts that its queues share.
 
 mod builder;
 mod health;
@@ -17,10 +17,10 @@ use crate::{
 
 /// Queues on a Redis server.
 ///
-/// It holds two connections: one for commands, and, from the first wait on, one that is told of
-/// arrivals for all queues and waiters of this backend together. Both are opened again whenever
-/// they end. Cloning copies a pointer; dropping the last clone, and the last queue opened from
-/// it, closes them.
+/// It holds two connections: one for commands, and, from the first wait on, one that hears of
+/// arrivals for all queues and waiters of this backend. A supervisor opens both again whenever they
+/// end. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it,
+/// closes them.
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     client: Client,
@@ -34,15 +34,15 @@ impl RedisBackend {
     /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, or
     /// `unix:///path/to/socket[?db=…&user=…&pass=…]`.
     ///
-    /// The backend's tasks live on the tokio runtime that this is called on (or on that of
-    /// [`Builder::spawn`]). Calls can be made from any other for as long as this one is driven;
-    /// when it has ended, every call fails for good with `Configuration`.
+    /// The backend's tasks live on the tokio runtime that called this (or on that of
+    /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
+    /// When it has ended, every call fails for good with `Configuration`.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL, `Unavailable` if the server cannot be reached, `Configuration` if
-    /// it is a replica, a node of a cluster or older than 6.2, if it evicts keys, and if it does not
-    /// let this user in or does not let it run what scripts call.
+    /// `Invalid` for a bad URL; `Unavailable` if the server cannot be reached; `Configuration` if
+    /// it is a replica, a node of a cluster or older than 6.2, evicts keys, does not let this user
+    /// in, or does not let it run the scripts' commands.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }
@@ -51,12 +51,12 @@ impl RedisBackend {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL, `Configuration` for one that asks for TLS.
+    /// `Invalid` for a bad URL, `Configuration` for a URL that asks for TLS.
     pub fn builder(url: &str) -> Result<Builder> {
         Builder::to(url)
     }
 
-    /// Connects through a connector of one's own.
+    /// Connects through a connector of your own.
     pub fn with_connector(connector: impl Connector) -> Builder {
         Builder::through(Arc::new(connector))
     }
@@ -78,8 +78,8 @@ impl RedisBackend {
         self.client.command(&redis::cmd("PING")).await.map(drop)
     }
 
-    /// What was found of the server at the last connect that is no reason to refuse it, but that
-    /// an operator should know.
+    /// The last connect's findings that are no reason to refuse the server, but that an operator
+    /// should know.
     pub fn warnings(&self) -> Vec<Warning> {
         let warnings = self.warnings.lock();
         warnings.unwrap_or_else(PoisonError::into_inner).clone()

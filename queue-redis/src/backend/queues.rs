@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl RedisBackend {
-    /// A handle to the queue, which is created where it does not exist, and what is stored of it:
-    /// whether that agrees is not looked at.
+    /// A handle to the queue, created if it does not exist, and the stored configuration. This does
+    /// not check whether that agrees.
     async fn handle(&self, name: &QueueName, config: &QueueConfig) -> Result<(Handle, Stored)> {
         config.check()?;
         let capacity = match config {
@@ -98,7 +98,7 @@ impl Backend for RedisBackend {
         limit: NonZeroUsize,
     ) -> Result<Vec<QueueInfo>> {
         limits::check_page(limit.get())?;
-        // Entries are `name kind`; `!` follows the blank and comes before all that a name may have.
+        // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
         let start = after.map_or_else(|| "-".to_owned(), |name| format!("({name}!"));
         let mut command = redis::cmd("ZRANGEBYLEX");
         command

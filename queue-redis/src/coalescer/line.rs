@@ -5,11 +5,11 @@ use tokio::sync::oneshot;
 
 use super::Verb;
 
-/// Who waits to be sent, in the order of coming.
+/// The waiting callers, in the order of coming.
 pub(super) struct Line<V: Verb> {
     waiting: BTreeMap<u64, Waiting<V>>,
     next: u64,
-    /// The bytes of all, with what an entry takes beside its own.
+    /// The bytes of all entries, each with its own overhead.
     bytes: usize,
     room: usize,
 }
@@ -30,7 +30,7 @@ impl<V: Verb> Waiting<V> {
 }
 
 impl<V: Verb> Line<V> {
-    /// With room for so many bytes.
+    /// An empty line with room for so many bytes.
     pub(super) const fn new(room: usize) -> Self {
         Self {
             waiting: BTreeMap::new(),
@@ -49,7 +49,7 @@ impl<V: Verb> Line<V> {
         self.waiting.len()
     }
 
-    /// Puts somebody at the end; whose place it is, or who came, if there is no room.
+    /// Puts a caller at the end. Answers its place, or the caller itself if there is no room.
     pub(super) fn join(&mut self, who: Waiting<V>) -> Result<u64, Waiting<V>> {
         let held = who.held();
         if self.bytes + held > self.room && !self.is_empty() {
@@ -61,14 +61,14 @@ impl<V: Verb> Line<V> {
         Ok(self.next)
     }
 
-    /// Takes somebody out; nobody, if it was their turn before.
+    /// Takes a caller out; `None` if its turn came before.
     pub(super) fn leave(&mut self, place: u64) -> Option<Waiting<V>> {
         let who = self.waiting.remove(&place)?;
         self.bytes -= who.held();
         Some(who)
     }
 
-    /// Takes out as many from the front as fit one batch.
+    /// Takes out as many callers from the front as fit one batch.
     pub(super) fn next_batch(&mut self) -> Vec<Waiting<V>> {
         let (mut count, mut bytes) = (0, 0);
         let mut batch = Vec::new();
@@ -83,7 +83,7 @@ impl<V: Verb> Line<V> {
         batch
     }
 
-    /// Takes out all.
+    /// Takes out all callers.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = Waiting<V>> + use<V> {
         self.bytes = 0;
         std::mem::take(&mut self.waiting).into_values()

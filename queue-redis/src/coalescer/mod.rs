@@ -1,4 +1,4 @@
-//! Makes one call of what many callers want at the same time.
+//! Makes one call of the entries of many callers.
 
 mod line;
 mod task;
@@ -21,16 +21,16 @@ use self::{
     turn::{Join, Place, Shared},
 };
 
-/// A batch of more entries or bytes than this is sent by itself: it gains nothing from company.
+/// A batch of more entries or bytes than this goes by itself: company gains it nothing.
 const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
 
-/// What may wait: as much as a few full batches. A slow server then slows those down who make
-/// calls, instead of growing a line whose end nobody lives to see.
+/// The line's room: a few full batches. A slow server then slows its callers down, instead of
+/// growing a line whose end nobody lives to see.
 const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
 
-/// A verb over a batch that gives each entry an answer of its own, so that the entries of several
-/// callers can be sent as one batch.
+/// A verb over a batch that answers each entry by itself, so that one batch can carry the entries
+/// of several callers.
 #[async_trait]
 pub(crate) trait Verb: Send + Sync + 'static {
     type Entry: Clone + Send + Sync;
@@ -42,23 +42,24 @@ pub(crate) trait Verb: Send + Sync + 'static {
     /// The bytes of an entry that count towards a batch's limit.
     fn size(entry: &Self::Entry) -> usize;
 
-    /// Waits until what is sent can be expected to be answered; an error means never again.
+    /// Waits until a call can expect an answer. An error means that there will never be one.
     async fn ready(&self) -> Result<()>;
 
-    /// What a caller is told whose entries could not be sent in time.
+    /// The error for a caller whose entries could not be sent in time.
     fn unsent(&self) -> Error;
 }
 
-/// Sends at once while nobody else does, and together what comes meanwhile.
+/// Sends a lone caller's entries at once, and those of callers that come meanwhile together.
 ///
-/// Who comes alone waits for nothing and pays for nothing. Who comes while a call is under way
-/// waits for its end, and goes with all others who came meanwhile, as many as fit one batch. That
-/// call is a background task's, which also sees to the end of the call that it waits for: so
-/// nobody waits for what another caller does with their future. Dropped before it was sent, an
-/// entry is never sent; so are those of a caller whose patience ends before. A call that fails,
-/// fails for all in it.
+/// A caller that comes alone waits for nothing and pays for nothing. A caller that comes while a
+/// call is under way waits for its end, and goes with all others that came meanwhile, as many as
+/// fit one batch. A background task makes that call, and also sees to the end of the call that it
+/// waits for: so no caller waits for what another does with its future. An entry that is dropped
+/// before it is sent is never sent; neither are those of a caller whose patience ends before. If a
+/// call fails, it fails for all its callers.
 ///
-/// What waits is bounded in bytes: who finds no room waits for some, with the same patience.
+/// The line is bounded in bytes: a caller that finds it full waits for room, with the same
+/// patience.
 pub(crate) struct Coalescer<V: Verb> {
     shared: Arc<Shared<V>>,
     patience: Duration,
@@ -67,7 +68,7 @@ pub(crate) struct Coalescer<V: Verb> {
 }
 
 impl<V: Verb> Coalescer<V> {
-    /// Callers wait to be sent for as long as `patience`.
+    /// `patience` is how long a caller waits to be sent.
     pub(crate) fn new(verb: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
         Self {
             shared: Arc::new(Shared::new(verb, LINE_BYTES)),
@@ -86,7 +87,7 @@ impl<V: Verb> Coalescer<V> {
         let deadline = Instant::now() + self.patience;
         let mut entries = entries.to_vec();
         loop {
-            // Made before the look, it misses no room that is made after it.
+            // Made before the look, so it misses no room that comes after the look.
             let room = self.shared.room();
             entries = match self.shared.join(entries) {
                 Join::First(first) => return first.await,
@@ -107,7 +108,7 @@ impl<V: Verb> Coalescer<V> {
         let answer = match time::timeout_at(deadline, place.answer()).await {
             Ok(answer) => answer,
             Err(_) if place.leave() => Some(Err(self.shared.verb.unsent())),
-            // It is on its way: how long that may take is the verb's to know.
+            // The entries are on their way: only the verb knows how long that may take.
             Err(_) => place.answer().await,
         };
         answer.unwrap_or_else(|| {

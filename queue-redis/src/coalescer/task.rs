@@ -1,4 +1,4 @@
-//! What sends for several callers.
+//! The task that sends for several callers.
 
 use std::{any::Any, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::panic;
 
-/// Sends what waits.
+/// Sends the waiting entries.
 pub(super) struct Task<V: Verb> {
     shared: Arc<Shared<V>>,
     patience: Duration,
@@ -34,8 +34,9 @@ impl<V: Verb> Task<V> {
         }
     }
 
-    /// Waits for the end of a caller's call, which this may bring about: the caller need not be
-    /// polled. Its timers may be those of a runtime that nobody drives, so there is one of ours.
+    /// Waits for the end of a caller's call. Nobody may poll that caller, so the task polls its
+    /// call. The call's timers may belong to a runtime that nobody drives, so the task has one of
+    /// its own.
     async fn wait_for(&self, number: u64, call: Call<V::Answer>) {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let mut patience = pin!(time::sleep(self.patience));
@@ -65,8 +66,8 @@ impl<V: Verb> Task<V> {
                 rested = false;
                 self.send(batch).await;
             } else if !rested {
-                // Those who were just answered may be about to come again: together, if they are
-                // let run first.
+                // Callers that just got their answers may be about to come again. They come
+                // together if the task lets them run first.
                 rested = true;
                 tokio::task::yield_now().await;
             } else if self.shared.rest() {
@@ -90,7 +91,7 @@ impl<V: Verb> Task<V> {
     }
 }
 
-/// The task's end: who still waits was not sent, and is told so.
+/// The task's end: it tells all waiting callers that they were not sent.
 impl<V: Verb> Drop for Task<V> {
     fn drop(&mut self) {
         self.shared.close();

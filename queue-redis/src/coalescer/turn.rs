@@ -1,4 +1,4 @@
-//! Whose turn it is to send.
+//! The turn to send.
 
 use std::{
     future::Future,
@@ -23,38 +23,38 @@ use super::{
     line::{Line, Waiting},
 };
 
-/// A call that its caller and the task both see to, whoever of them is polled.
+/// A call that its caller and the task both poll; either of them can complete it.
 pub(super) type Call<A> = future::Shared<BoxFuture<'static, Result<Vec<A>>>>;
 
 /// What callers and the task share.
 pub(super) struct Shared<V: Verb> {
     pub(super) verb: V,
-    // A std mutex: it is never held across an await, and by nobody for long.
+    // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<State<V>>,
-    /// Told when the task has something to do, or to look at anew.
+    /// Notified when the task has something to do, or to look at anew.
     work: Notify,
-    /// Told when there is room in the line again.
+    /// Notified when the line has room again.
     room: Notify,
 }
 
 struct State<V: Verb> {
     turn: Turn<V::Answer>,
     line: Line<V>,
-    /// How many calls were made by callers themselves.
+    /// The number of calls that callers made themselves.
     firsts: u64,
 }
 
 enum Turn<A: Clone> {
-    /// Nobody's: who comes sends at once.
+    /// Nobody has the turn: the next caller sends at once.
     Free,
-    /// A caller's who came alone. It is over with the call, also when that is dropped.
+    /// A caller that came alone has it. Its turn ends with the call, also when the call is dropped.
     First {
         number: u64,
         call: WeakShared<BoxFuture<'static, Result<Vec<A>>>>,
     },
-    /// The task's, for as long as somebody waits.
+    /// The task has it, for as long as somebody waits.
     Task,
-    /// Everybody sends by themselves: the task has ended, with its runtime.
+    /// Every caller sends by itself: the task has ended, with its runtime.
     Over,
 }
 
@@ -64,30 +64,30 @@ impl<V: Verb> State<V> {
     }
 }
 
-/// What the task does next.
+/// The task's next step.
 pub(super) enum Step<A: Clone> {
-    /// Nothing, until it is told.
+    /// Nothing, until somebody wakes the task.
     Rest,
-    /// See to the end of a caller's call.
+    /// Wait for the end of a caller's call, and poll it.
     Await(u64, Call<A>),
-    /// Send what waits.
+    /// Send the waiting entries.
     Send,
 }
 
 /// How a caller's entries are sent.
 pub(super) enum Join<'a, V: Verb> {
-    /// By this call, at once.
+    /// In this call, at once.
     First(First<'a, V>),
     /// By the task, when it is their turn.
     Later(Place<'a, V>),
-    /// By the caller: there is no task any more.
+    /// By the caller, since there is no task any more.
     Alone(Vec<V::Entry>),
-    /// Not yet: there is no room in the line.
+    /// Not yet, since the line has no room.
     Full(Vec<V::Entry>),
 }
 
 impl<V: Verb> Shared<V> {
-    /// With room for so many bytes in the line.
+    /// With a line that has room for so many bytes.
     pub(super) fn new(verb: V, room: usize) -> Self {
         Self {
             verb,
@@ -101,8 +101,8 @@ impl<V: Verb> Shared<V> {
         }
     }
 
-    /// Waits until there is room in the line, from now on, whether polled by then or not. Room
-    /// is kept for nobody: who is told may not be polled.
+    /// Waits until the line has room, from now on, polled by then or not. The line keeps room for
+    /// nobody, since nobody may poll the future that was told.
     pub(super) fn room(&self) -> Notified<'_> {
         self.room.notified()
     }
@@ -152,14 +152,14 @@ impl<V: Verb> Shared<V> {
         }
     }
 
-    /// How many wait in the line.
+    /// The number of callers in the line.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.lock().line.len()
     }
 
     fn leave(&self, place: u64) -> bool {
-        // Dropped after the lock: it wakes who waits for it.
+        // Dropped after the lock: the drop wakes the caller that waits for it.
         let left = self.lock().line.leave(place);
         if left.is_some() {
             step!();
@@ -168,7 +168,7 @@ impl<V: Verb> Shared<V> {
         left.is_some()
     }
 
-    /// What the task is to do now.
+    /// The task's step now.
     pub(super) fn step(&self) -> Step<V::Answer> {
         let mut state = self.lock();
         if state.line.is_empty() {
@@ -183,12 +183,12 @@ impl<V: Verb> Shared<V> {
         Step::Send
     }
 
-    /// Waits until there may be something else for the task to do.
+    /// Waits until the task may have something else to do.
     pub(super) fn work(&self) -> Notified<'_> {
         self.work.notified()
     }
 
-    /// Takes the next out of the line, as many as go in one call.
+    /// Takes the next callers out of the line, as many as go in one call.
     pub(super) fn next_batch(&self) -> Vec<Waiting<V>> {
         let batch = self.lock().line.next_batch();
         if !batch.is_empty() {
@@ -198,7 +198,7 @@ impl<V: Verb> Shared<V> {
         batch
     }
 
-    /// Ends the task's turn, unless somebody waits.
+    /// Ends the task's turn, unless a caller waits.
     pub(super) fn rest(&self) -> bool {
         let mut state = self.lock();
         let rests = state.line.is_empty();
@@ -208,7 +208,7 @@ impl<V: Verb> Shared<V> {
         rests
     }
 
-    /// Tells all who wait that nothing was sent.
+    /// Tells all waiting callers that nothing was sent.
     pub(super) fn refuse_all(&self, error: &Error) {
         let refused = self.lock().line.clear();
         step!();
@@ -219,17 +219,17 @@ impl<V: Verb> Shared<V> {
         self.room.notify_waiters();
     }
 
-    /// Lets nobody wait from now on.
+    /// Lets no caller wait from now on.
     pub(super) fn close(&self) {
         self.lock().turn = Turn::Over;
     }
 
-    /// Whether this caller, who came alone, is still at it.
+    /// Whether this caller, which came alone, still has the turn.
     pub(super) fn is_turn_of(&self, caller: u64) -> bool {
         self.lock().is_turn_of(caller)
     }
 
-    /// Ends the turn of a caller who came alone, if it is not over yet.
+    /// Ends the turn of a caller that came alone, if it is not over yet.
     pub(super) fn end_first(&self, caller: u64) {
         let mut state = self.lock();
         if state.is_turn_of(caller) {
@@ -250,7 +250,7 @@ impl<V: Verb> Shared<V> {
     }
 }
 
-/// The call of one who came alone.
+/// The call of a caller that came alone.
 pub(super) struct First<'a, V: Verb> {
     shared: &'a Shared<V>,
     number: u64,
@@ -271,7 +271,7 @@ impl<V: Verb> Drop for First<'_, V> {
     }
 }
 
-/// A place in the line; dropping it leaves the line.
+/// A place in the line. Dropping it leaves the line.
 pub(super) struct Place<'a, V: Verb> {
     shared: &'a Shared<V>,
     number: u64,
@@ -280,14 +280,14 @@ pub(super) struct Place<'a, V: Verb> {
 }
 
 impl<V: Verb> Place<'_, V> {
-    /// Waits for the answer; there is none if the task was stopped in the middle.
+    /// Waits for the answer; `None` if the task was stopped in the middle.
     pub(super) async fn answer(&mut self) -> Option<Result<Vec<V::Answer>>> {
         let answer = (&mut self.answer).await.ok();
         self.answered = true;
         answer
     }
 
-    /// Leaves the line; false if it is too late, since the entries are on their way.
+    /// Leaves the line; `false` if it is too late, since the entries are under way.
     pub(super) fn leave(&self) -> bool {
         self.shared.leave(self.number)
     }
@@ -295,7 +295,7 @@ impl<V: Verb> Place<'_, V> {
 
 impl<V: Verb> Drop for Place<'_, V> {
     fn drop(&mut self) {
-        // Who is answered has left.
+        // A caller that has its answer has left already.
         if !self.answered {
             self.leave();
         }

@@ -48,7 +48,7 @@ impl Greeting {
     }
 }
 
-/// A stream that is recorded until the [`Greeting`] is over.
+/// A stream that records its input until the [`Greeting`] is over.
 ///
 /// A server without room for another client says so and closes at once. A write then fails, and
 /// that failure must not keep the backend from reading the message.

@@ -5,17 +5,17 @@ use queue_core::{Error, ErrorKind, Outcome};
 use super::Refusal;
 use crate::scripts;
 
-/// A script that ran for too long, a full server that is being drained, a failover: they may be
-/// over soon, and asking again costs little.
+/// For a script that ran for too long, a full server that is being drained, a failover: these may
+/// be over soon, and asking again costs little.
 const SHORT: Duration = Duration::from_millis(100);
-/// What an operator has to mend, or what takes a server a while.
+/// For faults that an operator has to mend, or that take a server a while.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Refusal<'_> {
     /// The error that a caller sees.
     pub(crate) fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
-        // Ours, told by a script before it wrote anything: the message is whole.
+        // One of ours: a script sent it before it wrote anything, and its message is whole.
         if code == "QKCONFIG" {
             return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
         }
@@ -38,7 +38,7 @@ impl Refusal<'_> {
         .with_outcome(outcome)
     }
 
-    /// The command that a script had called when it met this, which most servers do not name.
+    /// The command that a script had called when it met this; most servers do not name it.
     fn command(self) -> Option<&'static str> {
         let place = self.place?;
         scripts::find(place.hash)?.command_at(place.line)
@@ -49,10 +49,10 @@ impl Refusal<'_> {
 struct Meaning {
     kind: ErrorKind,
     is_transient: bool,
-    /// How long to leave it alone at least.
+    /// The least time to leave the server alone.
     retry_after: Duration,
-    /// Nothing was done. Claimed only for what Redis itself answers before it does anything;
-    /// whatever else is answered, perhaps by something between, may have run.
+    /// Nothing was done. The backend claims it only for errors that Redis itself answers before it
+    /// does anything; any other, perhaps from something between, may have run.
     is_certain: bool,
     /// A script met it because its user may not run a command.
     lacks_right: bool,
@@ -63,8 +63,8 @@ impl Meaning {
     fn of(refusal: Refusal<'_>) -> Self {
         let inside_script = refusal.place.is_some();
         match refusal.code {
-            // Redis refuses only the first write of a script for these reasons: once it has
-            // written, its other writes go through.
+            // Redis refuses only a script's first write for these reasons: once it has written, its
+            // other writes go through.
             "OOM" => Self {
                 kind: ErrorKind::OutOfMemory,
                 ..Self::passing("lease and settle to make room, or raise its maxmemory")
@@ -76,8 +76,8 @@ impl Meaning {
                 Self::lasting("it has fewer good replicas than min-replicas-to-write asks for")
             }
             "MISCONF" => Self::lasting("it cannot write its data to disk; look at its log"),
-            // All others are answered to the call itself before anything runs, unless a running
-            // script met them.
+            // The server answers all others to the call itself before anything runs, unless a
+            // running script met them.
             _ => {
                 let meaning = Self::of_code(refusal);
                 Self {
@@ -113,7 +113,7 @@ impl Meaning {
         }
     }
 
-    /// What only the text tells.
+    /// The meaning of an error that only its text tells.
     fn of_text(refusal: Refusal<'_>) -> Self {
         let begins = |text: &str| refusal.code == "ERR" && refusal.message.starts_with(text);
         if begins("max number of clients") {
@@ -148,7 +148,7 @@ impl Meaning {
         }
     }
 
-    /// What passes, but not within a moment.
+    /// It passes, but not within a moment.
     const fn lasting(way_out: &'static str) -> Self {
         Self {
             retry_after: LONG,
@@ -156,7 +156,7 @@ impl Meaning {
         }
     }
 
-    /// It passes by itself, or is a matter of the server's; nothing was done.
+    /// It passes by itself, or is the server's own matter; nothing was done.
     const fn passing(way_out: &'static str) -> Self {
         Self {
             kind: ErrorKind::Unavailable,
@@ -188,7 +188,7 @@ impl Meaning {
     }
 }
 
-/// What a node of a cluster is told as.
+/// The text for a node of a cluster.
 pub(crate) const CLUSTER: &str = "it is a node of a Redis Cluster, which is not supported: connect to a server that is not part \
      of one";
 const TOO_OLD: &str = "it is older than Redis 6.2, which is the oldest supported";

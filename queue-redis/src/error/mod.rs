@@ -1,4 +1,4 @@
-//! What went wrong, in the words of the contract.
+//! Errors, in the words of the contract.
 
 mod meaning;
 mod refusal;
@@ -10,19 +10,19 @@ use redis::{RedisError, ServerError};
 
 pub(crate) use self::{meaning::CLUSTER, refusal::Refusal};
 
-/// Why a request has no answer that can be used.
+/// The reason why a request has no answer to use.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It was sent, and nothing came back in this time.
+    /// Sent, and the server was silent for this time.
     Silent(Duration),
-    /// The connection broke. What was sent may have run.
+    /// The connection broke. The request may have run.
     Cut(RedisError),
     /// The server answered with an error.
     Refused(ServerError),
 }
 
 impl Failure {
-    /// The server does not have the script, and so has not run it.
+    /// The server does not have the script, and so did not run it.
     pub(crate) fn is_unknown_script(&self) -> bool {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOSCRIPT")
     }
@@ -32,8 +32,8 @@ impl Failure {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOPERM")
     }
 
-    /// This connection would be refused again and again: the server is a replica now, or asks for
-    /// a password again.
+    /// The server would refuse this connection again and again: it is a replica now, or asks for a
+    /// password again.
     pub(crate) fn calls_for_another_server(&self) -> bool {
         let Self::Refused(error) = self else {
             return false;
@@ -61,13 +61,13 @@ impl Failure {
     }
 }
 
-/// Whether the server met a key that holds another type than a script expects there.
+/// Whether the server met a key of another type than a script expects there.
 pub(crate) fn is_wrong_type(error: &Error) -> bool {
     let source = error.source().and_then(<dyn StdError>::downcast_ref);
     source.is_some_and(|refusal| Refusal::of(refusal).code == "WRONGTYPE")
 }
 
-/// The error for a connection that could not be opened.
+/// The error for a connection that did not open.
 pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
     match ServerError::try_from(error) {
         Ok(refusal) => Failure::Refused(refusal).into_error(address),
@@ -91,11 +91,11 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
     }
 }
 
-/// Why a connection ended, in one line.
+/// The reason why a connection ended, in one line.
 fn cause(error: &RedisError) -> String {
     let text = error.to_string();
     if text == "broken pipe" {
-        // What the crate calls any end.
+        // The crate's word for any end.
         return "the other side closed it".to_owned();
     }
     if error.kind() == redis::ErrorKind::Parse {

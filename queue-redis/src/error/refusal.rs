@@ -1,13 +1,13 @@
 use redis::ServerError;
 
-/// An error that the server answered, or something between it and us.
+/// An error that the server answered, or something between the server and us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal<'a> {
-    /// Its first word, such as `NOSCRIPT`; also if Redis 6.2 wrapped it in a script's error.
+    /// Its first word, such as `NOSCRIPT`, even if Redis 6.2 wrapped it in a script's error.
     pub(crate) code: &'a str,
-    /// The rest, without where in a script it was met.
+    /// The rest, without the place in a script.
     pub(crate) message: &'a str,
-    /// Where a running script met it: what the script did before stays done.
+    /// The place in a running script that met it. Anything the script did before stays done.
     pub(crate) place: Option<Place<'a>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Refusal<'a> {
     }
 }
 
-/// The number that a text begins with, and what follows it.
+/// The number that a text begins with, and the rest.
 fn number(text: &str) -> (usize, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));

@@ -17,11 +17,11 @@ use crate::{
     scripts::{self, LeasingScripts},
 };
 
-/// The two ways of offering, since the policy is a call's; the script is told by these numbers.
+/// The two ways of offering, since the policy belongs to the call. The script gets these numbers.
 const REJECTING: usize = 0;
 const DROPPING_OLDEST: usize = 1;
 
-/// A fixed length.
+/// A queue of a fixed length.
 #[derive(Debug)]
 pub(crate) enum Bounded {}
 

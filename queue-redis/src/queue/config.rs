@@ -1,4 +1,4 @@
-//! A queue's configuration as it is stored: text that an operator can read and scripts can search.
+//! A queue's stored configuration: text that an operator can read and scripts can search.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -7,12 +7,12 @@ use queue_core::{
     QueueConfig, QueueKind, ReliableConfig, Result, RotatingConfig, config_mismatch, millis_ceil,
 };
 
-/// What is stored of a queue.
+/// The stored configuration of a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     /// The text that the functions below write.
     pub(crate) config: String,
-    /// A bounded queue's capacity, which lives apart since a resize changes it.
+    /// A bounded queue's capacity. It lives apart, since a resize changes it.
     pub(crate) capacity: u64,
     /// Whether a resize has changed it.
     pub(crate) resized: bool,
@@ -32,7 +32,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Whether the queue may be opened with this configuration.
+    /// Whether an open with this configuration is allowed.
     pub(crate) fn agrees(&self, config: &QueueConfig) -> Result<()> {
         match config {
             QueueConfig::Reliable(config) => config.check_stored(&self.reliable()?),
@@ -121,7 +121,7 @@ impl Stored {
     }
 }
 
-/// A configuration as it is stored. A bounded queue's capacity is not in it.
+/// A configuration as stored text, without a bounded queue's capacity.
 pub(crate) fn text(config: &QueueConfig) -> String {
     let start = format!("kind={} layout={LAYOUT_VERSION}", config.kind());
     let leasing = |leasing: &LeasingConfig| {

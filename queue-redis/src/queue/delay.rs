@@ -21,7 +21,7 @@ use crate::{
     scripts::{self, LeasingScripts},
 };
 
-/// Each at its due time.
+/// Delivers each message at its due time.
 #[derive(Debug)]
 pub(crate) enum Delay {}
 
@@ -89,7 +89,7 @@ impl Put for Scheduled {
     }
 }
 
-/// A due time as the scripts read it: counted from now, or from 1970.
+/// A due time as the scripts read it: from now, or from 1970.
 fn due(due: Due) -> [u8; 8] {
     let (absolute, millis) = match due {
         Due::After(delay) => (0, millis_ceil(delay)),

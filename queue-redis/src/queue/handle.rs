@@ -1,4 +1,4 @@
-//! What a handle of any kind holds, and how it calls scripts.
+//! A handle of any kind: its state, and how it calls scripts.
 
 use std::{
     future::Future,
@@ -33,23 +33,23 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     config: String,
     capacity: Option<usize>,
-    /// Whether this handle has pushed dedup keys: then each push clears away old marks.
+    /// Whether this handle has pushed dedup keys: then each push clears old marks away.
     marks: AtomicBool,
     known: Mutex<Known>,
 }
 
-/// What is known of the queue by looks, and by waiting.
+/// What looks and waits have told of the queue.
 #[derive(Debug, Default)]
 struct Known {
-    /// When something changes by itself, as far as the last look knew.
+    /// The next change by itself, as far as the last look knew.
     change: Option<Instant>,
-    /// Whether a wait has ended since the last look: perhaps nobody else was told what it was told.
+    /// Whether a wait has ended since the last look: nobody else may have heard what it was told.
     has_waited: bool,
 }
 
 impl Handle {
-    /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is a
-    /// bounded queue's.
+    /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is for
+    /// bounded queues.
     pub(crate) fn new(
         backend: &RedisBackend,
         name: &QueueName,
@@ -75,7 +75,7 @@ impl Handle {
         }
     }
 
-    /// Creates the queue, or answers what is stored of it, and adds it to the list of queues.
+    /// Creates the queue, or answers its stored configuration, and adds it to the list of queues.
     pub(crate) async fn open(&self) -> Result<Stored> {
         self.try_open().await.map_err(|error| self.name(error))
     }
@@ -89,7 +89,7 @@ impl Handle {
         self.call_with(script, self.keys.all(), fill).await
     }
 
-    /// [`call`](Self::call) without the keys of dedup marks, unless they are needed.
+    /// [`call`](Self::call) without the keys of dedup marks, unless the handle needs them.
     pub(crate) async fn call_without_dedup(
         &self,
         script: &'static Script,
@@ -99,8 +99,8 @@ impl Handle {
             .await
     }
 
-    /// Calls the script of a push, whose batch may carry dedup keys. Without any, ever, it leaves
-    /// out the keys of the marks: each costs the server some time.
+    /// Calls the script of a push, whose batch may carry dedup keys. While the handle has never
+    /// pushed any, it leaves out the keys of the marks, each of which costs the server some time.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -123,8 +123,8 @@ impl Handle {
         keys: &[String],
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        // Not there: the server was flushed, so the queue is created anew. That this happens
-        // twice in a row takes somebody who does nothing else.
+        // The queue is not there: the server was flushed, so this creates it anew. Only a caller
+        // that does nothing but flush makes that happen twice in a row.
         for _ in 0..3 {
             let mut call = self.client.prepare(script, keys);
             call.push(&self.config);
@@ -147,8 +147,8 @@ impl Handle {
         )))
     }
 
-    /// Makes a call that uses an arrival up, if one led to it; dropped half-way or failed, it passes
-    /// the arrival on.
+    /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,
+    /// it passes the arrival on.
     pub(crate) async fn after_arrival<T>(
         &self,
         call: impl Future<Output = Result<T>> + Send,
@@ -156,7 +156,7 @@ impl Handle {
         self.waiter.follow_up(&self.arrivals, call).await
     }
 
-    /// Makes a call that uses a hint of room up, as [`after_arrival`](Self::after_arrival) does.
+    /// Makes a call that uses up a hint of room, as [`after_arrival`](Self::after_arrival) does.
     pub(crate) async fn after_room<T>(
         &self,
         call: impl Future<Output = Result<T>> + Send,
@@ -164,7 +164,7 @@ impl Handle {
         self.waiter.follow_up(&self.room(), call).await
     }
 
-    /// Keeps in mind what a look found: the time until something changes by itself.
+    /// Remembers a look's result: the time until something changes by itself.
     pub(crate) fn looked(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
         let mut known = self.lock_known();
@@ -177,11 +177,11 @@ impl Handle {
     }
 
     fn lock_known(&self) -> MutexGuard<'_, Known> {
-        // It is never held while anything can panic.
+        // Nothing panics while it is held.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something that may be ready.
+    /// Waits for a message that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let change = self.lock_known().change;
         let waited = self.waiter.wait(&self.arrivals, timeout, change).await;
@@ -200,7 +200,7 @@ impl Handle {
         Bytes::copy_from_slice(self.keys.room().as_bytes())
     }
 
-    /// Names the queue in an error of this handle's.
+    /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
     }
@@ -213,7 +213,7 @@ impl Handle {
         &self.spawn
     }
 
-    /// The server does not say which key it is that holds another type: opening does.
+    /// The server does not say which key holds another type; opening the queue does.
     async fn name_key(&self, error: Error) -> Error {
         match self.try_open().await {
             Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),
@@ -240,19 +240,20 @@ impl Handle {
         stored.check_kind(self.kind)?;
         let created = reply.count()? == 1;
         match self.register().await {
-            // It serves all the same, where nothing can be written for now: the next open adds it.
+            // Where nothing can be written for now, the queue serves all the same: the next open
+            // adds it.
             Err(error) if !created && error.is_transient() => Ok(stored),
             Err(error) if created => Err(error.with_outcome(Outcome::Unknown)),
             registered => registered.map(|()| stored),
         }
     }
 
-    /// Sees that the queue is in the list of queues, as what it is. The list lies outside its slot
+    /// Puts the queue in the list of queues, with its kind. The list lies outside the queue's slot,
     /// and so outside its scripts. Mostly this only reads.
     async fn register(&self) -> Result<()> {
         let mut find = redis::cmd("ZRANGEBYLEX");
         find.arg(&self.registry);
-        // Entries are `name kind`; `!` follows the blank and comes before all that a name may have.
+        // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
         find.arg(format!("[{} ", self.name));
         find.arg(format!("({}!", self.name));
         let listed = self.client.command(&find).await?;
@@ -273,7 +274,7 @@ impl Handle {
             self.client.command(&add).await?;
         }
         if !others.is_empty() {
-            // It was of another kind once, under this name.
+            // A queue of another kind once had this name.
             let mut forget = redis::cmd("ZREM");
             forget.arg(&self.registry).arg(others);
             self.client.command(&forget).await?;

@@ -1,4 +1,4 @@
-//! Leasing, on what the four kinds have in common.
+//! Leasing, with the parts that the four kinds share.
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -20,9 +20,9 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     const HEAD: usize = frame::HEAD;
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
-    /// A message as it is put in.
+    /// The message that a producer puts in.
     type Put: Put;
-    /// In how many ways, which are numbers from zero on.
+    /// The number of ways to put a message in. A way is a number from zero on.
     const WAYS: usize = 1;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Queue<K: LeasingKind> {
 }
 
 impl<K: LeasingKind> Queue<K> {
-    /// The queue behind a handle that was opened.
+    /// The queue behind an opened handle.
     pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
         let handle = Arc::new(handle);
         Self {
@@ -50,7 +50,7 @@ impl<K: LeasingKind> Queue<K> {
         check.map_err(|error| self.handle.name(error))
     }
 
-    /// Settles, then leases; none for `max` of zero.
+    /// Settles, then leases; leases nothing if `max` is zero.
     async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
@@ -203,19 +203,19 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 }
 
-/// Adds ids, each an argument.
+/// Adds ids, one argument each.
 pub(super) fn add_ids(call: &mut Call, ids: &[MessageId]) {
     for id in ids {
         call.push(&frame::wide(id.get())[..]);
     }
 }
 
-/// Where a page ended; below zero, at the end.
+/// The end of a page; a number below zero means the last page.
 pub(super) fn cursor(reply: &mut Reply) -> Result<Option<Cursor>> {
     Ok(u64::try_from(reply.number()?).ok().map(Cursor::new))
 }
 
-/// A settlement as `lua/shared/settle.lua` reads it. The delays were checked before.
+/// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.
 fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
     let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
     let (what, rest) = match &settlement.disposition {

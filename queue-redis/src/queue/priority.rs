@@ -15,7 +15,7 @@ use crate::{
     scripts::{self, LeasingScripts},
 };
 
-/// The most urgent first.
+/// Delivers the most urgent message first.
 #[derive(Debug)]
 pub(crate) enum Priority {}
 

@@ -1,4 +1,4 @@
-//! Putting messages in: small batches that come at the same time go as one call.
+//! Putting messages in: small batches that come at the same time go in one call.
 
 use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
@@ -14,19 +14,19 @@ use crate::{
     script::Script,
 };
 
-/// A message as it is put into one kind of queue.
+/// A message of one kind of queue.
 pub(crate) trait Put: Clone + Debug + Send + Sync + 'static {
-    /// What became of it.
+    /// The answer for one message.
     type Answer: Clone + Send + Sync + 'static;
 
     const SCRIPT: &Script;
 
     fn push(&self) -> &Push;
 
-    /// Adds what stands between the number of messages and their payloads.
+    /// Adds the arguments between the number of messages and their payloads.
     fn add_before(_batch: &[Self], _way: usize, _call: &mut Call) {}
 
-    /// Adds what stands between the payloads and the dedup marks.
+    /// Adds the arguments between the payloads and the dedup marks.
     fn add_behind(_batch: &[Self], _call: &mut Call) {}
 
     fn answers(reply: Reply, messages: usize) -> Result<Vec<Self::Answer>>;
@@ -35,7 +35,7 @@ pub(crate) trait Put: Clone + Debug + Send + Sync + 'static {
 /// Puts messages into one queue.
 pub(super) type Putter<P> = Coalescer<Way<P>>;
 
-/// One of the ways of putting messages into a queue. They never share a call.
+/// A way of putting messages into a queue. Ways never share a call.
 pub(crate) struct Way<P> {
     handle: Arc<Handle>,
     way: usize,
@@ -97,7 +97,7 @@ impl<P: Put> Verb for Way<P> {
     }
 }
 
-/// What became of each of so many messages.
+/// The answers to a push of so many messages.
 pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
     let ids = reply.ids(messages)?;
     let pushed = ids.into_iter().map(|id| {

@@ -13,7 +13,7 @@ use crate::{
     scripts::{self, LeasingScripts},
 };
 
-/// First in, first out.
+/// Delivers in order: first in, first out.
 #[derive(Debug)]
 pub(crate) enum Reliable {}
 

@@ -27,7 +27,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// The ring behind a handle that was opened.
+    /// The ring behind an opened handle.
     pub(crate) const fn new(handle: Handle, max_body: usize) -> Self {
         Self { handle, max_body }
     }

@@ -1,4 +1,4 @@
-//! Who waits for what, in this process.
+//! The waiting callers of this process, and the markers at which they wait.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,42 +13,42 @@ use tokio::{
     time::Instant,
 };
 
-/// Lines of markers that nobody waits for any more are looked for when there are this many lines.
+/// The board looks for lines of markers at which nobody waits any more when it has this many lines.
 const SWEEP: usize = 1024;
 
-/// What wakes a waiter.
+/// The cause of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wake {
-    /// It was told of a change, which it passes on if it does not use it.
+    /// A change, which the waiter passes on if it does not use it.
     Told,
-    /// Changes may have been missed.
+    /// The board may have missed changes.
     Look,
 }
 
-/// What the server is to be asked for.
+/// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
     /// So many wait at this marker: register the process.
     Join { marker: Bytes, waiting: usize },
-    /// Nobody here can use so many changes: tell others.
+    /// Nobody here can use so many changes: tell other processes.
     PassOn { marker: Bytes, changes: usize },
 }
 
-/// Who waits at which marker, in the order of coming, and what is to be asked of the server.
+/// The lines of waiters at each marker, in the order of coming, and the requests to the server.
 #[derive(Debug)]
 pub(super) struct Board {
-    // A std mutex: it is never held across an await, and by nobody for long.
+    // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<State>,
     changed: Notify,
-    /// How long a registration is trusted.
+    /// How long the board trusts a registration.
     trusted: Duration,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    // In order, so that all are woken in the same order each time.
+    // In order, so that the board wakes all in the same order each time.
     lines: BTreeMap<Bytes, Line>,
-    /// The markers whose lines want to be registered, each once, in the order of coming.
+    /// The markers that need a registration, each once, in the order of coming.
     to_join: VecDeque<Bytes>,
     /// Changes that nobody here can use.
     unclaimed: BTreeMap<Bytes, usize>,
@@ -57,28 +57,29 @@ struct State {
     trouble: Option<(Bytes, Arc<Error>)>,
 }
 
-/// Those who wait at one marker.
+/// The callers that wait at one marker.
 #[derive(Debug, Default)]
 struct Line {
     waiting: BTreeMap<u64, oneshot::Sender<Wake>>,
     registration: Registration,
 }
 
-/// What is known of this process's registration at a marker.
+/// What the board knows of this process's registration at a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Registration {
     #[default]
     None,
     /// It is in `to_join`.
     Wanted,
-    /// The server is being asked. If it has `told` of a change since, it may have ended again.
+    /// The board is asking the server. If the server has `told` of a change since, the registration
+    /// may have ended again.
     Asked { told: bool },
-    /// It is there, and trusted until then.
+    /// The server has it, and the board trusts it until then.
     Until(Instant),
 }
 
-/// A place in the line at a marker; dropping it leaves the line, and passes on a change that it
-/// was told of too late to notice.
+/// A place in the line at a marker. Dropping it leaves the line; if it was told of a change that it
+/// did not notice, it passes the change on.
 #[derive(Debug)]
 pub(super) struct Place {
     board: Arc<Board>,
@@ -119,7 +120,7 @@ impl Board {
         }
     }
 
-    /// The server has told this process of changes, which ended its registration.
+    /// Takes the server's message: so many changes, which ended the process's registration.
     pub(super) fn tell(&self, marker: &Bytes, changes: usize) {
         let mut state = self.lock();
         if let Some(line) = state.lines.get_mut(marker) {
@@ -135,14 +136,14 @@ impl Board {
         self.changed.notify_one();
     }
 
-    /// Passes on one change that somebody here was told of and does not use.
+    /// Passes on one change that a waiter here was told of and does not use.
     pub(super) fn give_up(&self, marker: &Bytes) {
         self.lock().hand(marker, 1);
         self.changed.notify_one();
     }
 
-    /// The server's answer to a registration: how many changes nobody had been told of. What it
-    /// minded there before is over.
+    /// Takes the server's answer to a registration: the number of changes that it had told nobody
+    /// of. The marker's trouble before that is over.
     pub(super) fn joined(&self, marker: &Bytes, asked_for: usize, changes: usize) {
         let mut state = self.lock();
         state.trouble.take_if(|(minded, _)| minded == marker);
@@ -154,8 +155,8 @@ impl Board {
                 Registration::None
             };
         }
-        // Who looks and leaves something behind tells others, so one here is enough for all that
-        // are more than wait here.
+        // A waiter that looks and leaves something behind tells others, so telling one here is
+        // enough for all changes beyond the waiters here.
         let here = state.waiting_at(marker).max(1);
         state.hand(marker, changes.min(here));
         state.want(marker);
@@ -163,7 +164,8 @@ impl Board {
         self.changed.notify_one();
     }
 
-    /// The server refused to register. Whoever waits there looks by a timer, until the next try.
+    /// Takes the server's refusal to register. The marker's waiters look by a timer until the next
+    /// try.
     pub(super) fn refused(&self, marker: &Bytes, reason: Error) {
         let mut state = self.lock();
         if let Some(line) = state.lines.get_mut(marker) {
@@ -172,7 +174,7 @@ impl Board {
         state.trouble = Some((marker.clone(), Arc::new(reason)));
     }
 
-    /// What the server was asked for and has not answered is to be asked again.
+    /// Puts requests back that the server has not answered.
     pub(super) fn unanswered(&self, orders: Vec<Order>) {
         let mut state = self.lock();
         for order in orders {
@@ -188,7 +190,7 @@ impl Board {
         }
     }
 
-    /// The server has lost what was registered at a marker.
+    /// Forgets a registration that the server has lost.
     pub(super) fn forget(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.forget(marker);
@@ -197,19 +199,19 @@ impl Board {
         self.changed.notify_one();
     }
 
-    /// Has everybody look, since changes and registrations may have been lost.
+    /// Wakes everybody to look, since changes and registrations may be lost.
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_join.clear();
         for (_, line) in std::mem::take(&mut state.lines) {
             for (_, waiter) in line.waiting {
-                // One that is gone needs to be told nothing.
+                // A waiter that is gone needs no wake-up.
                 let _ = waiter.send(Wake::Look);
             }
         }
     }
 
-    /// What is to be asked of the server now, up to `most`.
+    /// The requests to the server now, at most `most`.
     pub(super) fn orders(&self, most: usize) -> Vec<Order> {
         let mut state = self.lock();
         let mut orders = Vec::new();
@@ -235,12 +237,13 @@ impl Board {
         orders
     }
 
-    /// Waits until there may be something to ask of the server.
+    /// Waits until there may be a request to the server.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Why the server last refused to register, if it has not accepted it since.
+    /// The reason why the server last refused to register, if it has not accepted that marker
+    /// since.
     pub(super) fn trouble(&self) -> Option<Arc<Error>> {
         let state = self.lock();
         state.trouble.as_ref().map(|(_, reason)| Arc::clone(reason))
@@ -257,8 +260,8 @@ impl State {
         self.lines.get(marker).map_or(0, |line| line.waiting.len())
     }
 
-    /// Tells as many as there are changes, the first in the line first; what is more than wait here
-    /// stays unclaimed.
+    /// Tells as many waiters as there are changes, the first in the line first. Changes beyond the
+    /// waiters here stay unclaimed.
     fn hand(&mut self, marker: &Bytes, mut changes: usize) {
         let line = self.lines.get_mut(marker);
         let waiting = line.map(|line| &mut line.waiting);
@@ -266,7 +269,7 @@ impl State {
             while changes > 0
                 && let Some((_, waiter)) = waiting.pop_first()
             {
-                // One that is gone cannot use it.
+                // A waiter that is gone cannot use it.
                 if waiter.send(Wake::Told).is_ok() {
                     changes -= 1;
                 }
@@ -277,7 +280,7 @@ impl State {
         }
     }
 
-    /// Has the process registered where somebody waits and it is not, or not for sure.
+    /// Has the process registered if somebody waits and no registration is certain.
     fn want(&mut self, marker: &Bytes) {
         let Some(line) = self.lines.get_mut(marker) else {
             return;
@@ -305,7 +308,7 @@ impl State {
         }
     }
 
-    /// Drops lines that nobody stands in, and whose registrations are over.
+    /// Drops lines without waiters and with no live registration.
     fn sweep(&mut self) {
         if self.lines.len() >= self.sweep_at.max(SWEEP) {
             let now = Instant::now();
@@ -321,7 +324,7 @@ impl State {
 impl Place {
     /// Waits to be woken.
     pub(super) async fn woken(&mut self) {
-        // An error means that the board is gone, and then looking again is right, too.
+        // An error means that the board is gone; looking again is right then, too.
         let _ = (&mut self.wake).await;
     }
 }
@@ -335,7 +338,7 @@ impl Drop for Place {
                 state.want(&self.marker);
             }
         }
-        // Nobody can send to it any more; what was sent before and not received is passed on.
+        // Nobody can send from now on; a change that was sent before and not received is passed on.
         self.wake.close();
         if let Ok(Wake::Told) = self.wake.try_recv() {
             self.board.give_up(&self.marker);
@@ -413,14 +416,15 @@ mod tests {
         assert_eq!(orders(&board), []);
         board.tell(&marker("a"), 1);
         assert_eq!(orders(&board), [join("a", 2)]);
-        // More were there than wait here: who is told finds out whether anything is left.
+        // More changes than waiters here: the waiter that is told finds out whether anything is
+        // left.
         board.joined(&marker("a"), 2, 9);
         assert_eq!(orders(&board), []);
         drop(places);
         assert_eq!(orders(&board), [pass_on("a", 3)]);
     }
 
-    /// The server's message may be read before its answer to a registration that came first.
+    /// The waiter may read the server's message before its answer to an earlier registration.
     #[test]
     fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
         let board = board();
@@ -451,7 +455,7 @@ mod tests {
         drop(place);
         let asked = orders(&board);
         assert_eq!(asked, [pass_on("a", 1)]);
-        // Not lost with the connection, either.
+        // A lost connection does not lose it, either.
         board.unanswered(asked);
         assert_eq!(orders(&board), [pass_on("a", 1)]);
     }
@@ -487,7 +491,7 @@ mod tests {
             assert_eq!(orders(&board).len(), 1);
             board.joined(&marker, 1, 0);
             drop(place);
-            // It is still registered, so who comes again need not ask.
+            // The process is still registered, so the next to wait need not ask.
             drop(board.join(&marker));
             assert_eq!(orders(&board), []);
             if n == SWEEP {
@@ -511,7 +515,7 @@ mod tests {
         tokio::time::advance(TRUSTED / 4).await;
         let _third = board.join(&marker("a"));
         assert_eq!(orders(&board), [join("a", 3)]);
-        // It lasts until that marker is served, whatever another's answer is.
+        // The trouble lasts until the server accepts that marker, whatever it answers for another.
         board.joined(&marker("b"), 1, 0);
         assert!(board.trouble().is_some());
         board.joined(&marker("a"), 3, 0);

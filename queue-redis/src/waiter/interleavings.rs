@@ -1,6 +1,5 @@
-//! The board and the task that asks for it, in many orders in which threads can take turns, on a
-//! server that is nothing but one marker. Time stands still, so a hint that gets lost is never made
-//! up for.
+//! The board and the task that sends its requests, in many orders in which threads can take turns,
+//! on a server that is only one marker. Time stands still, so nothing makes up for a lost hint.
 
 use std::sync::{
     Arc, Mutex,
@@ -15,11 +14,11 @@ use super::board::{Board, Order};
 
 const MARKER: Bytes = Bytes::from_static(b"marker");
 
-/// What the server says: so many changes, or that it is over.
+/// A message of the server: so many changes, or its end.
 type Said = Option<usize>;
 
-/// A marker, as `lua/shared/arm.lua` and `lua/waiting/join.lua` treat it, and the messages of its
-/// queue, which are nothing but counted.
+/// A marker with the behaviour of `lua/shared/arm.lua` and `lua/waiting/join.lua`, and the number
+/// of messages in its queue.
 struct Server {
     ready: AtomicUsize,
     marker: Mutex<Marker>,
@@ -38,7 +37,7 @@ impl Server {
         let mut marker = self.marker.lock().unwrap();
         if marker.armed == 0 && marker.registered {
             marker.registered = false;
-            // Whoever hears it is there until the end.
+            // The task that hears it is there until the end.
             let _ = self.says.send(Some(changes));
         } else {
             marker.armed += changes;
@@ -59,7 +58,7 @@ impl Server {
         self.arm(1);
     }
 
-    /// Takes a message if there is one; whoever leaves some behind tells the next.
+    /// Takes a message if there is one, and tells the next consumer if it leaves some behind.
     fn take(&self) -> bool {
         step();
         let less = |ready: usize| ready.checked_sub(1);
@@ -99,7 +98,7 @@ impl Scene {
         }
     }
 
-    /// One who takes a message, and waits while there is none.
+    /// A consumer that takes one message, and waits while there is none.
     fn consumer(&self) -> JoinHandle<()> {
         let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
         spawn(move || {
@@ -115,7 +114,7 @@ impl Scene {
         spawn(move || (0..messages).for_each(|_| server.push()))
     }
 
-    /// Waits for all threads, and then has the task end; so many messages are left.
+    /// Waits for all threads, then has the task end, and checks how many messages are left.
     fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>, left: usize) {
         for thread in threads {
             thread.join().unwrap();
@@ -126,7 +125,7 @@ impl Scene {
     }
 }
 
-/// What the task of `watch.rs` does, with the server at hand.
+/// The work of the task of `watch.rs`, with the server at hand.
 async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>) {
     let mut over = false;
     loop {
@@ -136,7 +135,8 @@ async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>
                 Order::Join { waiting, .. } => {
                     let changes = server.join(waiting);
                     step();
-                    // What was said after the answer may be read before it.
+                    // The task may read messages that the server sent after the answer before the
+                    // answer.
                     while let Ok(said) = said.try_recv() {
                         match said {
                             Some(changes) => board.tell(&MARKER, changes),
@@ -210,12 +210,12 @@ fn who_gives_up_what_it_was_told_wakes_another() {
             spawn(move || {
                 let mut place = board.join(&MARKER);
                 block_on(place.woken());
-                // Its call fails.
+                // This consumer's call fails.
                 step();
                 board.give_up(&MARKER);
             })
         };
-        // Two, so that it is told whatever the other has taken.
+        // Two messages, so that the server tells it, whatever the other consumer takes.
         let threads = [fails, scene.consumer(), scene.producer(2)];
         scene.end(threads, 1);
     });

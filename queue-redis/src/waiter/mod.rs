@@ -1,13 +1,13 @@
-//! Waiting for changes: all who wait in a process share one connection, which listens to the
+//! Waiting for changes. All waiting callers of a process share one connection, which listens to the
 //! process's own channel.
 //!
-//! A *marker* is a sorted set of the server's, one for each thing that can be waited for. Whoever
-//! waits registers its process there; whoever makes work tells as many of the registered as there is
-//! work for, each once, or *arms* the marker where nobody is registered, for who waits next
-//! (`lua/shared/arm.lua`). So a wake-up costs the same however many queues are waited for; those who
-//! waited longest go first; and a process that has died is found out when it is told, since nobody
-//! listens to its channel. No message is ever in a marker or in a channel, so what gets lost costs
-//! no more than the fall-back interval.
+//! A *marker* is a sorted set on the server, one for each kind of hint of a queue. A waiting client
+//! registers its process there. A script that makes work tells as many of the registered processes
+//! as there is work for, each once; if none is registered it *arms* the marker for the next to wait
+//! (`lua/shared/arm.lua`). So a wake-up costs the same for any number of queues; the longest
+//! waiting go first; and the script finds out that a process has died when it tells it, since
+//! nobody listens to its channel. No message is ever in a marker or in a channel, so a loss there
+//! costs no more than the fall-back interval.
 
 mod board;
 #[cfg(test)]
@@ -36,15 +36,15 @@ use crate::{
     connection::{Alarm, Backoff, Connector, Supervised, Timeouts},
 };
 
-/// A registration is trusted for so many fall-back intervals: it is renewed rarely, so that being
-/// idle costs next to nothing, and often enough to notice a connection that has gone silent.
+/// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
+/// process costs next to nothing, and often enough to notice a connection that has gone silent.
 const TRUSTED: u32 = 4;
 
-/// Waits for changes. Cloning copies a pointer; the last clone to be dropped closes the connection.
+/// Waits for changes. Cloning copies a pointer; dropping the last clone closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter(Arc<Inner>);
 
-/// What a waiter needs to know.
+/// The settings of a waiter.
 pub(crate) struct Settings {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) timeouts: Timeouts,
@@ -53,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) backoff: Backoff,
     pub(crate) alarm: Alarm,
     pub(crate) spawn: Arc<dyn Spawn>,
-    /// The process's own channel, which nobody else has.
+    /// The process's own channel; no other process has it.
     pub(crate) channel: Arc<str>,
 }
 
@@ -80,19 +80,20 @@ impl Waiter {
         }))
     }
 
-    /// Waits until something changes at the marker, up to `timeout` and no longer than the
-    /// fall-back interval, after which a caller looks by itself.
+    /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval.
+    /// The caller then looks.
     ///
-    /// Timed by this process, never by the server. It may return for no reason. Dropped, or ended by
-    /// its timer at the same moment, it passes on what it was told: to another who waits at this
-    /// marker, here or elsewhere. If it ends before `change`, the time of the next change that its
-    /// caller knows of, it has another look, since nobody else may know of it; but not for a change
-    /// after the fall-back interval: by then everybody has looked.
+    /// This process times the wait, never the server. It may return for no reason. If it is
+    /// dropped, or its timer ends it at the same moment, it passes on a hint that it was told: to
+    /// another that waits at this marker, here or elsewhere. `change` is the time of the next
+    /// change that its caller knows of. If the wait ends before it, the wait has another caller
+    /// look, since nobody else may know of it; but not for a change after the fall-back interval,
+    /// since by then everybody has looked.
     ///
     /// # Errors
     ///
-    /// `Unavailable` if it was told of nothing, and could not have been: the connection is down, or
-    /// the server refuses to register. The time is over all the same.
+    /// `Unavailable` if it was told of nothing and could not have been told: the connection is
+    /// down, or the server refuses to register. It still waits its time.
     pub(crate) async fn wait(
         &self,
         marker: &Bytes,
@@ -111,7 +112,7 @@ impl Waiter {
         };
         let mut place = self.0.board.join(marker);
         let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
-        // Either way the caller looks again; ended by a timer of its own, it may leave then.
+        // Either way the caller looks again; after a timer of its own, it may leave instead.
         if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
             watch.marker = None;
         }
@@ -121,8 +122,8 @@ impl Waiter {
         }
     }
 
-    /// Makes a call to which a change at this marker may have led. Dropped before its end, or
-    /// failed, it passes on what it was told, as [`wait`](Self::wait) does.
+    /// Makes a call to which a change at this marker may have led. If the call fails or is dropped
+    /// before its end, it passes the change on, as [`wait`](Self::wait) does.
     pub(crate) async fn follow_up<T>(
         &self,
         marker: &Bytes,
@@ -139,8 +140,8 @@ impl Waiter {
         answer
     }
 
-    /// Somebody who has waited at this marker looked, and found nothing but the time of the next
-    /// change. If they do not wait for it, another is told when it has come.
+    /// Notes that a caller that waited at this marker looked, and found only the time of the next
+    /// change. If it does not wait for that, another is told when it has come.
     pub(crate) fn found(&self, marker: &Bytes, change: Instant) {
         if let Some(change) = self.soon(Some(change)) {
             self.0.owed.add(marker, change);
@@ -153,7 +154,7 @@ impl Waiter {
         change.filter(|at| *at < Instant::now() + fall_back)
     }
 
-    /// The server has lost what was registered at this marker.
+    /// Forgets a registration at this marker that the server has lost.
     pub(crate) fn forget(&self, marker: &Bytes) {
         self.0.board.forget(marker);
     }
@@ -169,7 +170,7 @@ impl Waiter {
     }
 }
 
-/// What was told and is passed on when this is dropped.
+/// A hint that its holder has not used. Dropping this passes it on.
 struct Unused<'a> {
     inner: &'a Inner,
     marker: Option<&'a Bytes>,
@@ -177,7 +178,7 @@ struct Unused<'a> {
 
 impl Drop for Unused<'_> {
     fn drop(&mut self) {
-        // Where nobody has ever waited, nobody was told.
+        // If nobody has ever waited, nobody was told.
         if let (Some(marker), Some(_)) = (self.marker, self.inner.started.get()) {
             self.inner.board.give_up(marker);
         }
@@ -185,7 +186,7 @@ impl Drop for Unused<'_> {
 }
 
 impl Inner {
-    /// Opens the connection when it is first needed: a process that only pushes has none.
+    /// Opens the connection at the first need, since a process that only pushes needs none.
     fn start(&self) {
         self.started.get_or_init(|| {
             let settings = &self.settings;
@@ -215,7 +216,7 @@ impl Inner {
     }
 }
 
-/// What a caller is told who could not have been woken.
+/// The error for a caller that nothing could have woken.
 fn deaf(reason: &Arc<Error>, fall_back: Duration) -> Error {
     let message = format!(
         "nobody can be told of changes at present, so who waits looks each {fall_back:?}: {reason}"

@@ -1,4 +1,4 @@
-//! Changes that only this process knows of, and that nobody in it may be waiting for.
+//! Changes that only this process knows of, and for which nobody in it may be waiting.
 
 use std::{
     collections::BTreeMap,
@@ -11,9 +11,9 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The next change at each marker that somebody here has found by a look which they were told to
-/// take. Others were told nothing, and may sleep beyond it. Who looked is mostly back in line at once,
-/// and there in time; otherwise somebody is told when the change has come.
+/// The next change at each marker that a caller here found by a look for which it was told. Others
+/// heard nothing, and may sleep past it. The caller mostly waits again at once, in time for the
+/// change; otherwise another is told when it has come.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
     changes: Mutex<BTreeMap<Bytes, Instant>>,
@@ -21,7 +21,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    /// Somebody who was told has found no more than this change to come.
+    /// Adds a change that a caller that was told has found to come next.
     pub(super) fn add(&self, marker: &Bytes, change: Instant) {
         let mut changes = self.lock();
         let known = changes.entry(marker.clone()).or_insert(change);
@@ -30,7 +30,7 @@ impl Owed {
         self.changed.notify_one();
     }
 
-    /// Somebody waits who knows of this change.
+    /// Removes a change, since a caller that knows of it now waits.
     pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
         let mut changes = self.lock();
         if changes.get(marker).is_some_and(|owed| change <= *owed) {
@@ -38,7 +38,8 @@ impl Owed {
         }
     }
 
-    /// Waits until changes have come, and answers their markers. Dropped before, it takes nothing.
+    /// Waits until changes have come, and answers their markers. Dropped before that, it takes
+    /// nothing.
     pub(super) async fn due(&self) -> Vec<Bytes> {
         loop {
             let first = self.lock().values().min().copied();
@@ -65,7 +66,7 @@ impl Owed {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, Instant>> {
-        // Nothing panics between two changes of the map, so it is whole.
+        // Nothing panics between two changes of the map, so it is consistent.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,7 +105,7 @@ mod tests {
         let owed = Owed::default();
         let change = after(10);
         owed.add(&MARKER, change);
-        // This one knows of a later change only.
+        // This caller knows of a later change only.
         owed.take_over(&MARKER, after(20));
         assert_eq!(owed.lock().len(), 1);
         owed.take_over(&MARKER, change);

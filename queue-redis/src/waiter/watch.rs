@@ -1,4 +1,4 @@
-//! The task that registers those who wait, and hands out what the server tells it.
+//! The task that registers the process at markers and hands out the server's messages.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     scripts,
 };
 
-/// So many registrations travel together at most, since the server does nothing else meanwhile.
+/// At most so many registrations travel together, since the server does nothing else meanwhile.
 const MOST: usize = 128;
 
 /// Opens the waiter's connection, which listens to the process's channel.
@@ -67,7 +67,7 @@ impl Watch {
                     used = true;
                     self.serve(&channel).await;
                 }
-                // The supervisor goes on trying, and knows why it fails.
+                // The supervisor goes on trying, and knows the reason.
                 Err(error) if error.is_transient() => {}
                 Err(_) => return,
             }
@@ -77,7 +77,7 @@ impl Watch {
     /// Serves until the connection is replaced.
     async fn serve(&self, channel: &Arc<Channel>) {
         let Some(mut told) = channel.told() else {
-            // A connector that brings no pushes; who waits looks by a timer.
+            // This connector brings no pushes: waiting callers look by a timer.
             return self.connection.replaced(channel).await;
         };
         let connection = self.connection.clone();
@@ -115,7 +115,8 @@ impl Watch {
             match answers {
                 Ok(answers) => self.hand_out(orders, answers),
                 Err(_) => {
-                    // Nothing else uses the connection: whatever it is, another is needed.
+                    // Nothing else uses the connection. For any error, another connection is
+                    // needed.
                     self.board.unanswered(orders);
                     return channel.give_up();
                 }
@@ -123,15 +124,15 @@ impl Watch {
         }
     }
 
-    /// Hands the server's message to those whom it concerns.
+    /// Hands the server's message to the waiters that it concerns.
     fn tell(&self, push: &PushInfo) {
         if let Some((marker, changes)) = read(push) {
             self.board.tell(&marker, changes);
         }
     }
 
-    /// Sends these in one round trip. A call of a script that the server has forgotten is sent again
-    /// with the script's text.
+    /// Sends these in one round trip. If the server has forgotten a script, this sends the call
+    /// again with the script's text.
     async fn ask(
         &self,
         channel: &Channel,
@@ -176,7 +177,7 @@ impl Watch {
 
     fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) {
         for (order, answer) in orders.into_iter().zip(answers) {
-            // A change that cannot be passed on is lost, and others look by their timers.
+            // A change that nobody passes on is lost, and others look by their timers.
             let Order::Join { marker, waiting } = order else {
                 continue;
             };
@@ -185,8 +186,8 @@ impl Watch {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
                     self.board.joined(&marker, waiting, changes);
                 }
-                // What the server minds may last: a marker of the wrong type, a missing right. It is
-                // asked again after a while, and nobody else waits for that.
+                // The server's trouble may last (a marker of the wrong type, a missing right), so
+                // the board asks for this one again after a while; no other marker waits for that.
                 Err(failure) => {
                     let reason = failure.into_error(&self.address);
                     self.board.refused(&marker, reason);
@@ -196,7 +197,7 @@ impl Watch {
     }
 }
 
-/// What `lua/shared/arm.lua` publishes: how many changes, a blank, the marker.
+/// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker.
 fn read(push: &PushInfo) -> Option<(Bytes, usize)> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {
         return None;

@@ -1,4 +1,4 @@
-//! When calls give up that get no answer: all of them by the time that each was given.
+//! The time at which calls without an answer give up: all of them by the time that each was given.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use super::{
     until::{PATIENCE, until},
 };
 
-/// How each of so many pushes at the same time ends, and how long it takes.
+/// Makes so many pushes at the same time. Answers how each ends, and how long it takes.
 async fn push(queue: &Queue, count: usize) -> Vec<(queue_core::Result<()>, Duration)> {
     let mut set = JoinSet::new();
     for _ in 0..count {
@@ -41,7 +41,7 @@ async fn a_hung_server_keeps_a_crowd_no_longer_than_one() -> Test {
         assert!(took < 3 * BRIEF, "{took:?}: {error}");
         unknown += u32::from(error.outcome() == Outcome::Unknown);
     }
-    // The one that came first was sent. On a silent connection nothing more is.
+    // The call that came first was sent. Nothing more is sent on a silent connection.
     assert_eq!(unknown, 1);
     server.thaw()?;
     Ok(())
@@ -100,7 +100,7 @@ async fn a_connection_that_breaks_costs_only_what_was_sent() -> Test {
         let queue = Arc::clone(&queue);
         async move { push(&queue, 300).await }
     });
-    // The first has been done, and the others wait for its answer.
+    // The first call is done, and the others wait for its answer.
     proxy.beyond(Direction::Replies, before).await;
     proxy.cut();
     until("it is noticed", || !backend.health().is_up()).await;

@@ -1,4 +1,4 @@
-//! Half-open connections: where one is found silent, the others are tested.
+//! Half-open connections: when a backend finds one silent, it tests the others.
 
 use std::{sync::Arc, time::Duration};
 

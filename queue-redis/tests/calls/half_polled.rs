@@ -1,4 +1,5 @@
-//! Futures that are polled by halves: whatever a caller does with its own, nobody else waits for it.
+//! Futures that are polled by halves: whatever a caller does with its own, no other caller waits
+//! for it.
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -10,10 +11,10 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{Test, queue, until::PATIENCE};
 
-/// A future of one message put in.
+/// A future that puts one message in.
 type Putting = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// Puts one message into a queue of each kind, in each way that goes together with others.
+/// Puts one message into a queue of each kind, in each way of putting that shares calls.
 async fn ways(
     backend: &RedisBackend,
 ) -> Result<Vec<(&'static str, Box<dyn Fn() -> Putting + Send>)>> {
@@ -80,7 +81,7 @@ async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
     let server = Server::start()?;
     let backend = RedisBackend::connect(&server.url()).await?;
     for (way, put) in ways(&backend).await? {
-        // Every other one only asks, so that it is not always what was put in first that ends first.
+        // Every other future only asks, so that the first put is not always the first to end.
         let one = |n: u32| -> Putting {
             let backend = backend.clone();
             if n.is_multiple_of(2) {
@@ -105,7 +106,7 @@ async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
     for (way, put) in ways(&backend).await? {
         let mut aside = put();
         for _ in 0..3 {
-            // As `select!` does, whose other arm is ready.
+            // As a `select!` does whose other arm is ready.
             poll_once(&mut aside).await;
             timeout(PATIENCE, put()).await.expect(way)?;
             if timeout(Duration::ZERO, &mut aside).await.is_ok() {

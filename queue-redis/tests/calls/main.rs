@@ -1,4 +1,4 @@
-//! Calls on Redis: when they are sent, what they wait for, and when they give up.
+//! Calls on Redis: when the backend sends them, what they wait for, and when they give up.
 
 #![cfg(unix)]
 
@@ -22,8 +22,8 @@ use queue_redis::RedisBackend;
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
 
-/// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
-/// stands still for a second.
+/// A timeout that a test waits for. It is long enough for a server that does answer, on a machine
+/// that stands still for a second.
 const BRIEF: Duration = Duration::from_secs(2);
 
 async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {

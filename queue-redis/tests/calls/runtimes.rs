@@ -1,4 +1,4 @@
-//! Several runtimes in a process: tasks live on the one that connected.
+//! Several runtimes in a process: the tasks live on the one that connected.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -21,8 +21,8 @@ fn runtime() -> Runtime {
     builder.enable_all().build().expect("a runtime")
 }
 
-/// Does this on a runtime of its own, which nobody drives afterwards, until what is answered here
-/// is dropped.
+/// Does this work on a runtime of its own, and keeps that runtime, undriven, until the caller drops
+/// the answer.
 async fn elsewhere<F: Future<Output = ()>>(
     work: impl FnOnce() -> F + Send + 'static,
 ) -> std::sync::mpsc::Sender<()> {
@@ -52,13 +52,13 @@ async fn push(queue: &Queue, count: usize) {
 #[tokio::test]
 async fn a_runtime_that_came_first_and_stands_still_holds_up_no_other() -> Test {
     let server = Server::start()?;
-    // So that only being told helps who waits.
+    // So that only a hint can wake a waiting consumer.
     let builder = RedisBackend::builder(&server.url())?.fall_back(10 * PATIENCE);
     let queue = queue(&builder.connect().await?).await?;
     let kept = elsewhere({
         let queue = Arc::clone(&queue);
         move || async move {
-            // The first to push together with others, and the first to wait.
+            // The first pushes that go together, and the first wait.
             push(&queue, 64).await;
             for _ in 0..64 {
                 queue.receive_one(LEASE, PATIENCE).await.expect("received");
@@ -93,7 +93,7 @@ fn a_backend_whose_runtime_has_ended_says_so_at_once_and_for_good() -> Test {
         let backend = RedisBackend::connect(&url).await?;
         let queue = queue(&backend).await?;
         push(&queue, 64).await;
-        // Its waiter, too.
+        // The waiter has ended, too.
         queue.receive_one(LEASE, PATIENCE).await?;
         queue_core::Result::<_>::Ok((backend, queue))
     })?;

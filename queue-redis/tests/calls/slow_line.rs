@@ -1,4 +1,4 @@
-//! Slow lines: what moves is not silent, however long it takes.
+//! Slow lines: bytes that move are not silence, however long they take.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -24,27 +24,27 @@ async fn large_messages_get_through_a_slow_line() -> Test {
     let proxy = Proxy::before(&server)?;
     let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
     let backend = builder.connect().await?;
-    // No number of tries that a slow machine needs is too many.
+    // A slow machine may need any number of tries.
     let config = ReliableConfig::default().with_max_attempts(1_000);
     let queue = backend.open_reliable(&"slow".parse()?, &config).await?;
     proxy.throttle(Direction::Requests, SLOW);
     proxy.throttle(Direction::Replies, SLOW);
     let body = Bytes::from(vec![b'x'; 1_000_000]);
 
-    // Eight of them take four seconds, twice as long as the server may be silent.
+    // Eight messages take four seconds, twice as long as the server may be silent.
     let before = Instant::now();
     let bodies: Vec<_> = vec![body; 16].into_iter().map(Into::into).collect();
     queue.push_all(&bodies).await?;
     assert!(before.elapsed() > 2 * BRIEF);
 
     let before = Instant::now();
-    // A small call behind a large reply waits for it, and is not the poorer for it.
+    // A small call behind a large reply waits for it, and does not fail.
     let (leased, depth) = tokio::join!(queue.lease(max(16), LEASE), queue.depth());
     assert!(before.elapsed() > BRIEF);
     assert_eq!(leased?.deliveries.len(), 8, "as many as a lease hands out");
     depth?;
 
-    // That took longer than the lease. Fewer at a time are there in time.
+    // That took longer than the lease. Fewer messages at a time arrive within it.
     let mut acked = 0;
     let before = Instant::now();
     while acked < 16 {
@@ -85,7 +85,7 @@ async fn what_is_only_written_is_no_sign_of_life() -> Test {
     let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
     let backend = builder.connect().await?;
     proxy.strand();
-    // Others go on writing into the buffers of this machine.
+    // Other calls go on writing into the buffers of this machine.
     let others = tokio::spawn({
         let backend = backend.clone();
         async move {

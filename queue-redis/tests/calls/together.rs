@@ -1,4 +1,4 @@
-//! Scripts that are forgotten, servers that are demoted, pushes that travel together.
+//! Forgotten scripts, demoted servers, and pushes that travel together.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -73,7 +73,7 @@ async fn pushes_at_the_same_time_travel_together() -> Test {
         assert!(ids.insert(id??));
     }
     assert_eq!(ids, (2..=65).collect());
-    // One who came first, and the 63 who came meanwhile.
+    // The first push alone, and the 63 that came meanwhile.
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 2);
 
     let before = server.command_counts()?;
@@ -89,7 +89,8 @@ async fn dropped_pushes_lose_nothing_of_the_others() -> Test {
     let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
     for round in 0_u64..20 {
         let mut set = JoinSet::new();
-        // Sent while nothing answers, so that it is dropped before, during and after its call.
+        // The pushes are sent while nothing answers, so that they are dropped before, during and
+        // after their calls.
         server.freeze()?;
         for n in 0..32_u64 {
             let queue = Arc::clone(&queue);
@@ -108,7 +109,7 @@ async fn dropped_pushes_lose_nothing_of_the_others() -> Test {
         while let Some(pushed) = set.join_next().await {
             confirmed += u64::from(pushed?);
         }
-        // Those that were waited for are all there; the others are there once or not at all.
+        // The awaited pushes are all there; each other one is there once or not at all.
         assert!(confirmed >= 16, "{confirmed}");
         let depth = queue.depth().await?.ready;
         assert!((confirmed..=32).contains(&depth), "{confirmed} of {depth}");

@@ -1,4 +1,4 @@
-//! The suite's stage on a real server in time as it passes.
+//! The suite's harness on a real server in real time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,18 +11,18 @@ use tokio::{runtime::Builder, time};
 
 use crate::harness::{FALL_BACK, fresh, left};
 
-/// How long an answer may take in real time: no case has a connection fail, and a busy machine is
+/// How long an answer may take in real time: no connection fails in a case, and a busy machine is
 /// slow.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A stage in real time: two threads, asynchronous connections, and queues that go by the
-/// server's clock. Cases that need an exact clock are skipped.
+/// A harness in real time: two threads, asynchronous connections, and queues on the server's clock.
+/// It skips cases that need an exact clock.
 pub(crate) struct ServerTimeHarness {
     place: Place,
 }
 
 impl ServerTimeHarness {
-    /// A stage of its own, on the server of a fresh [`Place`].
+    /// A new harness, on the server of a fresh [`Place`].
     ///
     /// # Panics
     ///

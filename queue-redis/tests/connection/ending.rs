@@ -1,4 +1,4 @@
-//! What happens when a connection ends: by the server, by its silence, or by the last who used it.
+//! The end of a connection: by the server, by its silence, or by its last user.
 
 use std::{
     sync::{
@@ -20,8 +20,8 @@ use super::{
     until::{PATIENCE, until},
 };
 
-/// A timeout that a test waits for. Long enough for a server that does answer, on a machine that
-/// stands still for a second.
+/// A timeout that a test waits for. It is long enough for a server that does answer, on a machine
+/// that stands still for a second.
 const BRIEF: Duration = Duration::from_secs(2);
 
 #[tokio::test]
@@ -30,7 +30,8 @@ async fn a_killed_connection_is_opened_again() -> Test {
     let backend = to(&server).connect().await?;
     for _ in 0..5 {
         command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
-        // The first may still have been sent on the old one; that is `Unknown`, and no other is.
+        // The first request may have gone out on the old connection; it is then `Unknown`, and no
+        // other is.
         if let Err(error) = backend.ping().await {
             assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
             backend.ping().await?;
@@ -159,7 +160,8 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
     .await;
-    // Whoever starts now is told that it is set up wrongly; who was served before goes on trying.
+    // A program that starts now hears that its setup is wrong; one that was served before goes on
+    // trying.
     let error = backend.ping().await.expect_err("it evicts");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.is_transient());
@@ -173,7 +175,7 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     Ok(())
 }
 
-/// Counts what is spawned, and what of it still runs.
+/// Counts the spawned tasks, and those that still run.
 #[derive(Debug, Clone, Default)]
 struct Counting {
     running: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! What is told while a server is demoted, restarted or changed: that it may pass.
+//! The errors while a server is demoted, restarted or changed: they say that it may pass.
 
 use std::{
     sync::{Arc, Mutex},
@@ -16,7 +16,7 @@ use super::{Test, command::command, open, to, until::until};
 /// A timeout that a test waits for.
 const BRIEF: Duration = Duration::from_secs(2);
 
-/// Something that passes by itself: a program goes on, and tries again.
+/// Checks for an error that passes by itself, so that a program goes on and tries again.
 #[track_caller]
 fn assert_passes(error: &Error, named: &str) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
@@ -52,7 +52,7 @@ async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
     let backend = to(&server).response_timeout(BRIEF).connect().await?;
     let queue = open(&backend).await?;
     follow(&server, Some(&other));
-    // The connection lives on.
+    // The connection is still open.
     assert_passes(
         &queue.push_one("no").await.expect_err("a replica"),
         "READONLY",
@@ -62,7 +62,7 @@ async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
         &queue.push_one("no").await.expect_err("no primary"),
         "replica",
     );
-    // For whoever starts now it is a fault of what was set up.
+    // For a program that starts now, the setup is at fault.
     let refused = to(&server).connect().await.expect_err("a replica");
     assert_eq!(refused.kind(), ErrorKind::Configuration);
     follow(&server, None);
@@ -85,7 +85,7 @@ async fn a_reader_does_not_stay_on_a_demoted_primary() -> Test {
     Ok(())
 }
 
-/// Looks up anew where the primary is, as one behind a sentinel does.
+/// Looks up anew where the primary is, as a connector behind a sentinel does.
 #[derive(Debug)]
 struct Lookup(Arc<Mutex<ServerConnector>>);
 
@@ -152,7 +152,7 @@ fn info(server: &Server) -> String {
     redis::from_redis_value(info).expect("text")
 }
 
-/// Has a server take its time, a minute or so, to load what its new primary sends it.
+/// Has a server take a minute or so to load the data from its new primary.
 async fn load_slowly(server: &Server, primary: &Server) {
     let mut connection = primary.connect().expect("the server runs");
     for number in 0..5000 {

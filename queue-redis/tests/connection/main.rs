@@ -1,4 +1,4 @@
-//! Connections to Redis: what is refused at open, and what happens when one ends.
+//! Connections to Redis: what an open refuses, and what happens when a connection ends.
 
 #![cfg(unix)]
 
@@ -23,7 +23,7 @@ fn to(server: &Server) -> Builder {
     RedisBackend::builder(&server.url()).expect("the harness gives good URLs")
 }
 
-/// The clients that the server has, other than the one that asks.
+/// The server's clients, without the one that asks.
 fn clients(server: &Server) -> Vec<String> {
     let mut connection = server.connect().expect("the server runs");
     let mut command = redis::cmd("CLIENT");
@@ -32,7 +32,7 @@ fn clients(server: &Server) -> Vec<String> {
     others.map(str::to_owned).collect()
 }
 
-/// A queue on it.
+/// Opens a queue on this backend.
 async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
     let name = QueueName::new("q")?;
     let config = ReliableConfig::default();

@@ -1,4 +1,4 @@
-//! What is refused when a backend is opened, and what is warned of.
+//! The servers that an open refuses, and the warnings that it gives.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a user may do, and what is said of what it may not.
+//! The rights of a user, and the errors and warnings for missing ones.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{Test, command::command, open, until::PATIENCE};
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// What the documentation says is all that a user has to be allowed.
+/// The rights that a user needs, according to the documentation.
 fn least() -> String {
     let text = include_str!("../../../queue-redis/src/lib.rs");
     let (_, rules) = text
@@ -20,7 +20,7 @@ fn least() -> String {
     format!("~qk:*{}", rules.replace("\n//!", ""))
 }
 
-/// Whether the server can tell what a user may do.
+/// Whether the server can tell a user's rights.
 fn tells(server: &Server) -> bool {
     let info = command(server, &["INFO", "server"]);
     let info: String = redis::from_redis_value(info).expect("text");
@@ -103,7 +103,7 @@ async fn what_can_be_done_without_is_warned_of_by_name() -> Test {
             assert!(warning.contains(&format!("not run {named}:")), "{warning}");
             assert!(warning.contains("fall-back interval"), "{warning}");
         }
-        // It goes on without: who waits looks by a timer.
+        // The backend goes on without: waiting consumers look by a timer.
         let queue = open(&backend).await?;
         let waiting = tokio::spawn({
             let queue = Arc::clone(&queue);
@@ -167,7 +167,7 @@ async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
         "a lease is written: {error:?}"
     );
     assert!(!error.is_transient());
-    // Some servers name it themselves.
+    // Some servers name the command themselves.
     let named = error.to_string().to_uppercase();
     assert!(named.contains("LTRIM"), "{error}");
 

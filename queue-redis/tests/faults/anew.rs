@@ -1,4 +1,4 @@
-//! A queue that was made anew, as another, while handles to the old one live.
+//! A queue that is replaced by a new one of its name, while handles to the old one live.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ fn name(kind: QueueKind) -> QueueName {
     QueueName::new(kind.as_str()).expect("a name")
 }
 
-/// All that the server holds, to see that nothing changed.
+/// All data on the server, to see that nothing changed.
 fn everything(server: &Server) -> Vec<(String, Vec<u8>)> {
     let mut connection = server.connect().expect("the server runs");
     let keys = redis::cmd("KEYS").arg("*").query(&mut connection);
@@ -142,7 +142,7 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
         let opened = backend.open_reliable(&orders, &config).await;
         opened.expect("opens");
     };
-    // A neighbour whose name begins alike.
+    // A neighbour with a similar name.
     let neighbour = QueueName::new("orders-2").expect("a name");
     backend
         .open_delay(&neighbour, &config)
@@ -153,7 +153,7 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     backend.open_delay(&orders, &config).await.expect("opens");
     assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
 
-    // Its opener died before it could correct the list: whoever opens it next does.
+    // Its opener died before it could correct the list: the next open corrects it.
     administer(&server, "DEL qk:{orders}:meta");
     open_reliable().await;
     let mut connection = server.connect().expect("the server runs");
@@ -190,7 +190,7 @@ async fn an_open_that_could_not_be_listed_is_not_told_as_undone() {
     );
     let made = administer(&server, "EXISTS qk:{orders}:meta");
     assert_eq!(made, redis::Value::Int(1));
-    // From then on it is there, and a failure to list it changes nothing.
+    // From then on the queue exists, and a failure to list it changes nothing.
     let error = backend.open_reliable(&orders, &config).await;
     let error = error.expect_err("the list is not a list");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");

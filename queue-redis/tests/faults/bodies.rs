@@ -30,7 +30,7 @@ async fn equal_bodies_are_different_messages() {
             leased.iter().map(|receipt| receipt.id).collect::<Vec<_>>(),
             ids
         );
-        // Settling one leaves the others as they are.
+        // Settling one message leaves the others as they are.
         leasing.ack(leased[41]).await.expect("ack");
         assert!(leasing.ack(leased[41]).await.is_err());
         let rest: Vec<_> = leased
@@ -43,8 +43,8 @@ async fn equal_bodies_are_different_messages() {
     }
 }
 
-/// Bytes that protocols, scripts and numbers might take for something else; sizes around those
-/// where encodings change.
+/// Bytes that protocols, scripts and numbers might take for something else, and sizes around those
+/// at which encodings change.
 fn odd_bodies() -> Vec<Vec<u8>> {
     let mut bodies: Vec<Vec<u8>> = vec![
         Vec::new(),
@@ -63,7 +63,7 @@ fn odd_bodies() -> Vec<Vec<u8>> {
     for size in [
         63, 64, 127, 128, 255, 256, 4095, 4096, 16_383, 16_384, 65_535, 65_536,
     ] {
-        // A pattern without a short period, so that no part can pass for another.
+        // A pattern without a short period, so that no part looks like another.
         bodies.push((0..size).map(|n: u32| (n * n / 7 % 251) as u8).collect());
     }
     bodies
@@ -85,7 +85,7 @@ async fn any_bytes_come_out_as_they_went_in() {
             let first = leasing.lease(one, LEASE).await.expect("lease").deliveries;
             assert_eq!(first[0].body, push.body);
             assert_eq!(first[0].headers, push.headers);
-            // Through every place where a message can be.
+            // Through every place of a message.
             let release = [Settlement::release(first[0].receipt)];
             let (_, again) = leasing.turn(&release, one, LEASE).await.expect("turn");
             let again = &again.deliveries[0];
@@ -129,7 +129,7 @@ async fn a_ring_keeps_any_bytes() {
         }
         let listed = ring.list(Page::first(100)).await.expect("listed").entries;
         let visited = ring.visit(100, Duration::ZERO).await.expect("visit");
-        // Not `assert_eq`, which would print it all.
+        // Not `assert_eq`, which would print the whole.
         assert!(listed == visited, "listed is not what is visited");
         let found: Vec<_> = visited.iter().map(|item| item.body.to_vec()).collect();
         assert!(found == bodies, "visited is not what was inserted");

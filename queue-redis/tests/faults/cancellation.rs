@@ -1,5 +1,5 @@
-//! Futures are dropped at every await while the server is slow, and every message is counted
-//! afterwards (L8).
+//! Futures are dropped at every await while the server is slow. Afterwards the test counts every
+//! message (L8).
 
 use std::{
     future::{Future, poll_fn},
@@ -18,27 +18,27 @@ use crate::{
     subject::{LEASING, Subject},
 };
 
-/// What a dropped lease costs here.
+/// A lease that is dropped costs this time.
 const LEASE: Duration = Duration::from_millis(300);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// When a future is dropped.
+/// The time at which a future is dropped.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     /// After so many polls, with nothing held.
     Polled(usize),
-    /// When its request has left, which the server gets later.
+    /// When its request has left; the server gets the request later.
     RequestHeld,
-    /// When the server has answered, which the client gets later.
+    /// When the server has answered; the client gets the answer later.
     ReplyHeld,
-    /// When the server has answered, and the connection breaks before the client gets it.
+    /// When the server has answered, and the connection breaks before the client gets the answer.
     ReplyLost,
 }
 
-/// Not dropped at all.
+/// Never dropped.
 const WHOLE: Cut = Cut::Polled(usize::MAX);
 
-/// Runs it up to the cut; `None` if it was dropped there.
+/// Runs the future up to the cut; `None` if the cut dropped it.
 async fn run<T>(proxy: &Proxy, cut: Cut, future: impl Future<Output = T>) -> Option<T> {
     let direction = match cut {
         Cut::Polled(polls) => return polled(polls, future).await,
@@ -71,8 +71,8 @@ async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<
     .await
 }
 
-/// Every place for a cut but the one that breaks the connection. There are five of them, and six
-/// calls in a round: each call meets each.
+/// Every cut but the one that breaks the connection. There are five cuts, and six calls in a round:
+/// each call meets each cut.
 const CUTS: [Cut; 5] = [
     Cut::Polled(1),
     Cut::RequestHeld,
@@ -81,7 +81,7 @@ const CUTS: [Cut; 5] = [
     WHOLE,
 ];
 
-/// A queue, its slow wire, and what it promised.
+/// A queue, its slow wire, and its promises.
 struct Test<'a> {
     proxy: &'a Proxy,
     queue: &'a Subject,
@@ -95,7 +95,7 @@ impl Test<'_> {
         self.dropped += usize::from(answer.is_none());
         match answer? {
             Ok(value) => Some(value),
-            // A connection that was cut before may still be on its way back.
+            // After a cut, the connection may not be back yet.
             Err(error) => {
                 assert!(error.is_transient(), "{error:?}");
                 None
@@ -163,13 +163,13 @@ impl Test<'_> {
     fn settled(&self, settled: Settled, delivery: &Delivery) {
         match settled {
             Settled::Done => self.ledger.acked(delivery),
-            // It expired meanwhile: the message comes again.
+            // The lease expired meanwhile: the message comes again.
             Settled::LeaseLost => {}
             Settled::Dead => panic!("an ack buries nothing"),
         }
     }
 
-    /// Takes out all that is left, at full speed.
+    /// Takes out all messages that are left, at full speed.
     async fn drain(&self) {
         let leasing = self.queue.leasing();
         while occupied(leasing).await > 0 {
@@ -197,7 +197,7 @@ async fn occupied(leasing: &dyn Leasing) -> u64 {
     }
 }
 
-/// Goes through all calls so often, cut as `cuts` says, and counts every message afterwards.
+/// Goes through all calls so many times, with these cuts, and then counts every message.
 async fn count_after(rounds: usize, cuts: &[Cut]) {
     let server = Server::start().expect("a server");
     let proxy = Proxy::before(&server).expect("a socket");
@@ -244,14 +244,14 @@ async fn a_future_dropped_at_any_await_loses_no_message() {
     count_after(15, &CUTS).await;
 }
 
-/// Few rounds: after each, the client backs off before it connects again.
+/// Few rounds, since the client backs off after each before it connects again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_reply_loses_no_message() {
     count_after(2, &[Cut::ReplyLost, WHOLE]).await;
 }
 
-/// Who waits holds no message, and passes its hint on when it is dropped. Dropped with its lease
-/// under way, it may hold one until the deadline.
+/// A waiting consumer holds no message, and passes its hint on when it is dropped. If it is dropped
+/// with its lease under way, it may hold a message until the deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dropped_waiters_cost_no_more_than_a_lease() {
     let server = Server::start().expect("a server");
@@ -268,7 +268,7 @@ async fn dropped_waiters_cost_no_more_than_a_lease() {
             let (put, ()) = tokio::join!(queue.put_one(body.clone()), async { leaves.abort() });
             put.expect("put");
             let delivery = match leaves.await {
-                // It had the message before the drop came.
+                // The consumer had the message before the drop came.
                 Ok(delivery) => {
                     stays.abort();
                     delivery
@@ -277,7 +277,7 @@ async fn dropped_waiters_cost_no_more_than_a_lease() {
             };
             let delivery = delivery.expect("receive").expect("it waits for an hour");
             assert_eq!(delivery.body, body);
-            // It may be late where this process is slow; then the message comes again.
+            // The ack may be late if this process is slow; then the message comes again.
             if queue.leasing().ack(delivery.receipt).await.is_err() {
                 let again = queue.leasing().receive_one(HOUR, HOUR).await;
                 let again = again.expect("receive").expect("it waits for an hour");

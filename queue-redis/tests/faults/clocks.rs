@@ -14,7 +14,7 @@ use crate::{
 const HOUR: Duration = Duration::from_secs(3600);
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A runtime whose clock is so much ahead, and goes on from there.
+/// A runtime whose clock is so much ahead, and runs on from there.
 fn runtime(ahead: Duration) -> Runtime {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
@@ -48,13 +48,13 @@ fn clients_whose_clocks_differ_by_an_hour_agree() {
             let leased = holder.block_on(ours.leasing().lease(max, LEASE));
             let leased = leased.expect("lease").deliveries;
             assert_eq!((leased.len(), leased[0].time_left), (1, LEASE));
-            // To the other one the lease lives as long.
+            // For the other client the lease lives as long.
             let nothing = other.block_on(theirs.leasing().lease(max, LEASE));
             let nothing = nothing.expect("lease");
             assert!(nothing.is_empty(), "L1: {nothing:?}");
             let next = nothing.next.expect("the deadline");
             assert!(next <= LEASE && next > LEASE / 2, "{next:?}");
-            // And a receipt is worth as much in its hands.
+            // A receipt is worth as much in the other client's hands.
             let extended = other.block_on(theirs.leasing().extend_one(leased[0].receipt, LEASE));
             extended.expect("extend");
             other
@@ -99,7 +99,7 @@ fn a_delay_is_the_same_on_any_clock() {
     }
 }
 
-/// What is never sent cannot decide: no argument of any command is near the present.
+/// A time that no client sends cannot decide: no argument of any command is near the present.
 #[test]
 fn no_client_sends_its_time() {
     let server = Server::start().expect("a server");
@@ -144,8 +144,8 @@ fn no_client_sends_its_time() {
     }
 }
 
-/// The commands that clients sent since the server is monitored, with their arguments in quotes.
-/// What scripts did is left out.
+/// The commands that clients sent since the monitoring began, with their arguments in quotes,
+/// without the commands of scripts.
 fn sent(server: &Server, monitor: &mut redis::Connection) -> Vec<String> {
     const END: &str = "that-is-all";
     let mut admin = server.connect().expect("the server runs");
@@ -155,7 +155,7 @@ fn sent(server: &Server, monitor: &mut redis::Connection) -> Vec<String> {
     loop {
         let line = monitor.recv_response().expect("a line");
         let line: String = redis::from_redis_value(line).expect("text");
-        // After the time comes who it was: `1700000000.000000 [0 lua] "ZADD" …`.
+        // The sender follows the time: `1700000000.000000 [0 lua] "ZADD" …`.
         let (_, command) = line.split_once(" [").expect("a command");
         if command.contains(END) {
             return sent;

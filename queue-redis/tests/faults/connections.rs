@@ -1,4 +1,4 @@
-//! Connections are killed, each and all.
+//! Every connection is killed.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -27,14 +27,14 @@ fn connections(admin: &mut redis::Connection) -> BTreeSet<u64> {
     ids.filter(|id| *id != own).collect()
 }
 
-/// Kills one; answers how many there were, since it may have ended by itself.
+/// Kills one connection. Answers how many were there, since it may have ended by itself.
 fn kill(admin: &mut redis::Connection, id: u64) -> usize {
     let mut kill = redis::cmd("CLIENT");
     let killed = kill.arg("KILL").arg("ID").arg(id).query(admin);
     killed.expect("the server answers")
 }
 
-/// Pushes until it is acknowledged; a repeat is a duplicate (L9).
+/// Pushes until the server acknowledges it; a repeat is a duplicate (L9).
 async fn put(queue: &Subject, body: &str) {
     let push = Push::new(body.to_owned()).with_dedup(body.to_owned(), WINDOW);
     while let Err(error) = queue.put_one(push.clone()).await {
@@ -66,7 +66,7 @@ async fn a_waiter_survives_the_end_of_each_connection() {
             let ids = within("its connections", async {
                 loop {
                     let ids = connections(&mut admin);
-                    // One for commands and one to wait on.
+                    // One connection for commands and one to wait on.
                     if ids.len() >= 2 {
                         return ids;
                     }
@@ -74,7 +74,7 @@ async fn a_waiter_survives_the_end_of_each_connection() {
                 }
             })
             .await;
-            // A different one first in each round.
+            // Kills a different connection first in each round.
             for id in ids.iter().cycle().skip(round).take(ids.len()) {
                 killed += kill(&mut admin, *id);
                 if round < 3 {

@@ -1,4 +1,4 @@
-//! Many producers and consumers on one bounded queue, watched all the time (B1, B4).
+//! Many producers and consumers on one bounded queue, with a watcher all the time (B1, B4).
 
 use std::{
     collections::BTreeSet,
@@ -30,7 +30,7 @@ async fn open(server: &Server) -> Arc<dyn BoundedQueue> {
     queue.await.expect("opens")
 }
 
-/// Looks until told to stop; answers how often it looked and the most it saw.
+/// Looks until it is told to stop. Answers the number of looks, and the most that it saw.
 fn watch(
     queue: Arc<dyn BoundedQueue>,
     stop: Arc<AtomicBool>,
@@ -52,7 +52,7 @@ async fn sixteen_on_each_side_never_exceed_the_capacity() {
     let server = Server::start().expect("a server");
     let stop = Arc::new(AtomicBool::new(false));
     let watcher = watch(open(&server).await, Arc::clone(&stop));
-    // Two clients, so that producers and consumers also wake each other across processes.
+    // Two clients, so that producers and consumers wake each other across processes, too.
     let (pushing, taking) = (open(&server).await, open(&server).await);
 
     let mut producers = JoinSet::new();
@@ -137,7 +137,8 @@ async fn sixteen_who_drop_the_oldest_never_exceed_the_capacity() {
     stop.store(true, Ordering::SeqCst);
     let (looks, _) = within("the watcher", watcher).await.expect("B1 held");
     assert!(looks > 0);
-    // The oldest first, each once: all but the last eight, whose ids are the highest.
+    // The evicted are the oldest first, each once: all but the last eight, which have the highest
+    // ids.
     evicted.sort_unstable();
     let all = PRODUCERS * EACH;
     let expected: Vec<_> = (1..=all - CAPACITY)

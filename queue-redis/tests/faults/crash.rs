@@ -1,4 +1,4 @@
-//! The server dies (`kill -9`), is frozen, is restarted.
+//! The server dies (`kill -9`), freezes, or restarts.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::{
 
 const LEASE: Duration = Duration::from_secs(600);
 
-/// Nothing acknowledged is lost: what the server has written before it answers is in the system's
-/// hands, and only a power cut takes it from there (R1).
+/// Nothing acknowledged is lost: the server hands its data to the system before it answers, and
+/// only a power cut takes it from there (R1).
 async fn crashes(aof: Aof) {
     for kind in LEASING {
         let server = Server::builder().with_aof(aof).start().expect("a server");
@@ -43,8 +43,8 @@ async fn a_crash_loses_nothing_synced_before_each_reply() {
     crashes(Aof::Always).await;
 }
 
-/// Synced once a second, the file may be a little behind the replies, so a crash may undo what was
-/// acknowledged last (R1). What had reached it is kept, leases included.
+/// With an fsync once a second, the file may be a little behind the replies, so a crash may undo
+/// the last acknowledged steps (R1). The steps in the file stay, leases included.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_keeps_what_had_reached_the_file() {
     let builder = Server::builder().with_aof(Aof::EverySecond);
@@ -82,7 +82,7 @@ async fn a_crash_keeps_what_had_reached_the_file() {
         })
         .await;
         assert_eq!((depth.ready, depth.leased), (80, 10));
-        // Receipts outlive the server too.
+        // Receipts survive the server's crash, too.
         let again = leasing.settle(&acks(done)).await.expect("settle");
         assert_eq!(again, [Settled::LeaseLost; 10]);
         let settled = leasing.settle(&acks(held)).await.expect("settle");
@@ -97,7 +97,7 @@ async fn a_crash_keeps_what_had_reached_the_file() {
     }
 }
 
-/// Whether nothing is left that has been answered and not been written.
+/// Whether the file holds every answered step.
 fn is_written(server: &Server) -> bool {
     let info = redis::from_redis_value(administer(server, "INFO persistence"));
     let info: String = info.expect("text");
@@ -135,7 +135,7 @@ async fn a_frozen_server_is_got_over() {
             for _ in 0..10 {
                 traffic.flows(20).await;
                 server.freeze().expect("it runs");
-                // Requests pile up in its sockets meanwhile.
+                // Requests pile up in the server's sockets meanwhile.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 server.thaw().expect("it runs");
             }

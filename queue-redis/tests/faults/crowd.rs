@@ -71,7 +71,7 @@ fn expected_body(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// A crowd whose leases expire at one moment comes back in parts too, and whole.
+/// A crowd whose leases expire at one moment also comes back in parts, and whole.
 #[tokio::test]
 async fn a_crowd_of_expired_leases_comes_back() {
     const LEASED: u64 = 10_000;

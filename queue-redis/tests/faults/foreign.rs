@@ -36,7 +36,7 @@ async fn an_overwritten_key_is_named() {
         administer(&server, &format!("SET {key} mine"));
         let error = queue.put_one("body").await.expect_err("it is overwritten");
         assert_names(&error, key);
-        // A push counts before it adds: it may have.
+        // A push counts before it adds, so its outcome is unknown.
         assert_eq!(error.outcome(), Outcome::Unknown, "{error:?}");
         let leased = queue.leasing().lease(NonZeroUsize::MIN, LEASE).await;
         assert_names(&leased.expect_err("it is overwritten"), key);

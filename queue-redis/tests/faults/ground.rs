@@ -1,4 +1,4 @@
-//! Where these tests stand: a server of their own and clients of it.
+//! The fixture of these tests: a server of their own, and clients of it.
 
 use std::{
     future::Future,
@@ -13,13 +13,14 @@ use queue_core::{Backend, Timestamp};
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 
-/// For what has a cause and is long over by then; a real fault alone meets it.
+/// The wait for an event that a step has caused and that should be over by then. Only a real fault
+/// exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Longer than a busy machine takes to connect, and short enough that a silent line is given up.
+/// Longer than a busy machine takes to connect, and short enough to give up a silent line.
 const CONNECTING: Duration = Duration::from_secs(20);
 
-/// So that a lost wake-up, which a broken connection may cost, is not a long wait.
+/// Keeps the wait short after a lost wake-up, which a broken connection may cost.
 const FALL_BACK: Duration = Duration::from_millis(500);
 
 /// A client of this server.
@@ -27,7 +28,7 @@ pub(crate) async fn connect(server: &Server) -> Arc<dyn Backend> {
     connect_to(&server.url()).await
 }
 
-/// A client of whatever listens there.
+/// A client of the server at this address.
 pub(crate) async fn connect_to(url: &str) -> Arc<dyn Backend> {
     open(builder(url)).await
 }
@@ -47,7 +48,7 @@ async fn open(builder: Builder) -> Arc<dyn Backend> {
     Arc::new(builder.connect().await.expect("the server takes us"))
 }
 
-/// A clock that moves when it is told to, in milliseconds.
+/// A clock in milliseconds that moves only when a test moves it.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock(Arc<AtomicU64>);
 
@@ -65,7 +66,7 @@ impl Clock {
     }
 }
 
-/// Waits for what must come.
+/// Waits for an event that must come.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let Ok(value) = tokio::time::timeout(PATIENCE, future).await else {
         panic!("{what}: not within {PATIENCE:?}");
@@ -73,7 +74,7 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     value
 }
 
-/// Runs one administrator's command, on a connection of its own.
+/// Runs one administrator's command on its own connection.
 pub(crate) fn administer(server: &Server, command: &str) -> redis::Value {
     let mut words = command.split_whitespace();
     let mut request = redis::cmd(words.next().expect("a command"));

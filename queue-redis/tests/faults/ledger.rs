@@ -1,4 +1,4 @@
-//! What was promised about each message, to be held against what happened.
+//! The promises about each message, to check against the events.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,10 +7,10 @@ use std::{
 
 use queue_core::{Bytes, Delivery, Token};
 
-/// Bodies that were promised to be in the queue, and those that were promised to be done.
+/// The promises: bodies that must be in the queue, and bodies that must be done.
 ///
-/// Tasks note what they were answered after the answer, in any order; so it is the tokens that
-/// tell which delivery came first.
+/// Tasks note an answer only after they have it, in any order, so the tokens tell which delivery
+/// came first.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(Mutex<Books>);
 
@@ -24,7 +24,7 @@ struct Books {
 }
 
 impl Books {
-    /// Done is done: no later delivery than the one that was acked (L3, L4).
+    /// Done is done: no delivery after the acked one (L3, L4).
     fn check_done(&self, body: &Bytes) {
         let last = self.delivered.get(body).and_then(BTreeSet::last);
         if let (Some(acked), Some(last)) = (self.acked.get(body), last) {
@@ -37,18 +37,18 @@ impl Books {
 }
 
 impl Ledger {
-    /// A push of it is under way: from now on it may be delivered.
+    /// A push of it is under way: from now on the queue may deliver it.
     pub(crate) fn offered(&self, body: &Bytes) {
         self.books().offered.insert(body.clone());
     }
 
-    /// The push was acknowledged: from now on it must not be lost (L5).
+    /// The push was acknowledged: from now on the queue must not lose it (L5).
     pub(crate) fn accepted(&self, body: &Bytes) {
         self.books().accepted.insert(body.clone());
     }
 
-    /// It was delivered: somebody pushed it (L5), under a token of its own (L4), and not after it
-    /// was done (L3).
+    /// The queue delivered it: somebody pushed it (L5), its token is its own (L4), and it was not
+    /// done (L3).
     pub(crate) fn delivered(&self, delivery: &Delivery) {
         let (body, token) = (&delivery.body, delivery.receipt.token);
         let mut books = self.books();
@@ -62,7 +62,7 @@ impl Ledger {
         books.check_done(body);
     }
 
-    /// The ack was acknowledged: from now on it must not be delivered (L3).
+    /// The ack was acknowledged: from now on the queue must not deliver it (L3).
     pub(crate) fn acked(&self, delivery: &Delivery) {
         let (body, token) = (&delivery.body, delivery.receipt.token);
         let mut books = self.books();
@@ -71,12 +71,12 @@ impl Ledger {
         books.check_done(body);
     }
 
-    /// The ack may have been applied.
+    /// The server may have applied the ack.
     pub(crate) fn ack_unknown(&self, delivery: &Delivery) {
         self.books().ack_unknown.insert(delivery.body.clone());
     }
 
-    /// Now that the queue is empty: everything accepted was acked, or perhaps acked (L5).
+    /// Checks an empty queue: every accepted message was acked, or perhaps acked (L5).
     pub(crate) fn check(&self) {
         let books = self.books();
         let accepted = books.accepted.iter();
@@ -86,18 +86,18 @@ impl Ledger {
         assert!(lost.is_empty(), "L5: lost {lost:?}");
     }
 
-    /// How many acks were acknowledged.
+    /// The number of acknowledged acks.
     pub(crate) fn acks(&self) -> usize {
         self.books().acked.len()
     }
 
-    /// How many messages were offered and are not known to be done.
+    /// The number of messages that were offered and are not known to be done.
     pub(crate) fn open(&self) -> usize {
         let books = self.books();
         books.offered.len() - books.acked.len()
     }
 
-    /// A panic elsewhere is the failure to report, not the lock.
+    /// After a panic elsewhere, that panic is the failure to report, not the lock.
     fn books(&self) -> MutexGuard<'_, Books> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! What a Redis queue keeps when things go wrong: beyond the suite, on real servers of its own.
+//! The promises of a Redis queue when things go wrong. These tests go beyond the suite, on real
+//! servers of their own.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! A server that has no memory left.
+//! A server without memory left.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -25,7 +25,7 @@ fn limit(server: &Server) {
     administer(server, &format!("CONFIG SET maxmemory {}", used + ROOM));
 }
 
-/// An out-of-memory error: certain, and it may pass.
+/// Checks for an out-of-memory error: it is certain, and it may pass.
 fn assert_refused<T: std::fmt::Debug>(answer: Result<T>) {
     let error = answer.expect_err("there is no room");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
@@ -33,7 +33,7 @@ fn assert_refused<T: std::fmt::Debug>(answer: Result<T>) {
     assert!(error.is_transient(), "{error:?}");
 }
 
-/// Pushes until there is no room; answers how many were accepted.
+/// Pushes until there is no room. Answers the number of accepted messages.
 async fn fill(queue: &Subject) -> u64 {
     for accepted in 0.. {
         assert!(
@@ -60,7 +60,7 @@ async fn a_full_server_is_drained() {
         limit(&server);
         let accepted = fill(&queue).await;
         assert!(accepted > 100, "{accepted}");
-        // By consumers that have all been restarted.
+        // Consumers that have all been restarted.
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();

@@ -1,4 +1,4 @@
-//! A server that takes no writes for now: what only reads is answered all the same.
+//! A server that takes no writes for now. It still answers calls that only read.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 const LEASE: Duration = Duration::from_secs(60);
-/// When messages are put in, and when all their leases and delays are over.
+/// The time of the pushes, and a time at which all their leases and delays are over.
 const EARLY: u64 = 1_700_000_000_000;
 const LATE: u64 = EARLY + 3_600_000;
 
@@ -35,7 +35,7 @@ fn assert_refused(called: Vec<Called>, code: &str) {
     }
 }
 
-/// Asks everything of queues that hold something of everything, while writes are refused.
+/// Fills queues with messages in every place, refuses writes, and makes every call on them.
 async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: &str) {
     let clock = Clock::at(EARLY);
     let backend = connect_with(server, &clock).await;
@@ -83,7 +83,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: &str)
     let all = NonZeroUsize::new(10).expect("it is 10");
     assert_eq!(backend.queues(None, all).await.expect("a list").len(), 5);
 
-    // Who comes later opens what is there, listed or not.
+    // A later client opens the existing queues, listed or not.
     let later = connect_with(server, &clock).await;
     for (kind, _) in &queues {
         let queue = Subject::open(&*later, *kind).await;
@@ -108,7 +108,7 @@ async fn reads_are_answered_when_the_disk_fails() {
         .with_line("dbfilename taken");
     let server = server.start().expect("a server");
     let refuse = async || {
-        // A snapshot cannot take the place of a folder with something in it.
+        // A snapshot cannot replace a folder that is not empty.
         let taken = server.folder().join("taken/by-something");
         std::fs::create_dir_all(taken).expect("a folder");
         administer(&server, "BGSAVE");

@@ -1,4 +1,4 @@
-//! The server forgets its scripts, or everything.
+//! The server forgets its scripts, or all its data.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ async fn a_flushed_queue_heals() {
         administer(&server, "FLUSHALL");
         next_millisecond(&server);
 
-        // R1: the receipts of a lost history match nothing, also where its ids come again.
+        // R1: the receipts of a lost history match nothing, even if its ids come again.
         let settled = leasing.settle(&[Settlement::ack(old)]).await;
         assert_eq!(settled.expect("settle"), [Settled::LeaseLost]);
         queue.put_one("kept").await.expect("put");
@@ -98,7 +98,7 @@ async fn a_flushed_queue_heals() {
         let counters = leasing.counters().await.expect("counters");
         assert!(counters.balance(), "{counters:?}");
         assert_eq!((counters.accepted, counters.acked), (1, 1));
-        // Its configuration is back too, so that another open is held against it.
+        // Its configuration is back, too, so another open is checked against it.
         Subject::open(&*backend, kind).await.expect("opens again");
         let name = QueueName::new(kind.as_str()).expect("a name");
         let other = RotatingConfig::default();
@@ -108,7 +108,8 @@ async fn a_flushed_queue_heals() {
     }
 }
 
-/// Waits for it by the server's clock: a token is only told from a lost one by its time.
+/// Waits for the next millisecond of the server's clock: only its time tells a token from a lost
+/// one.
 fn next_millisecond(server: &Server) {
     let now = || {
         let time = redis::from_redis_value(administer(server, "TIME"));

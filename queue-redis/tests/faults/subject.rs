@@ -1,4 +1,4 @@
-//! A queue of any leasing kind, for what is tested on all four.
+//! A queue of any leasing kind, for the tests of all four.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(crate) const LEASING: [QueueKind; 4] = [
     QueueKind::Bounded,
 ];
 
-/// So many attempts that a test of something else never spends them.
+/// So many attempts that no test of something else spends them.
 const MANY_ATTEMPTS: u32 = 1_000_000;
 
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Opens the queue of this kind, named by it. A bounded one has room for everything.
+    /// Opens the queue of this kind, named after the kind. A bounded queue has room for everything.
     pub(crate) async fn open(backend: &dyn Backend, kind: QueueKind) -> Result<Self> {
         let mut config = QueueConfig::of(kind, 1_000_000);
         if let Some(leasing) = config.leasing_mut() {

@@ -1,4 +1,4 @@
-//! Producers and consumers at work while a test does its worst.
+//! Producers and consumers at work during a fault.
 
 use std::{
     future::Future,
@@ -17,27 +17,27 @@ use crate::{ledger::Ledger, subject::Subject};
 const PRODUCERS: usize = 4;
 const CONSUMERS: usize = 4;
 
-/// What a lease costs whose reply is lost.
+/// A lease whose reply is lost costs this time.
 const LEASE: Duration = Duration::from_millis(500);
-/// How long a consumer waits before it looks whether all is done.
+/// How long a consumer waits before it checks whether all is done.
 const WAIT: Duration = Duration::from_millis(100);
 /// How often a bounded wait looks.
 const LOOK: Duration = Duration::from_millis(2);
-/// How far producers run ahead.
+/// How far producers may run ahead.
 const BACKLOG: usize = 200;
 const WINDOW: Duration = Duration::from_secs(3600);
 
-/// Which errors the fault may cause.
+/// The errors that the fault may cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Errors {
     /// None: the fault must not show.
     None,
-    /// Those that say that the same call may succeed later. Every push has a dedup key, so that
-    /// it can be repeated safely (L8).
+    /// Errors that say that the same call may succeed later. Every push has a dedup key, so a
+    /// repeat is safe (L8).
     Transient,
 }
 
-/// Producers and consumers on one queue, and what they were promised.
+/// Producers and consumers on one queue, and its promises to them.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     queue: Subject,
@@ -58,8 +58,8 @@ impl Traffic {
         })
     }
 
-    /// Pushes and consumes until `fault` has ended, then drains the queue, and checks that every
-    /// promise was kept.
+    /// Pushes and consumes until `fault` has ended, then drains the queue, and checks every
+    /// promise.
     pub(crate) async fn during(self: &Arc<Self>, fault: impl Future<Output = ()>) {
         let mut producers = JoinSet::new();
         for number in 0..PRODUCERS {
@@ -86,12 +86,12 @@ impl Traffic {
         assert_eq!(counters.depth.occupied() + counters.depth.dead, 0);
     }
 
-    /// How many messages are done so far.
+    /// The number of messages that are done so far.
     pub(crate) fn acks(&self) -> usize {
         self.ledger.acks()
     }
 
-    /// Waits until so many more messages are done: the fault has been got over.
+    /// Waits until so many more messages are done: the queue has got over the fault.
     pub(crate) async fn flows(&self, more: usize) {
         let target = self.acks() + more;
         while self.acks() < target {
@@ -140,7 +140,7 @@ impl Traffic {
         for delivery in deliveries {
             match self.queue.leasing().ack(delivery.receipt).await {
                 Ok(()) => self.ledger.acked(delivery),
-                // A stalled consumer lost its lease: somebody else will have it.
+                // A stalled consumer lost its lease: another consumer will have it.
                 Err(error) if error.kind() == ErrorKind::LeaseLost => {}
                 Err(error) => {
                     self.allow(&error);

@@ -1,4 +1,4 @@
-//! Every verb of a queue, called once, and what came of it.
+//! Every verb of a queue, called once, with its result.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -8,7 +8,7 @@ use crate::subject::Subject;
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A verb and how its call ended.
+/// A verb and its result.
 pub(crate) type Called = (&'static str, Result<()>);
 
 fn receipt() -> Receipt {

@@ -1,6 +1,6 @@
 use real_redis::Server;
 
-/// Has the server do this.
+/// Has the server run this command.
 pub(crate) fn command(server: &Server, words: &[&str]) -> redis::Value {
     let mut connection = server.connect().expect("the server runs");
     let mut command = redis::cmd(words[0]);

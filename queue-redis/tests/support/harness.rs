@@ -1,4 +1,4 @@
-//! The suite's stage on a real server in virtual time.
+//! The suite's harness on a real server in virtual time.
 
 use std::{
     fmt,
@@ -18,14 +18,14 @@ use tokio::{
 
 use crate::virtual_time::VirtualConnector;
 
-/// Where virtual time begins.
+/// The beginning of virtual time.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-/// Longer than a case is patient: its own timers must not hide a lost wake-up.
+/// Longer than a case waits, so that the timers of the backend hide no lost wake-up.
 pub(crate) const FALL_BACK: Duration = Duration::from_secs(3600);
 
-/// A stage in virtual time: commands run on the real server, the queues go by tokio's paused
-/// clock, and every case of the suite can be played.
+/// A harness in virtual time: commands run on the real server, the queues use tokio's paused clock,
+/// and every case of the suite can run.
 pub(crate) struct VirtualTimeHarness {
     place: Place,
     connector: VirtualConnector,
@@ -33,7 +33,7 @@ pub(crate) struct VirtualTimeHarness {
 }
 
 impl VirtualTimeHarness {
-    /// A stage of its own, on the server of a fresh [`Place`].
+    /// A new harness, on the server of a fresh [`Place`].
     ///
     /// # Panics
     ///
@@ -67,7 +67,7 @@ impl Harness for VirtualTimeHarness {
             let start = *start.get_or_init(Instant::now);
             START.plus_millis(start.elapsed().as_millis() as u64)
         };
-        // Time begins now, and not when the first queue asks for it.
+        // Time begins now, not when the first queue asks for it.
         now();
         let backend = RedisBackend::with_connector(self.connector.clone())
             .prefix(self.place.prefix())

@@ -1,4 +1,4 @@
-//! The worker in the process that is started, killed and stopped.
+//! The worker in the process that tests start, kill and stop.
 
 use std::{
     env,
@@ -19,13 +19,13 @@ pub(crate) const NAME: &str = "jobs";
 /// The body of a job that a timid worker does not end by itself.
 pub(crate) const HOLD: &str = "hold";
 
-/// What a process is told by its environment.
+/// The names of the settings in a process's environment.
 pub(crate) const URL: &str = "QUEUE_SIM_TEST_URL";
 pub(crate) const SLOTS: &str = "QUEUE_SIM_TEST_SLOTS";
 pub(crate) const LEASE: &str = "QUEUE_SIM_TEST_LEASE_MS";
 pub(crate) const BOLD: &str = "QUEUE_SIM_TEST_BOLD";
 
-/// What comes before each thing that it says: the test harness prints, too.
+/// The mark before each of its lines: the test harness prints, too.
 pub(crate) const MARK: char = '@';
 
 /// How long a job takes.
@@ -42,13 +42,13 @@ fn told<T: std::str::FromStr>(name: &str) -> T {
 
 fn say(what: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody to hear it: the test is gone, and this process will be at once.
+    // If the test is gone, nobody hears it, and this process will end at once.
     let _ = writeln!(out, "\n{MARK}{what}").and_then(|()| out.flush());
 }
 
 /// Runs a worker until a SIGTERM, and reports.
 pub(crate) fn run() {
-    // The test's end of this pipe is closed when the test ends, however it ends.
+    // The test's end of this pipe closes when the test ends, however it ends.
     thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         exit(1)

@@ -1,5 +1,5 @@
-//! Workers as processes on a real server: killed in mid-job, asked to stop under load, and with
-//! the server restarted under them.
+//! Workers as processes on a real server: killed in mid-job, stopped under load, and with the
+//! server restarted under them.
 
 #![cfg(unix)]
 
@@ -26,11 +26,12 @@ use self::{
     process::{Said, WorkerProcess},
 };
 
-/// For what has a cause and is long over by then; a real fault alone meets it.
+/// The wait for an event that a step has caused and that should be over by then. Only a real fault
+/// exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much later than it could be a message is taken over. Two cores that build something else
-/// are the reason for so much; what it took is printed.
+/// How late another worker may take a message over. It is so long because two cores may be building
+/// something else; the test prints the actual time.
 const SLACK: Duration = Duration::from_secs(2);
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -52,7 +53,7 @@ async fn counters(jobs: &Reliable<String>) -> Counters {
     counters
 }
 
-/// Until nothing is ready, delayed or leased.
+/// Waits until no message is ready, delayed or leased.
 async fn empty(jobs: &Reliable<String>) {
     within("an empty queue", async {
         while counters(jobs).await.depth.occupied() > 0 {
@@ -107,7 +108,7 @@ async fn what_a_killed_worker_held_is_taken_over_when_its_leases_end() {
     assert_eq!((report["acked"], report["lost"]), (4, 0));
 }
 
-/// Pushes until it is told to stop, and a little after; answers the ids.
+/// Pushes until it is told to stop, and a little after. Answers the ids.
 async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<MessageId> {
     let mut ids = BTreeSet::new();
     let mut number = 0;
@@ -116,7 +117,7 @@ async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<Mess
         last = stop.load(Ordering::SeqCst);
         let body = jobs.encode(&number.to_string()).expect("text");
         let push = Push::new(body).with_dedup(number.to_string(), Duration::from_secs(600));
-        // What is unknown is repeated under the same key.
+        // Repeats a push of an unknown outcome under the same key.
         match jobs.queue().push_one(push).await {
             Ok(pushed) => {
                 ids.insert(pushed.id());
@@ -211,7 +212,7 @@ async fn a_worker_goes_on_by_itself_when_its_server_is_back() {
             server.restart().expect("it restarts");
         }
         let back = Instant::now();
-        // What it said before its server went is still in the pipe.
+        // Lines from before the server went are still in the pipe.
         worker.forget();
         flows(&mut worker, &mut handled).await;
         println!(
@@ -229,7 +230,7 @@ async fn a_worker_goes_on_by_itself_when_its_server_is_back() {
     assert_eq!(end.acked, end.accepted, "nothing is lost");
 }
 
-/// Until 50 more are done.
+/// Waits until 50 more messages are done.
 async fn flows(worker: &mut WorkerProcess, handled: &mut BTreeSet<MessageId>) {
     let mut done = 0;
     while done < 50 {

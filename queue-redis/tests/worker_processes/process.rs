@@ -1,4 +1,4 @@
-//! A worker in a process of its own, and what it says.
+//! A worker in its own process, and its output.
 
 use std::{
     collections::BTreeMap,
@@ -18,10 +18,10 @@ use crate::{
     within,
 };
 
-/// What it says of its work.
+/// A line of its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It runs.
+    /// The worker runs.
     Ready,
     Started {
         id: MessageId,
@@ -30,11 +30,11 @@ pub(crate) enum Said {
     Done {
         id: MessageId,
     },
-    /// It has ended, or is about to.
+    /// The process has ended, or is about to.
     Over,
 }
 
-/// Killed when it is dropped.
+/// Drop kills the process.
 pub(crate) struct WorkerProcess {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
@@ -42,17 +42,17 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// One that leaves alone what is to be held.
+    /// A worker that does not end jobs marked to be held.
     pub(crate) fn start(server: &Server, slots: usize, lease: Duration) -> Self {
         Self::launch(server, slots, lease, false)
     }
 
-    /// One that ends everything.
+    /// A worker that ends every job.
     pub(crate) fn start_bold(server: &Server, slots: usize, lease: Duration) -> Self {
         Self::launch(server, slots, lease, true)
     }
 
-    /// This test program again, for its ignored test.
+    /// Starts this test program again, for its ignored test.
     fn launch(server: &Server, slots: usize, lease: Duration, bold: bool) -> Self {
         let mut child = Command::new(env::current_exe().expect("the test program has a path"))
             .args(["--exact", "a_worker_process", "--ignored", "--nocapture"])
@@ -82,7 +82,7 @@ impl WorkerProcess {
         }
     }
 
-    /// The next thing that it says.
+    /// The next line of its output.
     pub(crate) async fn said(&mut self) -> Said {
         let line = within("a word from the worker", self.lines.recv()).await;
         let line = line.unwrap_or_default();
@@ -106,18 +106,18 @@ impl WorkerProcess {
         }
     }
 
-    /// Forgets what it has said so far and nobody has heard.
+    /// Forgets the lines so far that nobody has read.
     pub(crate) fn forget(&mut self) {
         while self.lines.try_recv().is_ok() {}
     }
 
-    /// As a crash would (SIGKILL).
+    /// Kills it as a crash would (SIGKILL).
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it is ours");
     }
 
-    /// As a supervisor does (SIGTERM).
+    /// Asks it to stop, as a supervisor does (SIGTERM).
     pub(crate) fn ask_to_stop(&self) {
         let kill = Command::new("sh")
             .args(["-c", "kill -s TERM \"$1\"", "sh"])
@@ -126,7 +126,7 @@ impl WorkerProcess {
         assert!(kill.expect("a shell").success());
     }
 
-    /// What it reported at its end, which was a good one.
+    /// The report at its end, which was an orderly end.
     pub(crate) async fn report(&mut self) -> BTreeMap<String, u64> {
         let status = within("the worker's end", self.ended()).await;
         assert!(status.success(), "{status}");
@@ -152,7 +152,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // Both fail only if it has ended and was waited for.
+        // Both fail only if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

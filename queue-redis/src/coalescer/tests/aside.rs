@@ -1,4 +1,4 @@
-//! Callers who set their futures aside, or drop them.
+//! Callers that set their futures aside, or drop them.
 
 use std::{future::Future, pin::pin, task::Poll};
 
@@ -22,7 +22,7 @@ async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
     assert_eq!(coalescer.send(&[2]).await.unwrap(), [2]);
     assert_eq!(before.elapsed(), 2 * TRIP);
     sleep(10 * PATIENCE).await;
-    // It is alone again, although the one set aside has not been polled since.
+    // It is alone again, although nobody has polled the one set aside since.
     let before = Instant::now();
     assert_eq!(coalescer.send(&[3]).await.unwrap(), [3]);
     assert_eq!(before.elapsed(), TRIP);
@@ -46,7 +46,7 @@ async fn who_waits_and_is_set_aside_holds_up_nobody() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience() {
     let (coalescer, _) = echo();
-    // No timer ends it: that of its caller's runtime, say, which nobody drives.
+    // No timer ends it: its caller's runtime, say, has a timer that nobody drives.
     let mut aside = pin!(coalescer.send(&[ENDLESS]));
     poll_once(aside.as_mut()).await;
     let before = Instant::now();
@@ -69,7 +69,7 @@ async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answ
         tokio::task::yield_now().await;
         let mut handles = Vec::new();
         for caller in 0..CALLERS {
-            // Batches of one, two, three entries: an answer too many or too few shows.
+            // Batches of one, two, three entries, so that a wrong number of answers shows.
             let first = 10 * caller as u32;
             let batch: Vec<_> = (first..=first + caller as u32 % 3).collect();
             let (coalescer, expected) = (Arc::clone(&coalescer), batch.clone());

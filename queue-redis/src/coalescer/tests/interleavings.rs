@@ -1,5 +1,5 @@
 //! The coalescer in many orders in which threads can take turns, while time stands still: no timer
-//! makes up for a wake-up that is lost.
+//! makes up for a lost wake-up.
 
 use std::{
     future::{Future, poll_fn},
@@ -50,7 +50,7 @@ impl Verb for Next {
     }
 }
 
-/// Runs each task on a thread of its own, and can end them.
+/// Runs each task on its own thread, and can end it.
 #[derive(Debug, Clone, Default)]
 struct OnThreads(Arc<Mutex<Vec<AbortHandle>>>);
 
@@ -94,13 +94,13 @@ fn with_room(room: usize) -> (Subject, Sent, OnThreads) {
     (Arc::new(subject), sent, threads)
 }
 
-/// One who sends a number and has to get it back.
+/// A caller that sends a number and must get it back.
 fn sender(subject: &Subject, number: u32) -> JoinHandle<()> {
     let subject = Arc::clone(subject);
     spawn(move || assert_eq!(block_on(subject.send(&[number])).unwrap(), [number]))
 }
 
-/// What was sent, in order of size.
+/// The sent numbers, in order of size.
 fn all_of(sent: &Sent) -> Vec<u32> {
     let mut all = sent.lock().unwrap().concat();
     all.sort_unstable();
@@ -122,12 +122,12 @@ fn each_gets_its_own_answer_and_is_sent_once() {
 fn who_is_set_aside_holds_up_nobody() {
     in_many_orders(|| {
         let (subject, sent) = subject();
-        // The second time, the task is there already and rests.
+        // The second time, the task exists already and rests.
         for _ in 0..2 {
             let other = sender(&subject, 1);
             let mut aside = pin!(subject.send(&[2]));
             let polled = aside.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            // The other does not need this one to be polled again.
+            // The other caller does not need anybody to poll this one again.
             other.join().unwrap();
             match polled {
                 Poll::Ready(answer) => assert_eq!(answer.unwrap(), [2]),
@@ -157,7 +157,7 @@ fn who_is_dropped_holds_up_nobody() {
 #[test]
 fn who_finds_no_room_gets_some() {
     in_many_orders(|| {
-        // For one who waits.
+        // With room for one waiting caller.
         let (subject, sent, _) = with_room(1);
         let mut first = pin!(subject.send(&[1]));
         assert!(
@@ -188,7 +188,7 @@ fn who_comes_as_the_task_ends_is_answered_or_told() {
         let other = {
             let subject = Arc::clone(&subject);
             spawn(move || {
-                // The task is there from now on.
+                // The task exists from now on.
                 let told = block_on(subject.send(&[2]));
                 if let Ok(answer) = told {
                     assert_eq!(answer, [2]);

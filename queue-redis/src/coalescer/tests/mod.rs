@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// A call with this has no end.
 const ENDLESS: u32 = 7_777;
 
-/// Answers each number with itself, a trip later, and remembers what it was sent.
+/// Answers each number with itself, a trip later, and records the numbers.
 struct Echo {
     sent: Sent,
-    /// Whether anything can be sent; what is under way waits, too.
+    /// Whether the verb can send; calls under way wait, too.
     up: watch::Receiver<bool>,
 }
 
@@ -77,7 +77,7 @@ fn echo() -> (Arc<Coalescer<Echo>>, Sent) {
     (coalescer, sent)
 }
 
-/// The same, and what says whether anything can be sent.
+/// The same, and a sender that says whether the verb can send.
 fn with_outages() -> (Arc<Coalescer<Echo>>, Sent, watch::Sender<bool>) {
     let sent = Sent::default();
     let (is_up, up) = watch::channel(true);
@@ -161,7 +161,7 @@ async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
 async fn who_is_dropped_takes_nobody_along() {
     let (coalescer, sent) = echo();
     let mut set = JoinSet::new();
-    // The one who sends is dropped in the middle; so is one who has not been sent yet.
+    // The caller that sends is dropped in the middle; so is a caller that is not sent yet.
     let first = coalescer.send(&[1]);
     assert!(
         timeout(TRIP / 2, async {
@@ -181,7 +181,7 @@ async fn who_is_dropped_takes_nobody_along() {
     answers.sort_unstable();
     assert_eq!(answers, [2, 3]);
     assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3]]);
-    // And one whose entries are under way with others'.
+    // So is a caller whose entries are under way with others'.
     start(&mut set, &coalescer, &[5]);
     tokio::task::yield_now().await;
     start(&mut set, &coalescer, &[6]);

@@ -1,4 +1,4 @@
-//! How long callers wait to be sent, and how many may.
+//! How long callers wait before the task sends their entries, and how many may wait.
 
 use tokio::sync::oneshot;
 
@@ -16,7 +16,7 @@ async fn who_is_not_sent_in_time_is_told_so_and_who_is_sent_waits_for_the_answer
     start(&mut set, &coalescer, &[1]);
     tokio::task::yield_now().await;
     start(&mut set, &coalescer, &[2]);
-    // The call of the second is under way when the trouble starts, and stays so.
+    // The call of the second caller is under way when the trouble starts, and stays so.
     sleep(TRIP + TRIP / 2).await;
     up.send_replace(false);
     assert_eq!(set.join_next().await.unwrap().unwrap().unwrap(), [1]);
@@ -43,7 +43,7 @@ async fn who_finds_no_room_in_the_line_waits_for_some() {
         start(&mut set, &coalescer, &[LARGE]);
     }
     sleep(PATIENCE / 2).await;
-    // The first waits by itself, and some for room.
+    // The first caller waits by itself, and some wait for room.
     let waiting = coalescer.shared.waiting();
     assert!(waiting < callers - 50, "{waiting} of {callers} are in line");
     assert!(
@@ -99,7 +99,7 @@ async fn who_finds_no_room_has_no_more_patience_than_others() {
         start(&mut set, &coalescer, &[LARGE]);
     }
     let before = Instant::now();
-    // The first is the verb's to give up.
+    // Only the verb can give up the first call.
     while set.len() > 1 {
         let error = set.join_next().await.unwrap().unwrap().unwrap_err();
         assert_eq!(error.outcome(), Outcome::NotApplied);
@@ -123,7 +123,7 @@ fn whose_task_has_ended_is_told_and_sends_alone_from_then_on() {
         sent: Arc::clone(&sent),
         up: watch::channel(true).1,
     };
-    // It is never driven, and ends before anybody's patience does.
+    // Nobody drives it, and it ends before anybody's patience does.
     let elsewhere = runtime();
     let spawn = Arc::new(TokioSpawn::on(elsewhere.handle().clone()));
     let coalescer = Arc::new(Coalescer::new(verb, 100 * PATIENCE, spawn));

@@ -13,10 +13,10 @@ const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(2);
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 
-/// A connection that lives for so long; without a time, it cannot be opened.
+/// The life of a connection; without a time, it does not open.
 type Life = Option<Duration>;
 
-/// Opens these connections, the last one again and again, and remembers when.
+/// Opens these connections, the last one again and again, and records the times.
 #[derive(Debug)]
 struct Script {
     lives: Mutex<VecDeque<Life>>,
@@ -60,7 +60,7 @@ impl Dial for Script {
     }
 }
 
-/// How long passes between the openings of these connections.
+/// The pauses between the openings of these connections.
 async fn pauses(lives: impl IntoIterator<Item = Life>) -> Vec<Duration> {
     let lives: VecDeque<Life> = lives.into_iter().collect();
     let count = lives.len() + 1;
