@@ -9,9 +9,10 @@ use crate::script::Script;
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;
 
-/// A call of a script with its keys and arguments. `ARGV[1]` is always the time: empty for the
-/// server's own, milliseconds if a clock is injected. [`Client::prepare`] makes a call,
-/// [`Client::run`] sends it.
+/// A call of a script with its keys and arguments.
+///
+/// `ARGV[1]` is always the time: empty for the server's own, milliseconds if a clock is injected.
+/// [`Client::prepare`] makes a call, [`Client::run`] sends it.
 ///
 /// [`Client::prepare`]: crate::client::Client::prepare
 /// [`Client::run`]: crate::client::Client::run

@@ -29,8 +29,8 @@
 //! Small pushes that come while another is under way travel together, in one call. Each queue's
 //! line of such pushes is bounded in bytes; a caller that finds it full waits for room, within the
 //! same time. A caller may poll its future once and set it aside, drop it, or never poll it again:
-//! no other call waits for that. A [`Connector`] of your own has to lift a limit for this.
-//! again), no other call waits for that.
+//! no other call waits for that. For this, a [`Connector`] of your own has to lift its pipeline's
+//! limit.
 //!
 //! # Runtimes
 //!
@@ -107,12 +107,12 @@ pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     all.map(|script| (script.name(), script.source()))
 }
 
-/// A script that finds leftovers. `EVAL` it with the prefix as its argument: it answers a line for
-/// each thing that no message, dead letter, item or once key explains, such as the body of a
-/// message that is gone.
+/// A script that finds leftovers: things that no message, dead letter, item or once key explains,
+/// such as the body of a message that is gone.
 ///
-/// It reads all keys at one instant, and the server does nothing else meanwhile. So use it in
-/// tests, or on a copy of a server that grows though its queues do not.
+/// `EVAL` it with the prefix as its argument: it answers a line for each leftover. It reads all
+/// keys at one instant, and the server does nothing else meanwhile. So use it in tests, or on a
+/// copy of a server that grows though its queues do not.
 pub const LEFTOVERS: &str = concat!(
     "local ADDS = 0\n",
     include_str!("../lua/shared/frames.lua"),

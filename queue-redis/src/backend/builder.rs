@@ -88,10 +88,10 @@ impl Builder {
     ///
     /// The time counts from the call, and includes waiting for a connection and for others' calls:
     /// a call that was not sent by then never is. A call that was sent goes on waiting for as long
-    /// as bytes move on its connection, so that a slow line may take its time. Nobody counts the
-    /// bytes of your own [`Connector`]; there the time also counts from the opening of the
-    /// connection. So while the server is silent no call takes longer than this, however many there
-    /// are; a call made while it still answers takes less than twice as long.
+    /// as bytes move on its connection, so that a slow line may take its time. The backend cannot
+    /// count the bytes of a [`Connector`] of your own; there the time starts anew when the
+    /// connection opens. So while the server is silent no call takes longer than this, however many
+    /// there are; a call made while it still answers takes less than twice as long.
     ///
     /// A call without an answer has every connection of the backend tested. The backend reopens
     /// each connection that gives no sign of life for as long again.
@@ -113,9 +113,11 @@ impl Builder {
         self
     }
 
-    /// Runs the background tasks on this instead of on the tokio runtime that
-    /// [`connect`](Self::connect) is called on. They keep connections open, drive them, and send
-    /// for several callers. When it has ended, the backend has, too.
+    /// Runs the background tasks on this instead of on the runtime that called
+    /// [`connect`](Self::connect).
+    ///
+    /// The tasks keep connections open, drive them, and send for several callers. When this has
+    /// ended, the backend has, too.
     pub fn spawn(mut self, spawn: impl Spawn) -> Self {
         self.spawn = Some(Arc::new(spawn));
         self

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, futures::Notified};
 
-/// Rings when a connection of the backend is found silent. The backend then tests its others, too,
+/// Rings when a connection of the backend turns out silent. The backend then tests its others, too,
 /// since the same cause may have struck them all. Clones ring together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Alarm(Arc<Notify>);

@@ -28,8 +28,8 @@ pub enum Role {
 /// A custom connector's connection keeps the redis crate's own limit of 50 places in its pipeline,
 /// unless the connector sets another (`AsyncConnectionConfig::set_pipeline_buffer_size`). A request
 /// beyond it waits for a place, and the place goes to the future that asked first: if nobody polls
-/// that future, other calls wait for it. The built-in connector sets no such limit. On either, each
-/// queue's line of small pushes is bounded by bytes (32 MiB), not by places.
+/// that future, other calls wait for it. The built-in connector sets no such limit: with it, only
+/// the bytes of each queue's line of small pushes are bounded (four full batches).
 #[async_trait]
 pub trait Connector: Debug + Send + Sync + 'static {
     /// Opens a connection. The backend may drop the future half-way.

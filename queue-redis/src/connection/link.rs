@@ -74,9 +74,10 @@ impl Link {
         }
     }
 
-    /// Adds the receiver of the connection's pushes (what the server sends unasked), which a
-    /// connection of [`Role::Waiter`](super::Role::Waiter) needs. For redis's own connections it is
-    /// the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
+    /// Adds the receiver of the connection's pushes (messages that the server sends unasked).
+    ///
+    /// A connection of [`Role::Waiter`](super::Role::Waiter) needs it. For redis's own connections
+    /// it is the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
     #[must_use]
     pub fn told_by(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
         Self {

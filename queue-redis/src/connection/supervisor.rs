@@ -110,9 +110,10 @@ impl Supervised {
         self.state.borrow().clone()
     }
 
-    /// The error for a caller that waited for a connection in vain: it sent nothing. A connection
-    /// was open before, so any reason may pass: in the middle of a failover a server is a replica,
-    /// or asks for another password, for a while.
+    /// The error for a caller that waited for a connection in vain: it sent nothing.
+    ///
+    /// A connection was open before, so any reason may pass: in the middle of a failover a server
+    /// is a replica, or asks for another password, for a while.
     pub(crate) fn outage(&self) -> Error {
         match self.state() {
             _ if self.has_ended() => ended(),
@@ -182,7 +183,7 @@ async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     }
 }
 
-/// Tests the connection whenever it or another one is found silent, until it is over.
+/// Tests the connection whenever this one or another is silent, until this one is over.
 async fn watch_over(channel: &Channel, alarm: &Alarm) {
     loop {
         let rung = alarm.rung();

@@ -38,7 +38,7 @@ pub(crate) struct Handle {
     known: Mutex<Known>,
 }
 
-/// What looks and waits have told of the queue.
+/// The results of looks and waits.
 #[derive(Debug, Default)]
 struct Known {
     /// The next change by itself, as far as the last look knew.

@@ -11,9 +11,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The next change at each marker that a caller here found by a look for which it was told. Others
-/// heard nothing, and may sleep past it. The caller mostly waits again at once, in time for the
-/// change; otherwise another is told when it has come.
+/// The next change at each marker that a caller here found when it was told to look.
+///
+/// Others heard nothing, and may sleep past it. The caller mostly waits again at once, in time for
+/// the change; otherwise another is told when it has come.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
     changes: Mutex<BTreeMap<Bytes, Instant>>,
@@ -21,7 +22,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    /// Adds a change that a caller that was told has found to come next.
+    /// Adds a change: a caller that was told looked, and found only this one to come.
     pub(super) fn add(&self, marker: &Bytes, change: Instant) {
         let mut changes = self.lock();
         let known = changes.entry(marker.clone()).or_insert(change);
