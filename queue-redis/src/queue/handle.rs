@@ -181,7 +181,7 @@ impl Handle {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a message that may be ready.
+    /// Waits for a message or an item that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let change = self.lock_known().change;
         let waited = self.waiter.wait(&self.arrivals, timeout, change).await;
