@@ -67,7 +67,7 @@ impl Size {
     }
 }
 
-/// The number of messages put in at once, in a crowd; the choice is among this many.
+/// The number of messages put in at once, in a crowd.
 pub(super) fn crowd(choose: impl FnOnce(u32) -> u32) -> u32 {
     CROWDS[choose(CROWDS.len() as u32) as usize]
 }
