@@ -94,7 +94,7 @@ impl Actors {
         }
     }
 
-    /// Crashes the lane. Answers false if it does not live, or has crashed too often.
+    /// Crashes the lane. Answers false if it may not crash now, or has crashed too often.
     pub(super) fn crash(&self, lane: Lane) -> bool {
         let mut state = self.lock();
         let calm = state.calm;

@@ -44,10 +44,10 @@ impl Sim {
     ///
     /// | variable | |
     /// | --- | --- |
-    /// | `QUEUE_SIM_SEEDS=20000` | plays so many seeds |
+    /// | `QUEUE_SIM_SEEDS=20000` | plays this many seeds |
     /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its story; nothing is kept |
     /// | `QUEUE_SIM_KEPT=update` | replaces and deletes the kept plans that do not fit any more, instead of failing; look at what it changed, as at any other change |
-    /// | `QUEUE_SIM_VERBOSE=1` | also tells the story of each kept plan that passes |
+    /// | `QUEUE_SIM_VERBOSE=1` | also shows the story of each kept plan that passes |
     ///
     /// A variable set to nothing counts as not set.
     ///

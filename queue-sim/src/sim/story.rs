@@ -102,10 +102,10 @@ impl Story {
         })
     }
 
-    /// Whether the run shows anything, even if no lane was told of it. If a queue has a handler,
-    /// the run must have a message that was accepted, and that was acked or died from expired
-    /// leases alone, as faults make it. If no queue has one, the run needs an accepted message. A
-    /// ring needs an item. A run without queues needs an effect.
+    /// Whether the run shows anything, even if no lane was told of it. One queue is enough. A queue
+    /// with a handler needs an accepted message, and one that was acked or died from expired leases
+    /// alone, as faults make it. A queue without a handler needs an accepted message. A ring needs
+    /// an item. A run without queues needs a call or a command.
     pub fn is_telling(&self) -> bool {
         if self.queues.is_empty() {
             return self.size() > 0;

@@ -26,7 +26,7 @@
 //! execution of any of them; the goal `execution for no call` says that there was one. Lanes that
 //! do one thing after another never have any.
 //!
-//! # Replies that are not fresh
+//! # Cached replies
 //!
 //! For speed, a few replies are not fresh. The wire answers `HELLO`, `CLIENT SETINFO`, `INFO` and
 //! `CONFIG GET` as the server answered the first time. Connections have their own numbers, the same

@@ -1,5 +1,5 @@
-//! The worth of a simulation: a message counts as done if the queue knows so, whoever was told, and
-//! nothing else counts.
+//! The worth of a simulation: a message counts as done if, and only if, the queue knows so. It does
+//! not matter which lane got the answer.
 
 use std::{num::NonZeroUsize, time::Duration};
 
