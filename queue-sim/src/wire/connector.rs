@@ -98,7 +98,7 @@ impl Connector for WireConnector {
     }
 }
 
-/// The settings with which a connection begins. They leave the rest to the backend.
+/// The settings with which a connection begins. They leave all timeouts to the backend.
 fn greeting() -> (RedisConnectionInfo, AsyncConnectionConfig) {
     let handshake = RedisConnectionInfo::default()
         .set_protocol(ProtocolVersion::RESP3)

@@ -97,8 +97,8 @@ impl RedisEnvironmentBuilder {
     }
 
     /// Runs other scripts in place of queue-redis's own. The function gets a script's name, such as
-    /// `reliable/turn`, and its text, and answers the text that runs instead. The client does not
-    /// notice. [`queue_redis::scripts`] lists all scripts.
+    /// `reliable/turn`, and its text. It answers the text that runs instead, or `None` to keep the
+    /// script. The client does not notice. [`queue_redis::scripts`] lists all scripts.
     pub fn with_scripts(
         mut self,
         replace: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,

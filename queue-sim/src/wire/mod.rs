@@ -1,9 +1,9 @@
 //! Simulated runs on a real redis-server: queue-redis's own client, over a wire inside this
 //! process.
 //!
-//! A [`RedisEnvironment`] starts a server. In each run every lane has its own backend. It builds
-//! the backend as a program does, with a connector whose connections end in this process. The far
-//! end of a connection reads the requests, draws their faults, and has the server execute them in a
+//! A [`RedisEnvironment`] starts a server. In each run every lane builds its own backend as a
+//! program does, with a connector whose connections end in this process. The far end of a
+//! connection reads the requests, draws their faults, and has the server execute them in a
 //! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is its own
 //! scheduling point, also in a pipeline.
 //!

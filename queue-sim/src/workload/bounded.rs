@@ -71,8 +71,9 @@ pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
 }
 
 /// Opens the queue as a client does whose configuration service now says another length. Each lane
-/// asks for its own length, and no resize asks for the same. For an open with the queue's current
-/// length changes nothing, and the checks could not tell it from one that comes late and resizes.
+/// asks for its own length, and no resize asks for the same. Otherwise the checks could not tell
+/// two opens apart: one that finds its length and changes nothing, and one that finds another
+/// length, comes late, and resizes to its own.
 async fn open_or_resize(actor: &Actor) {
     let QueueConfig::Bounded(config) = &actor.workload.config else {
         return;
