@@ -1,18 +1,18 @@
-//! The simulator of queue-kit, for who simulates their own producers and handlers, and for who proves
-//! a backend.
+//! The simulator of queue-kit, for users who simulate their own producers and handlers, and for
+//! authors who prove a backend.
 //!
 //! [`mod@sim`] plays your own producers and handlers under crashes, lost replies and expired leases:
 //! the page `docs/simulate-your-logic.md` in the repository shows how.
 //!
-//! Beneath it are runs of several clients under faults, in virtual time, each of them the same again
-//! for the same decisions. [`run::Runs`] plays and checks many of them and shrinks what fails;
-//! [`report`] shows that as lanes in time. A run's parts, in order: its decisions ([`plan`]), the
-//! executor that they drive ([`engine`]), what the clients do ([`workload`]) and on what ([`world`];
-//! on a real Redis, `wire`), what is written down of it ([`history`]), and how that is judged
-//! ([`check`]). The program `sim` does all of it from the command line.
+//! Beneath it are runs of several clients under faults, in virtual time. The same decisions always
+//! play the same run. [`run::Runs`] plays and checks many runs, and shrinks a failure; [`report`]
+//! shows the failure as lanes in time. A run's parts, in order: its decisions ([`plan`]), the
+//! executor that follows them ([`engine`]), the clients' work ([`workload`]), its environment
+//! ([`world`]; on a real Redis, `wire`), its history ([`history`]), and the checks ([`check`]). The
+//! program `sim` does all of it from the command line.
 //!
-//! [`model`] has a naive reference model of each kind. [`sequence`] plays random calls of one client,
-//! which meet the bounds of batches, pages and bodies.
+//! [`model`] has a naive reference model of each kind. [`sequence`] plays random calls of one
+//! client, which reach the bounds of batches, pages and bodies.
 
 pub mod check;
 pub mod engine;

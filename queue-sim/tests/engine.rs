@@ -1,4 +1,4 @@
-//! The executor, and what is recorded of calls made on it.
+//! The executor, and the history of calls on it.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ use tokio::{sync::Notify, time};
 
 const HORIZON: Duration = Duration::from_secs(3600);
 
-/// Three lanes that push, lease and ack in whatever order is decided.
+/// Three lanes that push, lease and ack in the order of these decisions.
 fn play(decisions: &Decisions) -> History {
     in_virtual_time(async {
         let executor = Executor::new(decisions.clone(), 40);
@@ -207,7 +207,7 @@ fn a_lane_that_stands_still_goes_on_where_it_was() {
         let order: Vec<u8> = steps.lock().unwrap().clone();
         (order, start.elapsed())
     });
-    // Lane 1 starts only when it is let go, 2.5 s late.
+    // Lane 1 starts only when the executor lets it go, 2.5 s late.
     assert_eq!(
         steps,
         (vec![2, 2, 2, 1, 1, 1], Duration::from_millis(5_500))

@@ -1,4 +1,4 @@
-//! What the faulty network does to a call, and what is known of it afterwards.
+//! The effects of the faulty network on a call, and the history's knowledge of them.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -19,8 +19,8 @@ const TTL: Duration = Duration::from_millis(20);
 /// Two leases and 3 ms.
 const PATIENCE: u64 = 43;
 
-/// What one lane does to a reliable queue behind a network on which these faults can strike, when
-/// they do as this plan says.
+/// The history of one lane's calls to a reliable queue behind a network with these faults, which
+/// strike as this plan says.
 fn history<F>(
     faults: &[Fault],
     plan: &str,
@@ -62,7 +62,8 @@ async fn push_once(queue: Arc<dyn ReliableQueue>) {
     let _ = queue.push_one("a").await;
 }
 
-/// When the call of this index was executed, and when and how it ended, in ms of the run.
+/// The times at which the backend executed the call with this index, and its end and outcome, in ms
+/// of the run.
 fn story(history: &History, index: usize) -> (Vec<u64>, u64, Outcome) {
     let millis = |at: Timestamp| at.as_millis() - EPOCH.as_millis();
     let record = &history.records[index];
@@ -143,7 +144,7 @@ fn what_is_repeated_is_executed_twice_and_answered_once() {
 
 #[test]
 fn what_is_held_up_arrives_in_order_when_the_partition_heals() {
-    // Of 80 ms, more than a client's patience.
+    // A partition of 80 ms, which is more than a client's patience.
     let plan = "v1:1.0.server=1,1.0.delay=3";
     let history = history(&[Fault::Partition], plan, |queue| async move {
         for body in ["a", "b", "c"] {

@@ -1,4 +1,4 @@
-//! Runs on memory: the same decisions play the same run, and whatever can happen does.
+//! Runs on memory: the same decisions play the same run, and the runs reach all that can happen.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What people are shown, held against how it is to look.
+//! Compares reports with the text that they should have.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -18,7 +18,7 @@ use queue_sim::{
 
 const TTL: Duration = Duration::from_millis(20);
 
-/// A history that is written by hand.
+/// A handwritten history.
 struct Story {
     journal: Journal,
     queue: QueueName,
@@ -48,7 +48,7 @@ impl Story {
         self.journal.ended(call, Outcome::Ok(answer));
     }
 
-    /// A call that is executed and answered at once.
+    /// A call that the backend executes and answers at once.
     fn call(&self, lane: u8, call: Call, answer: Answer) {
         let id = self.begins(lane, call);
         self.executed(id);
@@ -76,7 +76,7 @@ fn lease() -> Call {
     Call::Lease(one(), TTL)
 }
 
-/// As it is handed out by the first lease in that millisecond.
+/// The receipt of the first lease in that millisecond.
 fn receipt(id: u64, now: u64) -> Receipt {
     let token = EPOCH.plus_millis(now).as_millis() * 1_000;
     Receipt::new(MessageId::new(id), Token::new(token))
@@ -175,7 +175,7 @@ fn faults_crashes_and_late_executions() {
 
 const FAULTS: &str = include_str!("report/faults.txt");
 
-/// What never ends, and what is large, is told without the bulk of it.
+/// Reports shorten calls that never end, and large ones.
 #[test]
 fn a_story_is_never_too_long_to_read() {
     let history = Story::told(async |story| {

@@ -1,4 +1,4 @@
-//! The program `sim`: the same histories in every process, and what it says to people.
+//! The program `sim`: it plays the same histories in every process, and this is its output.
 
 use std::process::{Command, Output};
 
@@ -11,7 +11,7 @@ fn said(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// What it says on its standard output, of runs that keep every rule.
+/// Its standard output, for runs that break no rule.
 fn passes(arguments: &[&str]) -> String {
     let output = sim(arguments);
     let (out, err) = (said(&output.stdout), said(&output.stderr));
@@ -64,7 +64,7 @@ fn it_does_not_matter_how_many_threads_play() {
 #[test]
 fn two_processes_play_the_same_histories_on_servers_of_their_own() {
     let digests = || {
-        // Whether the rules hold is not asked here.
+        // This test does not ask whether a rule breaks.
         let output = sim(&["--kind=all", "--digest", "--backend=redis", "--seeds=10"]);
         let out = said(&output.stdout);
         let digests = out.lines().filter(|line| line.contains(" digest="));

@@ -1,5 +1,5 @@
-//! What an effect under a once key is worth, and what it is not (O1, O2, O5): hostile schedules,
-//! lost requests and replies, handlers that die and handlers that outlive their claims.
+//! What a once key gives to an effect, and what it does not (O1, O2, O5), under hostile schedules:
+//! lost requests and replies, handlers that die, and handlers that outlive their claims.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// What may go wrong in a run.
+/// The faults of a run.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     /// Handlers die, and requests and replies are lost.
@@ -34,7 +34,7 @@ struct Trouble {
     slowness: bool,
 }
 
-/// What happened, in its order.
+/// An event, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Began(Token),
@@ -57,7 +57,7 @@ impl Ledger {
     }
 }
 
-/// A store behind a network that is late and, if there are to be deaths, loses things.
+/// A store behind a network that is late and, with deaths, loses requests and replies.
 #[derive(Debug)]
 struct Far {
     store: Arc<dyn OnceStore>,
@@ -116,7 +116,7 @@ impl OnceStore for Far {
     }
 }
 
-/// Says when an effect ends, also if it is dropped.
+/// Notes the end of an effect, also if it is dropped.
 struct Running(Ledger, Token);
 
 impl Drop for Running {
@@ -125,7 +125,7 @@ impl Drop for Running {
     }
 }
 
-/// A handler to which the same message is delivered until it can ack it.
+/// A handler that gets the same message until it can ack it.
 async fn handle(far: Arc<Far>) {
     let (lane, decisions, ledger) = (far.lane, far.decisions.clone(), far.ledger.clone());
     let trouble = far.trouble;
@@ -155,7 +155,7 @@ async fn handle(far: Arc<Far>) {
                 Ok(())
             }
         };
-        // A death is the end of the future, wherever it is.
+        // A death ends the future, wherever it is.
         let chance = if trouble.deaths { 30 } else { 0 };
         let death = decisions.draw(decisions.site(lane, What::Interrupt), 12, chance);
         let life = if death == 0 {
@@ -173,7 +173,7 @@ async fn handle(far: Arc<Far>) {
             Ok(Ok(OnceRun::Unrecorded { error, .. })) => {
                 let lost = error.kind() == ErrorKind::ClaimLost;
                 ledger.note(Event::Saw(if lost { "outlived" } else { "unrecorded" }));
-                // Its ack is lost, too.
+                // Its ack gets lost, too.
                 ms(1)
             }
             Ok(Err(_)) => ms(1),
@@ -215,12 +215,12 @@ fn claimed_at(token: Token) -> u64 {
     token.get() / Token::PER_MILLI - EPOCH.as_millis()
 }
 
-/// Checks what holds whatever goes wrong; answers how often the effect was applied.
+/// Checks the properties that hold under all faults. Answers how often the sink applied the effect.
 fn check(events: &[(u64, Event)]) -> usize {
     let mut running: Vec<Token> = Vec::new();
     let mut finished: BTreeSet<Token> = BTreeSet::new();
     let mut applied = 0;
-    // A sink that remembers the key with the effect.
+    // A sink that stores the key together with the effect.
     let mut remembered = None;
     let mut effects = 0;
     for (at, event) in events {
@@ -256,7 +256,8 @@ fn check(events: &[(u64, Event)]) -> usize {
     applied
 }
 
-/// Plays all seeds; answers how many of them applied the effect more than once, and what was seen.
+/// Plays all seeds. Answers how many of them applied the effect more than once, and which events
+/// there were.
 fn play_all(trouble: Trouble) -> (u64, BTreeSet<&'static str>) {
     let (mut repeated, mut seen) = (0, BTreeSet::new());
     for seed in 0..SEEDS {

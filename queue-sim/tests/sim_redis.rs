@@ -1,5 +1,5 @@
-//! Runs of every kind on a real redis-server keep every rule, are the same again, and get to see
-//! what they must.
+//! Runs of every kind on a real redis-server break no rule, are the same again, and reach their
+//! goals.
 
 mod sim;
 

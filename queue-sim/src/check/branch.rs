@@ -1,4 +1,4 @@
-//! What a history comes to when a part of it was rolled back (R1).
+//! The branches of a history, after roll-backs (R1).
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use queue_core::call::Answer;
 
 use crate::history::{Event, History, Moment, Outcome, Record};
 
-/// The calls that took effect, or may have, in one of the histories that a run had: with each
-/// roll-back one of them ends, and what survives of it begins the next.
+/// The calls of one branch that took effect, or may have. Each roll-back ends a branch; the
+/// surviving part begins the next.
 #[derive(Debug)]
 pub(super) struct Branch<'a> {
     pub(super) calls: Vec<Done<'a>>,
@@ -19,13 +19,13 @@ pub(super) struct Branch<'a> {
 #[derive(Debug)]
 pub(super) struct Done<'a> {
     pub(super) record: &'a Record,
-    /// When, if that is known.
+    /// The moments at which the backend executed it, if they are known.
     pub(super) executed: Cow<'a, [Moment]>,
-    /// What came back from it. Not known if an execution outside the branch may have answered.
+    /// The answer. `None` if an execution outside the branch may have answered.
     pub(super) answer: Option<&'a Answer>,
 }
 
-/// The histories that a run had, the last one last.
+/// The branches of a run, the last one last.
 pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
     let undone = history.events.iter().filter_map(|(at, event)| match event {
         Event::RolledBack { to } => Some((*to, at.order)),
@@ -40,7 +40,7 @@ pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
     branches
 }
 
-/// What was executed up to `end`, but for what was undone.
+/// The executions up to `end`, without those that a roll-back undid.
 fn branch<'a>(history: &'a History, undone: &[(u64, u64)], end: u64) -> Branch<'a> {
     let survives = |moment: &Moment| {
         moment.order <= end

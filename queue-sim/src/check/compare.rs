@@ -1,10 +1,10 @@
-//! Whether two answers are the same, as far as the contract says.
+//! Compares two answers as far as the contract determines them.
 
 use crate::{model, model::Model};
 use queue_core::call::Answer;
 
-/// Whether the backend's answer is the model's. Cursors are each backend's own, and expired dedup
-/// marks are cleared away when the backend likes.
+/// Whether the backend's answer is the model's. Two things may differ: each backend has its own
+/// cursors, and a backend clears expired dedup marks away when it likes.
 pub(super) fn agree(answer: &Answer, expected: &model::Answer<Answer>, model: &Model) -> bool {
     let Ok(expected) = expected else {
         return false;

@@ -2,15 +2,14 @@ use std::{borrow::Cow, fmt};
 
 use crate::history::CallId;
 
-/// What is wrong with a run.
+/// One broken rule of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What is broken: a rule's number in `CONTRACT.md`, such as `L4`, what else must hold of every
-    /// run (`linearisable`, `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`,
-    /// `determinism`), or the name of a check of one's own. A run is shrunk as long as it breaks the
-    /// same.
+    /// The broken rule: its number in `CONTRACT.md`, such as `L4`; another property of every run
+    /// (`linearisable`, `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`,
+    /// `determinism`); or the name of the caller's own check. Shrinking keeps it the same.
     pub rule: Cow<'static, str>,
-    /// How, in a sentence.
+    /// How the run breaks it, in a sentence.
     pub message: String,
     /// The calls that show it, in their order.
     pub calls: Vec<CallId>,
@@ -19,7 +18,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that no call shows.
+    /// A finding without calls that show it.
     pub fn new(rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             rule: rule.into(),
@@ -29,7 +28,7 @@ impl Finding {
         }
     }
 
-    /// The same, shown by these calls.
+    /// Sets the calls that show it.
     #[must_use]
     pub fn shown_by(mut self, calls: impl IntoIterator<Item = CallId>) -> Self {
         self.calls.extend(calls);

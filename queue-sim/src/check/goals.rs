@@ -1,4 +1,4 @@
-//! What histories must reach now and then, or checking them proves little.
+//! Goals that histories must reach now and then; without them, checking proves little.
 
 use std::collections::BTreeSet;
 
@@ -79,8 +79,8 @@ const ROTATING: &[&str] = &[
     "visited",
 ];
 
-/// What the histories of this kind of queue must reach, all of them together, in runs with faults
-/// and without.
+/// The goals that the histories of this kind of queue must reach, all of them together, in runs
+/// with faults and without.
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     let (leasing, own) = match kind {
         QueueKind::Reliable => (LEASING, &[][..]),
@@ -92,7 +92,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     leasing.iter().chain(own).copied().collect()
 }
 
-/// What this run reached, by its history and by the word of whoever played it.
+/// The goals that this run reached, as its history shows and as its player noted.
 pub fn reached(played: &Played) -> BTreeSet<&'static str> {
     let case = &Case::of(played);
     let mut goals = played.goals.clone();
@@ -276,7 +276,7 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// A lease that nobody settled, and the message leased again.
+/// A lease that expired, and the message leased again.
 fn expiries(
     facts: &Facts<'_>,
     life: super::facts::Life<'_, '_>,
@@ -298,7 +298,7 @@ fn expiries(
     }
 }
 
-/// A lane that died with a live lease.
+/// A lane that crashed with a live lease.
 fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     for (moment, event) in &facts.case.history.events {
         let Event::Crashed(crashed) = event else {

@@ -1,11 +1,11 @@
-//! Checking a history against the contract.
+//! Checks a history against the contract.
 //!
-//! Two kinds of checks, independent of each other. The *rules* are looked at one by one, by what
-//! the calls answered: they need no model, work on histories of any length and of any backend,
-//! also of real threads in real time, and conclude an order only from calls that do not overlap.
-//! Where it is known when the backend executed each call, the history is also compared with the
-//! reference model: it must be *linearisable*, that is, there must be an order of its calls, each
-//! between its beginning and its end, in which the model answers what the backend answered.
+//! There are two kinds of checks, independent of each other. The *rules* check the calls' answers,
+//! one rule at a time. They need no model. They work on histories of any length and of any backend,
+//! also of real threads in real time. They conclude an order only from calls that do not overlap.
+//! Where the history also says when the backend executed each call, a second check compares it with
+//! the reference model. The history must be *linearisable*: there must be an order of its calls,
+//! each between its beginning and its end, in which the model answers what the backend answered.
 //!
 //! A broken rule says more than a missing order, so it comes first in the verdict.
 
@@ -33,19 +33,19 @@ use crate::{
 };
 use queue_core::QueueConfig;
 
-/// What the checks say of a run.
+/// The checks' verdict on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every rule holds.
+    /// The run breaks no rule.
     Holds,
-    /// These rules are broken; the one that explains it best comes first.
+    /// The run breaks these rules; the one that explains the failure best comes first.
     Broken(Vec<Finding>),
     /// The search for an order ran out of its budget. Never a pass.
     Inconclusive,
 }
 
 impl Verdict {
-    /// The rules that are broken.
+    /// The broken rules.
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Broken(findings) => findings,
@@ -54,8 +54,8 @@ impl Verdict {
     }
 }
 
-/// How many steps the search for an order may take. A search that runs out of them is tried once
-/// more with ten times as many.
+/// The number of steps that the search for an order may take. If the search spends them all, it
+/// tries once more with ten times as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
@@ -65,30 +65,30 @@ impl Default for Budget {
     }
 }
 
-/// What is checked: the history of one queue.
+/// The input of the checks: the history of one queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
-    /// How the queue was configured.
+    /// The queue's configuration.
     pub config: &'a QueueConfig,
-    /// What happened. All of its calls are of this one queue.
+    /// The history. All of its calls are on this one queue.
     pub history: &'a History,
     /// How the run ended.
     pub end: &'a End,
-    /// How soon who waits must be told, if the run was one in which nothing else wakes them and
-    /// nothing goes wrong.
+    /// The time in which a waiter must get its hint. `None` if anything else may wake waiters in
+    /// this run, or if hints may get lost.
     pub slack: Option<Duration>,
 }
 
-/// How soon who waits must be told (B4, D5).
+/// The time in which a waiter must get its hint (B4, D5).
 const SLACK: Duration = Duration::from_millis(20);
 
-/// Checks everything that is promised of a run.
+/// Checks every promise of the contract in a run.
 pub fn check(played: &Played, budget: Budget) -> Verdict {
     Case::of(played).check(budget)
 }
 
 impl<'a> Case<'a> {
-    /// What is to be checked of a run.
+    /// The case that a run makes.
     pub fn of(played: &'a Played) -> Self {
         Self {
             config: &played.config,
@@ -98,8 +98,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Checks everything that is promised of the queue. Without the backend's own word on when it
-    /// executed what, only the rules are looked at.
+    /// Checks every promise of the contract on the queue. If the backend did not tell when it
+    /// executed calls, this checks only the rules.
     pub fn check(&self, budget: Budget) -> Verdict {
         let mut found = Vec::new();
         rules::outcomes::check(self, &mut found);
@@ -115,8 +115,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What was seen to be broken while the run went on, and what the checks found, the earliest
-/// first: what comes later may only follow from it.
+/// Joins the failures noted during the run with the checks' findings, the earliest first: a later
+/// one may only follow from an earlier one.
 fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict {
     for (moment, event) in &case.history.events {
         if let Event::Broken(rule, message) = event {

@@ -1,23 +1,23 @@
-//! When something took effect, as far as that is known.
+//! The time at which a call took effect, as far as it is known.
 
 use crate::history::CallId;
 
-/// When a call, or one entry of it, took effect: at a moment if the backend told, else somewhere
-/// between the call's beginning and its end.
+/// The time at which a call, or one entry of it, took effect: a moment if the backend told, else
+/// some time between the call's beginning and its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// The first and the last place in the order of the run where that may have been.
+    /// The first and the last possible place in the order of the run.
     pub(super) first: u64,
     pub(super) last: u64,
-    /// The backend's time then, at the earliest and at the latest, in ms.
+    /// The backend's earliest and latest possible time then, in ms.
     pub(super) earliest: u64,
     pub(super) latest: u64,
-    /// The furthest that the backend's clock may have come by then: it can step back.
+    /// The latest time that the backend's clock may have shown by then; the clock can step back.
     pub(super) clock: u64,
     pub(super) call: CallId,
-    /// Which entry of the call: they act one after another.
+    /// The number of the entry in the call: entries take effect one after another.
     pub(super) entry: u32,
-    /// Whether it is what the call did when it was executed once more than it was answered.
+    /// Whether this is an additional execution of the call, beside the one that answered.
     pub(super) again: bool,
 }
 

@@ -20,11 +20,11 @@ use super::{
 };
 use crate::plan::{Chance, Decisions, Lane, Site, What};
 
-/// After so many polls in one instant of virtual time a run is taken for one that never stops,
-/// unless it is said to be larger or smaller.
+/// A run with this many polls in one instant of virtual time counts as spinning, unless
+/// [`Executor::spins_after`] sets another number.
 const SPINNING: u32 = 200_000;
 
-/// Runs the tasks of a run, one at a time. Clones are handles to the same.
+/// Runs the tasks of a run, one at a time. Clones are handles to the same executor.
 #[derive(Clone)]
 pub struct Executor(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Inner {
     ready: Arc<Ready>,
     tasks: Mutex<Tasks>,
     decisions: Decisions,
-    /// How likely another task than the last is polled next.
+    /// The chance that the next task to poll is another than the last.
     preemption: Chance,
 }
 
@@ -40,25 +40,25 @@ struct Inner {
 struct Tasks {
     slots: BTreeMap<TaskId, Slot>,
     last_id: TaskId,
-    /// How many of them the run waits for.
+    /// The number of tasks that the run waits for.
     awaited: usize,
-    /// Which task was polled last.
+    /// The task polled last.
     last: TaskId,
-    /// How many decisions about the next task were taken after one of this lane.
+    /// The number of decisions about the next task that were taken after a task of this lane.
     picks: BTreeMap<Lane, u32>,
-    /// Lanes that stand still.
+    /// Stalled lanes.
     stalled: BTreeSet<Lane>,
     panicked: Option<(Lane, String)>,
     standing: Standing,
 }
 
-/// How long virtual time has stood still.
+/// The polls since virtual time stood still.
 struct Standing {
     since: Option<Instant>,
     polls: u32,
-    /// How many are too many.
+    /// The number of polls that counts as spinning.
     most: u32,
-    /// Who was polled in the second half of them.
+    /// The lanes polled in the second half of them.
     lanes: BTreeSet<Lane>,
 }
 
@@ -74,7 +74,7 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// A task of this lane is polled.
+    /// Counts a poll of this lane's task.
     fn count(&mut self, lane: Lane) {
         let now = Some(Instant::now());
         if self.since != now {
@@ -96,29 +96,30 @@ impl Standing {
 struct Slot {
     lane: Lane,
     awaited: bool,
-    /// Whether it became ready while its lane stood still.
+    /// Whether it became ready while its lane was stalled.
     held: bool,
-    /// Absent while it is polled.
+    /// `None` while it is polled.
     task: Option<Task>,
     waker: Waker,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Every awaited task has finished or crashed.
+    /// Every awaited task has ended or crashed.
     Finished,
-    /// Nothing was ready before the horizon: whoever is left waits for what never comes.
+    /// No task was ready before the horizon: the tasks of these lanes wait for something that never
+    /// comes.
     Hung(Vec<Lane>),
-    /// The tasks of these lanes went on and on without any time passing.
+    /// The tasks of these lanes went on without any time passing.
     Spinning(Vec<Lane>),
     /// An awaited task panicked with this message.
     Panicked(Lane, String),
 }
 
 impl Executor {
-    /// An executor without tasks. `preemption` is how likely another ready task is polled next
-    /// instead of the last one, in percent.
+    /// An executor without tasks. `preemption` is the chance that the next task to poll is another
+    /// ready one than the last, in percent.
     pub fn new(decisions: Decisions, preemption: Chance) -> Self {
         Self(Arc::new(Inner {
             ready: Arc::default(),
@@ -128,8 +129,8 @@ impl Executor {
         }))
     }
 
-    /// After how many polls in one instant of virtual time the run ends as one that never stops:
-    /// 200,000, if nothing is said.
+    /// Sets the number of polls in one instant of virtual time at which the run ends as spinning;
+    /// by default 200,000.
     pub fn spins_after(&self, polls: u32) {
         self.lock().standing.most = polls;
     }
@@ -147,12 +148,12 @@ impl Executor {
         let ids: Vec<TaskId> = of_lane.map(|(id, _)| *id).collect();
         let dropped: Vec<Slot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
         drop(tasks);
-        // Not under the lock: what is dropped may abort other tasks.
+        // Not under the lock: dropping a task may abort others.
         drop(dropped);
     }
 
-    /// Stops polling the tasks of a lane for so long, as if its process stood still. What wakes them
-    /// meanwhile is not lost. A task that stalls its own lane stands still from its next await on.
+    /// Stops polling the tasks of a lane for this long, as if its process stood still. Wake-ups
+    /// meanwhile are not lost. A task that stalls its own lane stands still from its next await on.
     pub fn stall(&self, lane: Lane, pause: Duration) {
         if !self.lock().stalled.insert(lane) {
             return;
@@ -182,12 +183,12 @@ impl Executor {
         }
     }
 
-    /// Polls tasks until all that the run waits for have ended, at the longest until the horizon.
-    /// What is left then stays where it is.
+    /// Polls tasks until all that the run waits for have ended, or until the horizon. The remaining
+    /// tasks stay where they are.
     pub async fn run(&self, horizon: Duration) -> End {
         let mut list = Vec::new();
-        // Unconstrained: tokio's budget is one for the whole of this future, and a task that ran
-        // out of it would be ready for ever.
+        // Unconstrained: tokio's budget would be one for this whole future, and a task that spent
+        // it would be ready for ever.
         let all = unconstrained(poll_fn(|cx| self.poll_ready(cx, &mut list)));
         match time::timeout(horizon, all).await {
             Ok(end) => end,
@@ -225,7 +226,8 @@ impl Executor {
         spinning.then(|| End::Spinning(lanes()))
     }
 
-    /// The last task again if it is ready and nothing else is decided; the others in their order.
+    /// Picks the last task again if it is ready and no decision says otherwise. The others follow
+    /// in their order.
     fn pick(&self, ready: &mut [TaskId]) -> Option<TaskId> {
         if ready.len() > 1 {
             let mut tasks = self.lock();
@@ -245,7 +247,7 @@ impl Executor {
         ready.first().copied()
     }
 
-    /// Polls a task; answers whether the run is over.
+    /// Polls a task. Answers whether the run is over.
     fn poll(&self, id: TaskId) -> bool {
         self.0.ready.remove(id);
         let mut tasks = self.lock();
@@ -269,7 +271,7 @@ impl Executor {
         let mut tasks = self.lock();
         match polled {
             Ok(Poll::Pending) => {
-                // It may have been aborted while it was polled; then it is dropped here.
+                // If another task aborted it during the poll, it is dropped here.
                 if let Some(slot) = tasks.slots.get_mut(&id) {
                     slot.task = Some(task);
                     return tasks.is_over();
@@ -295,7 +297,7 @@ impl Executor {
 
     pub(super) fn abort(&self, id: TaskId) {
         let slot = self.lock().remove(id);
-        // Not under the lock: what is dropped may abort other tasks.
+        // Not under the lock: dropping a task may abort others.
         drop(slot);
     }
 

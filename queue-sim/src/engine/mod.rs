@@ -1,13 +1,13 @@
 //! A deterministic executor, nested in a paused tokio runtime.
 //!
-//! All tasks of a run are polled by one future, [`Executor::run`], one at a time. Which ready task
-//! is next is a decision (see [`plan`](crate::plan)); as long as nothing else is decided, the same
-//! one goes on. A task that sleeps does so by tokio's clock, which is paused: when nothing is
-//! ready, it jumps to the next timer, so an hour costs nothing. Since only the decisions are left
-//! to chance, the same decisions give the same run, here and in every other process.
+//! One future, [`Executor::run`], polls all tasks of a run, one at a time. A decision picks the
+//! next ready task (see [`plan`](crate::plan)); without one, the same task goes on. A task sleeps
+//! by tokio's clock, which is paused: when no task is ready, the clock jumps to the next timer, so
+//! an hour costs nothing. Only the decisions are left to chance, so the same decisions give the
+//! same run, here and in every other process.
 //!
 //! Every task belongs to a lane. A lane that crashes loses all its tasks at once, wherever they
-//! were: their futures are dropped and nothing else of theirs runs.
+//! are: their futures are dropped, and no other code of theirs runs.
 
 mod executor;
 mod panics;
@@ -22,11 +22,11 @@ pub use self::{
 
 use std::future::Future;
 
-/// Runs a future in virtual time: a paused runtime of its own, on this thread.
+/// Runs a future in virtual time, on this thread, in its own paused runtime.
 ///
 /// # Panics
 ///
-/// Inside another runtime, as every `block_on`: a simulated test is a plain `#[test]`.
+/// Inside another runtime, as every `block_on` does. So make a simulated test a plain `#[test]`.
 pub fn in_virtual_time<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -36,7 +36,7 @@ pub fn in_virtual_time<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Lets the other ready tasks have a turn, if it is so decided.
+/// Lets other ready tasks go first, if a decision says so.
 pub async fn yield_now() {
     let mut yielded = false;
     std::future::poll_fn(|cx| {

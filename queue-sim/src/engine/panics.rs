@@ -1,6 +1,6 @@
 use std::any::Any;
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -1,14 +1,14 @@
-//! Which tasks are to be polled.
+//! The tasks that are ready to be polled.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Wake, Waker},
 };
 
-/// A task's number, in the order of being spawned.
+/// A task's number, in the order of spawning.
 pub(super) type TaskId = u64;
 
-/// The ready tasks, and whom to wake when one becomes so.
+/// The ready tasks, and the waker for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Ready(Mutex<State>);
 
@@ -39,7 +39,8 @@ impl Ready {
         }
     }
 
-    /// The ready tasks in the order of their numbers; if there is none, this is woken at the next.
+    /// Lists the ready tasks in the order of their numbers. If there is none, the next one wakes
+    /// `outer`.
     pub(super) fn list(&self, outer: &Waker, list: &mut Vec<TaskId>) {
         let mut state = self.lock();
         list.clear();
@@ -54,7 +55,7 @@ impl Ready {
     }
 }
 
-/// What a task is woken by.
+/// The waker of a task.
 #[derive(Debug)]
 pub(super) struct TaskWaker {
     pub(super) task: TaskId,

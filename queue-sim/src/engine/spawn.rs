@@ -11,7 +11,7 @@ pub struct LaneSpawn {
 }
 
 impl Executor {
-    /// What spawns background tasks into this lane; the run does not wait for these.
+    /// A spawner of background tasks in this lane. The run does not wait for them.
     pub fn spawner(&self, lane: Lane) -> LaneSpawn {
         let executor = self.clone();
         LaneSpawn { executor, lane }

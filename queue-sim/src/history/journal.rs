@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{CallId, Ended, Event, History, Moment, Outcome, Record};
 use crate::plan::Lane;
 
-/// Writes the history of a run. Clones write the same one.
+/// Writes the history of a run. Clones write to the same one.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
@@ -24,13 +24,13 @@ struct Inner {
 struct State {
     history: History,
     order: u64,
-    /// Few, and asked for often.
+    /// A list, since goals are few and the journal reads them often.
     goals: Vec<&'static str>,
 }
 
 impl Journal {
-    /// An empty history that begins now, which is this time of the backend's clock. `has_truth`
-    /// says that whatever executes calls will tell.
+    /// An empty history that begins now, at this time of the backend's clock. `has_truth` promises
+    /// that the backend's executions will be noted.
     pub fn new(epoch: Timestamp, has_truth: bool) -> Self {
         let mut state = State::default();
         state.history.has_truth = has_truth;
@@ -48,7 +48,7 @@ impl Journal {
         self.0.epoch.plus_millis(since)
     }
 
-    /// A call begins.
+    /// Notes that a call begins.
     pub fn began(&self, lane: Lane, queue: &QueueName, call: Call) -> CallId {
         let now = self.now();
         let mut state = self.lock();
@@ -66,7 +66,7 @@ impl Journal {
         id
     }
 
-    /// A call has ended for its caller.
+    /// Notes that a call has ended for its caller.
     pub fn ended(&self, id: CallId, outcome: Outcome) {
         let now = self.now();
         let mut state = self.lock();
@@ -76,7 +76,8 @@ impl Journal {
         }
     }
 
-    /// The backend has just executed a call, by this time of its clock; answers when that was.
+    /// Notes that the backend has just executed a call, at this time of its clock. Answers the
+    /// moment.
     pub fn executed(&self, id: CallId, at: Timestamp) -> Moment {
         let mut state = self.lock();
         let moment = state.next(at);
@@ -86,7 +87,7 @@ impl Journal {
         moment
     }
 
-    /// Something else happens.
+    /// Notes another event.
     pub fn note(&self, event: Event) {
         let now = self.now();
         let mut state = self.lock();
@@ -94,7 +95,7 @@ impl Journal {
         state.history.events.push((at, event));
     }
 
-    /// Something happened that runs must reach now and then, or they prove little.
+    /// Notes a goal. Runs must reach each goal now and then, or they prove little.
     pub fn reached(&self, goal: &'static str) {
         let mut state = self.lock();
         if !state.goals.contains(&goal) {
@@ -102,27 +103,27 @@ impl Journal {
         }
     }
 
-    /// What was reached.
+    /// The goals that the run reached.
     pub fn goals(&self) -> BTreeSet<&'static str> {
         self.lock().goals.iter().copied().collect()
     }
 
-    /// What a call asked.
+    /// The call with this id.
     pub fn call(&self, id: CallId) -> Option<Call> {
         Some(self.lock().record(id)?.call.clone())
     }
 
-    /// The order of the last thing that happened.
+    /// The order of the last event.
     pub fn order(&self) -> u64 {
         self.lock().order
     }
 
-    /// Everything so far.
+    /// The history so far.
     pub fn history(&self) -> History {
         self.lock().history.clone()
     }
 
-    /// Everything so far; the journal begins anew.
+    /// Takes the history so far out; the journal begins again.
     pub fn take(&self) -> History {
         std::mem::take(&mut self.lock().history)
     }

@@ -1,9 +1,9 @@
-//! What happened in a run: every call, when it began and how it ended, and what is known of what
-//! the backend really did.
+//! The history of a run: every call with its beginning and its end, and what the backend really
+//! did.
 //!
-//! A [`Recorder`] in front of a lane's queues writes each call down; the fault decorator and the
-//! wire write down when a call was *executed*, which is the truth that a caller may not know. Rules
-//! are checked on the [`History`] afterwards.
+//! A [`Recorder`] in front of a lane's queues writes each call down. The fault decorator and the
+//! wire write down when the backend *executed* a call: that is the truth, which a caller may not
+//! know. The checks read the [`History`] afterwards.
 
 mod journal;
 mod record;

@@ -5,131 +5,128 @@ use queue_core::{
 
 use crate::{engine::End, plan::Lane};
 
-/// How many calls of an instant are kept that never ended.
+/// The most unended calls of one instant to keep.
 const OF_AN_INSTANT: usize = 100;
 
 /// A call's number in its history, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub u64);
 
-/// When something happened: its place in the order of everything that happened in the run, and
-/// the time.
+/// The moment of an event: its place in the order of all events of the run, and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Moment {
-    /// Grows with everything that happens, also within a millisecond.
+    /// Each event has a greater one, also within a millisecond.
     pub order: u64,
-    /// The backend's time; of an execution, the time that it was told.
+    /// The backend's time; for an execution, the time that the backend was told.
     pub at: Timestamp,
 }
 
 /// One call of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Record {
-    /// Which call.
+    /// The call's number.
     pub id: CallId,
-    /// Whose.
+    /// The lane that made it.
     pub lane: Lane,
-    /// On which queue.
+    /// The queue.
     pub queue: QueueName,
-    /// What was asked.
+    /// The call and its arguments.
     pub call: Call,
-    /// When it began.
+    /// Its beginning.
     pub began: Moment,
-    /// When and how it ended for its caller; `None` if it never did.
+    /// Its end for the caller; `None` if it never ended.
     pub ended: Option<Ended>,
-    /// When the backend executed it: once as a rule, never if it got lost on the way, more than
-    /// once if it was repeated or is not atomic. Not known of calls in real time, see
-    /// [`History::has_truth`].
+    /// The backend's executions of it: one as a rule, none if it got lost on the way, several if it
+    /// was repeated or is not atomic. Unknown for calls in real time; see [`History::has_truth`].
     pub executed: Vec<Moment>,
 }
 
-/// How a call ended for its caller.
+/// The end of a call for its caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ended {
-    /// When.
+    /// The moment.
     pub at: Moment,
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What a caller knows of a call that has ended.
+/// The caller's knowledge of a call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It was executed, and this came back.
+    /// The backend executed it, and answered this.
     Ok(Answer),
-    /// It failed, and is said not to have been executed.
+    /// It failed, and the error says that the backend did not execute it.
     NotApplied(ErrorKind, String),
-    /// It failed, and may or may not have been executed.
+    /// It failed, and the backend may or may not have executed it.
     Unknown(ErrorKind, String),
-    /// Its future was dropped: cancelled, or its lane crashed.
+    /// Its caller dropped the future: cancelled it, or the lane crashed.
     Dropped,
 }
 
-/// Something that happened beside the calls.
+/// An event beside the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A lane crashed and lost what it knew.
+    /// A lane crashed and lost its memory.
     Crashed(Lane),
     /// A lane stood still until this time.
     Stalled(Lane, Timestamp),
-    /// A lane had an effect on something outside of the queue: which, and on what.
+    /// A lane had an effect outside of the queue: its ledger and its key.
     Effect(Lane, String),
-    /// A lane left out an effect on something outside of the queue: which, on what, and why.
+    /// A lane left an effect out: its ledger, its key, and the reason.
     Spared(Lane, String),
-    /// A handler of a lane failed, or panicked: what it said.
+    /// A lane's handler failed or panicked, with this message.
     Failed(Lane, String),
-    /// A lane sent the server a command of its own, beside the queues: what was executed, and the
-    /// reply.
+    /// A lane sent the server a command of its own, beside the queues: the command, and the reply.
     Command(Lane, String),
-    /// A fault struck: its name, and whom.
+    /// A fault struck this lane: its name.
     Fault(&'static str, Lane),
-    /// What the backend executed from this moment on is undone: a failover or a power loss, and
-    /// the receipts of the lost history must match nothing (R1).
+    /// The backend undid its executions after an earlier one: a failover or a power loss. Receipts
+    /// of the lost history must match nothing (R1).
     RolledBack {
         /// The order of the last execution that survived.
         to: u64,
     },
-    /// The faults are over: from here on everything must go well (L7).
+    /// The faults are over: from here on every call must succeed (L7).
     Healed,
-    /// A bounded queue held so many messages, right after an execution.
+    /// A bounded queue held this many messages, right after an execution.
     Length(QueueName, u64),
-    /// A rule that was seen to be broken while the run went on, and how.
+    /// A rule that broke during the run, and how.
     Broken(&'static str, String),
 }
 
-/// A run, written down.
+/// The history of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct History {
-    /// Every call, in the order of beginning.
+    /// All calls, in the order of their beginnings.
     pub records: Vec<Record>,
-    /// What else happened, in order.
+    /// All other events, in order.
     pub events: Vec<(Moment, Event)>,
-    /// Whether [`Record::executed`] is known.
+    /// Whether [`Record::executed`] is complete.
     pub has_truth: bool,
 }
 
 impl History {
-    /// Where something happens next: after everything so far.
+    /// The place of the next event, after everything so far.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// The order of the moment at which the faults were over.
+    /// The order of the moment at which the faults ended.
     pub(crate) fn healed(&self) -> Option<u64> {
         let mut events = self.events.iter();
         let healed = events.find(|(_, event)| matches!(event, Event::Healed));
         healed.map(|(moment, _)| moment.order)
     }
 
-    /// How many calls there are, without those of the drain at its end.
+    /// The number of calls, without those of the final drain.
     pub(crate) fn operations(&self) -> usize {
         let healed = self.healed().unwrap_or(u64::MAX);
         let records = self.records.iter();
         records.filter(|record| record.began.order < healed).count()
     }
 
-    /// Of a run that went on and on without any time passing: what came before that, and the first
-    /// calls of it. The rest says the same again, a hundred thousand times.
+    /// For a run that went on without any time passing: the history up to there, and the first
+    /// calls after it. The rest repeats itself a hundred thousand times.
     #[must_use]
     pub(crate) fn up_to_where_it_spins(mut self, end: &End) -> Self {
         let (End::Spinning(_), Some(last)) = (end, self.records.last()) else {
@@ -159,14 +156,14 @@ impl History {
         events.any(|(_, event)| matches!(event, Event::RolledBack { .. }))
     }
 
-    /// Whether nothing was called.
+    /// Whether it has no calls.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 }
 
 impl Record {
-    /// What came back, if it ended well.
+    /// The answer, if the call succeeded.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.ended.as_ref()?.outcome {
             Outcome::Ok(answer) => Some(answer),

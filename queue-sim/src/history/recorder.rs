@@ -20,8 +20,8 @@ thread_local! {
     static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
 }
 
-/// The recorded call whose future is being polled on this thread. Whatever is in front of a queue
-/// knows by this what it works for, however many calls a lane has under way.
+/// The recorded call whose future this thread is polling. It tells a layer in front of a queue for
+/// which call it works, even if a lane has several calls under way.
 pub fn current_call() -> Option<CallId> {
     CURRENT.get()
 }
@@ -114,7 +114,7 @@ impl Outcome {
     }
 }
 
-/// A call under way: dropped before its end, it was given up.
+/// A call under way. If it is dropped before its end, the caller gave it up.
 struct Open<'a> {
     journal: &'a Journal,
     id: CallId,
@@ -122,12 +122,12 @@ struct Open<'a> {
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        // Does nothing if it has ended.
+        // This changes nothing if the call has ended.
         self.journal.ended(self.id, Outcome::Dropped);
     }
 }
 
-/// Says which call it is while its future is polled.
+/// Makes this the current call while its future is polled.
 struct Marked<F> {
     id: CallId,
     future: F,

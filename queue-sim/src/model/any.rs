@@ -1,4 +1,4 @@
-//! The model of any kind, for calls of any kind.
+//! The model of any kind of queue.
 
 use queue_core::{
     ErrorKind, QueueConfig, Timestamp,
@@ -9,7 +9,7 @@ use crate::model::{
     self, BoundedModel, DelayModel, LeasingModel, PriorityModel, ReliableModel, RotatingModel,
 };
 
-/// The reference model of any kind, which calls are applied to.
+/// The reference model of any kind. It takes calls as data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the kinds")]
 pub enum Model {
@@ -21,7 +21,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// A queue that was just created.
+    /// A new queue.
     pub fn new(config: &QueueConfig) -> Self {
         match config {
             QueueConfig::Reliable(config) => Self::Reliable(ReliableModel::new(config)),
@@ -32,12 +32,13 @@ impl Model {
         }
     }
 
-    /// Applies a call at this time, which must not be before that of the last one. A wait changes
+    /// Applies a call at this time, which must not be earlier than the last call's. A wait changes
     /// nothing.
     ///
     /// # Errors
     ///
-    /// What the backend must refuse it with; `Invalid` also for a call that the kind does not have.
+    /// The error with which the backend must refuse it; `Invalid` also for a call that the kind
+    /// does not have.
     pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::Answer<Answer> {
         if call.is_wait() {
             return Ok(Answer::Nothing);
@@ -57,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Whether a lease or a rotation would hand something out.
+    /// Whether a lease or a rotation would hand out a message.
     pub fn is_ready(&self, now: Timestamp) -> bool {
         match self.kind() {
             Ok(model) => model.would_lease(now),
@@ -65,7 +66,7 @@ impl Model {
         }
     }
 
-    /// When the first of what is delayed is due, after `now`.
+    /// The first due time of the delayed messages, after `now`.
     pub fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
         match self.kind() {
             Ok(model) => model.first_due(now),
@@ -73,8 +74,8 @@ impl Model {
         }
     }
 
-    /// Whether there is room for a message, as the last call left the queue. A message whose last
-    /// lease has expired keeps its place until a call reclaims it.
+    /// Whether there is room for a message after the last call. A message whose last lease has
+    /// expired keeps its place until a call reclaims it.
     pub fn has_room(&self) -> bool {
         match self {
             Self::Bounded(model) => model.has_room(),
@@ -82,12 +83,12 @@ impl Model {
         }
     }
 
-    /// How many different dedup keys have ever left a mark.
+    /// The number of different dedup keys that have ever left a mark.
     pub fn marks_ever(&self) -> u64 {
         self.kind().map_or(0, LeasingModel::marks_ever)
     }
 
-    /// The next time after `now` at which something changes by itself.
+    /// The time after `now` at which the next change comes by itself.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         match self.kind() {
             Ok(model) => model.next_boundary(now),
@@ -95,7 +96,7 @@ impl Model {
         }
     }
 
-    /// What it is: a queue that leases, or a ring.
+    /// The kind: a queue that leases, or a ring.
     fn kind(&self) -> Result<&LeasingModel, &RotatingModel> {
         match self {
             Self::Reliable(model) => Ok(model),
@@ -127,7 +128,7 @@ fn bounded(model: &mut BoundedModel, now: Timestamp, call: &Call) -> model::Answ
         }
         Call::Resize(capacity) => Answer::Ids(model.resize(now, *capacity)?),
         Call::OpenOrResize(capacity) => {
-            // What is dropped is told to nobody.
+            // This call does not answer the dropped messages.
             if model.capacity() != capacity.get() {
                 model.resize(now, *capacity)?;
             }

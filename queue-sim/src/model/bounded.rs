@@ -14,14 +14,14 @@ pub struct BoundedModel {
 }
 
 impl BoundedModel {
-    /// A queue that was just created.
+    /// A new queue.
     pub fn new(config: &BoundedConfig) -> Self {
         let mut leasing = LeasingModel::new(&config.leasing, Order::Joining);
         leasing.capacity = Some(config.capacity);
         Self { leasing }
     }
 
-    /// Puts messages at the tail as far as there is room.
+    /// Puts messages at the tail while there is room.
     ///
     /// # Errors
     ///
@@ -65,12 +65,12 @@ impl BoundedModel {
         Ok(line.iter().map(message).collect())
     }
 
-    /// How many messages fit.
+    /// The capacity.
     pub fn capacity(&self) -> usize {
         self.leasing.capacity.unwrap_or(usize::MAX)
     }
 
-    /// Changes how many fit, and drops what does not.
+    /// Changes the capacity, and drops the messages beyond it.
     ///
     /// # Errors
     ///

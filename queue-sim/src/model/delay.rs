@@ -1,4 +1,4 @@
-//! Each message at its due time.
+//! Delivers each message at its due time.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct DelayModel {
 }
 
 impl DelayModel {
-    /// A queue that was just created.
+    /// A new queue.
     pub fn new(config: &DelayConfig) -> Self {
         Self {
             leasing: LeasingModel::new(&config.leasing, Order::Due),
@@ -105,7 +105,7 @@ impl DelayModel {
     }
 }
 
-/// A due time seen from now, which is never before it.
+/// The due time that a value means now; never earlier than now.
 fn resolve(due: Due, now: u64) -> u64 {
     match due {
         Due::After(delay) => now + limits::millis(delay),

@@ -1,22 +1,22 @@
-//! A message, and where it is.
+//! A message, and its place.
 
 use bytes::Bytes;
 use queue_core::{DeathReason, Headers, MessageId, Token};
 
-/// A message that was accepted once; it stays in the model when it is gone.
+/// An accepted message. It stays in the model when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
     pub(super) id: MessageId,
     pub(super) body: Bytes,
     pub(super) headers: Headers,
     pub(super) priority: i16,
-    /// Attempts spent, the one under way included.
+    /// Attempts spent, with the one under way.
     pub(super) attempts: u32,
-    /// What ageing counts from.
+    /// The time from which ageing counts.
     pub(super) arrival: u64,
-    /// What the age of the oldest ready message counts from.
+    /// The time from which the age of the oldest ready message counts.
     pub(super) ready_since: u64,
-    /// When it joined the ready, as a growing number.
+    /// Its number in the order of joining the ready messages.
     pub(super) joined: u64,
     /// The distinct key that it holds.
     pub(super) distinct: Option<Bytes>,
@@ -38,7 +38,7 @@ impl Entry {
         }
     }
 
-    /// When it is due, if it waits for that.
+    /// Its due time, if it waits for one.
     pub(super) fn due(&self) -> Option<u64> {
         match self.place {
             Place::Delayed { due } => Some(due),
@@ -46,7 +46,7 @@ impl Entry {
         }
     }
 
-    /// Its place among the dead.
+    /// Its death, if it is a dead letter.
     pub(super) fn death(&self) -> Option<&Death> {
         match &self.place {
             Place::Dead(death) => Some(death),
@@ -67,7 +67,7 @@ pub(super) enum Place {
     Returned,
     /// Waits for its due time; on a delay queue, ready from then on.
     Delayed { due: u64 },
-    /// Held, until the deadline or until it is reclaimed.
+    /// Leased, until the deadline or until a call reclaims it.
     Leased { token: Token, deadline: u64 },
     /// Among the dead letters.
     Dead(Death),
@@ -79,11 +79,11 @@ pub(super) enum Place {
 pub(super) struct Death {
     pub(super) reason: DeathReason,
     pub(super) at: u64,
-    /// Deaths of the queue are numbered in their order.
+    /// Its number in the order of deaths.
     pub(super) order: u64,
 }
 
-/// How a message left the queue.
+/// The way in which a message left the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Exit {
     Acked,

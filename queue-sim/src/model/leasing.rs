@@ -1,4 +1,4 @@
-//! What the four leasing kinds share: reclaiming, leasing and settling (L1 to L11).
+//! The parts that the four leasing kinds share: reclaiming, leasing and settling (L1 to L11).
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -15,16 +15,16 @@ use super::{
     order::Order,
 };
 
-/// What every leasing kind's model is built on: all of [`Leasing`](queue_core::Leasing) but the
-/// wait, synchronous, with the backend's time as an argument.
+/// The base of every leasing kind's model: all of [`Leasing`](queue_core::Leasing) but the wait,
+/// synchronous, with the backend's time as an argument.
 ///
-/// `now` must never be earlier than in the call before. An answer is what a backend must answer
-/// to the same call at the same time in the same history, token and all.
+/// `now` must never be earlier than in the call before. A backend must give the same answer to the
+/// same call at the same time in the same history, token and all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeasingModel {
     pub(super) config: LeasingConfig,
     pub(super) order: Order,
-    /// Of a bounded queue.
+    /// The capacity, on a bounded queue.
     pub(super) capacity: Option<usize>,
     /// Every message ever accepted, by id.
     pub(super) entries: Vec<Entry>,
@@ -36,7 +36,7 @@ pub struct LeasingModel {
     pub(super) events: Events,
 }
 
-/// What has happened, where it cannot be counted from where the messages are now.
+/// Counts of events that the messages' places do not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Events {
     pub(super) retried: u64,
@@ -152,7 +152,7 @@ impl LeasingModel {
         Ok(extended)
     }
 
-    /// Where the message is that this receipt holds under a live lease (L4).
+    /// The index of the message that this receipt holds under a live lease (L4).
     fn held(&self, receipt: Receipt, now: u64) -> Option<usize> {
         self.entries.iter().position(|entry| {
             entry.id == receipt.id
@@ -214,7 +214,7 @@ impl LeasingModel {
         Settled::Done
     }
 
-    /// The time until a deadline or a due time, the earliest of all.
+    /// The time until the earliest deadline or due time.
     fn next_change(&self, now: u64) -> Option<Duration> {
         let times = self.entries.iter();
         let next = times
@@ -236,7 +236,7 @@ fn kept(reason: &str) -> String {
     kept
 }
 
-/// A kind's model has the verbs of the leasing model that it holds.
+/// Gives a kind's model the verbs of the leasing model that it holds.
 macro_rules! built_on_leasing {
     ($model:ty) => {
         impl std::ops::Deref for $model {

@@ -1,4 +1,4 @@
-//! What is `Invalid`, from the limits of the contract: checked before anything is done.
+//! The limits of the contract. A model checks them first, and answers `Invalid`.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn size(push: &Push) -> usize {
     push.body.len() + headers
 }
 
-/// The delays of a batch, which may be empty here.
+/// Checks a batch's delays. The batch may be empty.
 pub(super) fn settlements(batch: &[Settlement]) -> Answer<()> {
     max(batch.len())?;
     for settlement in batch {
@@ -90,7 +90,7 @@ pub(super) fn due(due: Due) -> Answer<()> {
     }
 }
 
-/// As many of the first of these sizes as one answer may carry: 8 MiB, but always one.
+/// The number of leading sizes that one answer may carry: 8 MiB, but always one message.
 pub(super) fn carried(sizes: &[usize], max: usize) -> usize {
     let longest = sizes.len().min(max);
     let fits =

@@ -1,4 +1,4 @@
-//! Who is ready, and in which order they are delivered (L11, and 'Lines' of the fine print).
+//! The ready messages, and their delivery order (L11, and 'Lines' of the fine print).
 
 use super::LeasingModel;
 

@@ -1,4 +1,4 @@
-//! What is remembered of a dedup key (L9).
+//! Dedup marks (L9).
 
 use bytes::Bytes;
 use queue_core::MessageId;

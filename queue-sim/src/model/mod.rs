@@ -1,9 +1,9 @@
-//! Reference models of the five kinds, which the checks compare a backend with.
+//! Reference models of the five kinds, to which the checks compare a backend.
 //!
-//! A model is written from `CONTRACT.md` alone, and is naive on purpose: all messages that ever
-//! were, in one `Vec`, and every question answered by a scan and a sort. It shares no code with a
-//! backend, nor the limits or the order with `queue-core`; only the values of the answers are
-//! the same, so that they can be compared. Time is an argument, and nothing is ever waited for.
+//! `CONTRACT.md` is a model's only source. A model is naive on purpose: it keeps all messages that
+//! ever were in one `Vec`, and answers every question by a scan and a sort. It shares no code with
+//! a backend, nor the limits or the order with `queue-core`; it shares only the values of the
+//! answers, so that the checks can compare them. Time is an argument, and no call waits.
 
 mod any;
 mod bounded;
@@ -26,5 +26,5 @@ pub use self::{
     priority::PriorityModel, reliable::ReliableModel, rotating::RotatingModel,
 };
 
-/// What a model answers: what the backend must answer, or the kind of its error.
+/// A model's answer: what the backend must answer, or the kind of its error.
 pub type Answer<T> = std::result::Result<T, queue_core::ErrorKind>;

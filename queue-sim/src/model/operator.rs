@@ -1,4 +1,4 @@
-//! The operators' verbs: what is where, dead letters, pausing and purging.
+//! The operators' verbs: depth and counters, dead letters, pausing and purging.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -12,14 +12,14 @@ use super::{
 };
 
 impl LeasingModel {
-    /// How many messages are ready, delayed, leased and dead.
+    /// The numbers of ready, delayed, leased and dead messages.
     pub fn depth(&mut self, now: Timestamp) -> Depth {
         let now = self.begin(now);
         self.depth_at(now)
     }
 
-    /// What has been counted, with the depth. `dedup_marks` counts the live ones; a backend may
-    /// answer more, up to [`marks_ever`](Self::marks_ever).
+    /// The counters, with the depth. `dedup_marks` counts the live marks. A backend may answer
+    /// more, up to [`marks_ever`](Self::marks_ever).
     pub fn counters(&mut self, now: Timestamp) -> Counters {
         let now = self.begin(now);
         let left = |exit| self.count(|entry| entry.place == Place::Gone(exit));
@@ -45,8 +45,8 @@ impl LeasingModel {
         counters
     }
 
-    /// How many different dedup keys have ever left a mark: a backend clears expired marks away
-    /// when it likes, so that it answers some number between the live ones and this.
+    /// The number of different dedup keys that have ever left a mark. A backend clears expired
+    /// marks away when it likes, so it answers a number between the live marks and this.
     pub fn marks_ever(&self) -> u64 {
         let mut keys: Vec<_> = self.marks.iter().map(|mark| &mark.key).collect();
         keys.sort_unstable();
@@ -54,7 +54,7 @@ impl LeasingModel {
         keys.len() as u64
     }
 
-    /// The dead letters, in the order of dying. The cursor is the model's own.
+    /// The dead letters, in the order of their deaths. The cursor is the model's own.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl LeasingModel {
         Ok(line.len() as u64)
     }
 
-    /// The next time after `now` at which something changes by itself: a deadline, a due time, or
+    /// The time after `now` at which the next change comes by itself: a deadline, a due time, or
     /// the end of a dedup window. Tests use it to stop just before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
@@ -166,7 +166,7 @@ impl LeasingModel {
         later.min().map(Timestamp::from_millis)
     }
 
-    /// When the first of what is delayed is due, after `now`.
+    /// The first due time of the delayed messages, after `now`.
     pub(crate) fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
         let dues = self.entries.iter().filter_map(Entry::due);
         let later = dues.filter(|due| *due > now.as_millis());
@@ -185,7 +185,7 @@ impl LeasingModel {
         !self.ready(now.as_millis()).is_empty()
     }
 
-    /// The dead letters, in the order of dying.
+    /// The dead letters, in the order of their deaths.
     pub(super) fn dead(&self) -> Vec<usize> {
         let mut dead: Vec<(u64, usize)> = (0..self.entries.len())
             .filter_map(|at| Some((self.entries[at].death()?.order, at)))
@@ -199,14 +199,14 @@ impl LeasingModel {
         entries.position(|entry| entry.id == id && entry.death().is_some())
     }
 
-    /// Whether a bounded queue has room; the others always have.
+    /// Whether a bounded queue has room; other queues always have.
     pub(crate) fn has_room(&self) -> bool {
         let occupied = self.count(|entry| !entry.is_gone() && entry.death().is_none());
         self.capacity
             .is_none_or(|capacity| occupied < capacity as u64)
     }
 
-    /// What is expired or due but beyond the 128 of a call counts as ready here.
+    /// Expired or due messages beyond a call's 128 count as ready here.
     fn depth_at(&self, now: u64) -> Depth {
         let later = |time: Option<u64>| time.is_some_and(|time| time > now);
         let delayed = self.count(|entry| later(entry.due()));
@@ -221,7 +221,7 @@ impl LeasingModel {
         }
     }
 
-    /// The longest that the head of a line has been ready.
+    /// The longest time that the head of a line has been ready.
     fn oldest_ready(&self, now: u64) -> Option<Duration> {
         let mut lines = Vec::new();
         let mut oldest = None;

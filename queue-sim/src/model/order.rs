@@ -5,13 +5,14 @@ use super::entry::{Entry, Place};
 /// The delivery order of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Order {
-    /// What came back, by id; then the rest in the order of joining. Reliable and bounded.
+    /// Messages that came back, by id; then the others in the order of joining. Reliable and
+    /// bounded.
     Joining,
     /// By (due, id), ready or not. Delay.
     Due,
     /// As `Joining`, within each priority.
     Priority,
-    /// By (arrival − priority × so many ms, id).
+    /// By (arrival − priority × this many ms, id).
     Ageing(u64),
 }
 
@@ -24,7 +25,7 @@ impl Order {
         }
     }
 
-    /// Ready messages are delivered by growing rank.
+    /// The rank of a ready message; a smaller rank goes first.
     pub(super) fn rank(self, entry: &Entry) -> (i64, bool, u64) {
         let came_back = entry.place == Place::Returned;
         let id = entry.id.get();
@@ -40,7 +41,7 @@ impl Order {
         }
     }
 
-    /// Which line a ready message stands in.
+    /// The line of a ready message.
     pub(super) fn line(self, entry: &Entry) -> (i16, bool) {
         let came_back = entry.place == Place::Returned;
         match self {

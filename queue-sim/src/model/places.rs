@@ -1,4 +1,4 @@
-//! How messages move from place to place.
+//! The ways of messages from place to place.
 
 use queue_core::{DeathReason, Timestamp, limits::MAX_BATCH};
 
@@ -9,7 +9,7 @@ use super::{
 };
 
 impl LeasingModel {
-    /// What comes first in every call: reclaims up to 128 expired leases, then promotes up to 128
+    /// The beginning of every call: it reclaims up to 128 expired leases, then promotes up to 128
     /// due messages (L7, L11).
     pub(super) fn begin(&mut self, now: Timestamp) -> u64 {
         let now = now.as_millis();
@@ -22,7 +22,7 @@ impl LeasingModel {
                 self.come_back(at, deadline);
             }
         }
-        // On a delay queue, due messages are ready where they are.
+        // On a delay queue, a due message is ready without a promotion.
         if self.order != Order::Due {
             for at in self.first_by(Entry::due, now) {
                 let due = self.entries[at].due().unwrap_or(now);
@@ -32,7 +32,7 @@ impl LeasingModel {
         now
     }
 
-    /// The first 128, by (time, id), of those whose time has come.
+    /// The first 128 messages, by (time, id), whose time has come.
     fn first_by(&self, time: impl Fn(&Entry) -> Option<u64>, now: u64) -> Vec<usize> {
         let mut come: Vec<(u64, usize)> = self
             .entries
@@ -46,7 +46,7 @@ impl LeasingModel {
         come.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// Back from a lease that was released or has expired at this time.
+    /// Puts a message back whose lease was released or expired at this time.
     pub(super) fn come_back(&mut self, at: usize, time: u64) {
         self.entries[at].place = match self.order {
             Order::Due => Place::Delayed { due: time },
@@ -54,7 +54,7 @@ impl LeasingModel {
         };
     }
 
-    /// To the tail of the ready, where it counts as ready since this time.
+    /// Puts a message at the tail of the ready ones. It counts as ready since this time.
     pub(super) fn join(&mut self, at: usize, ready_since: u64) {
         self.joins += 1;
         let entry = &mut self.entries[at];

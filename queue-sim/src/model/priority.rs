@@ -1,4 +1,4 @@
-//! The urgent first.
+//! Delivers the most urgent message first.
 
 use queue_core::{Prioritized, PriorityConfig, Pushed, Timestamp};
 
@@ -11,7 +11,7 @@ pub struct PriorityModel {
 }
 
 impl PriorityModel {
-    /// A queue that was just created.
+    /// A new queue.
     pub fn new(config: &PriorityConfig) -> Self {
         let order = match config.ageing {
             None => Order::Priority,

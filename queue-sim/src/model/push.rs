@@ -18,7 +18,7 @@ impl LeasingModel {
         Some(first.id)
     }
 
-    /// Accepts a message and marks its key. It is ready, at the tail; answers where it is.
+    /// Accepts a message and marks its key. The message is ready, at the tail. Answers its index.
     pub(super) fn accept(&mut self, now: u64, push: &Push) -> usize {
         let at = self.entries.len();
         let id = MessageId::new(at as u64 + 1);

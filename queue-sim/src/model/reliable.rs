@@ -28,7 +28,7 @@ pub struct ReliableModel {
 }
 
 impl ReliableModel {
-    /// A queue that was just created.
+    /// A new queue.
     pub fn new(config: &ReliableConfig) -> Self {
         Self {
             leasing: LeasingModel::new(&config.leasing, Order::Joining),

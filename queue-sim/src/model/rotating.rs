@@ -12,10 +12,10 @@ use super::{Answer, limits};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RotatingModel {
     config: RotatingConfig,
-    /// From the head to the tail.
+    /// The items from the head to the tail.
     ring: Vec<Item>,
     inserted: u64,
-    /// How often an item joined the tail.
+    /// The number of times that an item joined the tail.
     joins: u64,
 }
 
@@ -23,10 +23,10 @@ pub struct RotatingModel {
 struct Item {
     id: MessageId,
     insert: Insert,
-    /// Zero if it is due whatever the clock shows, also one that steps back: it was never visited, or
-    /// there is no pace.
+    /// Zero if it is due at any time, even if the clock steps back: it was never visited, or there
+    /// is no pace.
     due: u64,
-    /// When it joined the tail, as a growing number.
+    /// Its number in the order of joining the tail.
     joined: u64,
 }
 
@@ -45,7 +45,7 @@ impl Item {
 }
 
 impl RotatingModel {
-    /// A ring that was just created.
+    /// A new ring.
     pub fn new(config: &RotatingConfig) -> Self {
         Self {
             config: config.clone(),
@@ -88,7 +88,7 @@ impl RotatingModel {
         Ok(answers)
     }
 
-    /// Visits up to `max` items that are due.
+    /// Visits up to `max` due items.
     ///
     /// # Errors
     ///
@@ -122,8 +122,8 @@ impl RotatingModel {
         })
     }
 
-    /// The items from the head on. A page goes on behind the place at which the last one ended, so
-    /// that what was visited meanwhile comes again. The cursor is the model's own.
+    /// The items from the head on. A page goes on after the place at which the last one ended, so
+    /// an item that was visited meanwhile comes again. The cursor is the model's own.
     ///
     /// # Errors
     ///
@@ -157,19 +157,19 @@ impl RotatingModel {
         Ok((before - self.ring.len()) as u64)
     }
 
-    /// How many items the ring has.
+    /// The number of items in the ring.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> u64 {
         self.ring.len() as u64
     }
 
-    /// How many items are due.
+    /// The number of due items.
     pub(crate) fn due(&self, now: Timestamp) -> usize {
         let dues = self.ring.iter().map(|item| item.due);
         dues.filter(|due| *due <= now.as_millis()).count()
     }
 
-    /// The next time after `now` at which an item becomes due.
+    /// The time after `now` at which the next item becomes due.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let dues = self.ring.iter().map(|item| item.due);
         let later = dues.filter(|due| *due > now.as_millis());

@@ -11,22 +11,22 @@ use rand_chacha::{
 
 use super::{Lane, Plan, Site, What};
 
-/// How often something is not the simplest, in percent.
+/// The chance that a decision is not the simplest, in percent.
 pub type Chance = u32;
 
-/// Decides, and remembers what was decided. Clones decide together.
+/// Takes decisions, and remembers them. Clones share them.
 #[derive(Clone)]
 pub struct Decisions(Arc<Mutex<State>>);
 
 struct State {
     source: Source,
-    /// In the order of being taken: what is sorted once costs less than what is kept sorted.
+    /// In the order in which they were taken: sorting once costs less than keeping them sorted.
     taken: Vec<(Site, u32)>,
-    /// Where each lane is, by its number.
+    /// Each lane's place, by its number.
     places: Vec<Place>,
 }
 
-/// A lane's step, and how many decisions about each matter were taken in it.
+/// A lane's step, and the number of its decisions about each matter in this step.
 #[derive(Clone, Copy, Default)]
 struct Place {
     step: u32,
@@ -34,7 +34,7 @@ struct Place {
 }
 
 enum Source {
-    /// By chance, but for what is given.
+    /// By chance, except where `given` decides.
     Seed {
         rng: Box<ChaCha8Rng>,
         given: Plan,
@@ -46,14 +46,14 @@ enum Source {
 }
 
 impl Decisions {
-    /// Decides by chance. The same seed decides the same, on every machine, as long as the
-    /// decisions are asked for in the same order.
+    /// Decides by chance. The same seed gives the same decisions, on every machine, if the program
+    /// asks for them in the same order.
     pub fn seeded(seed: u64) -> Self {
         Self::seeded_but_for(seed, Plan::default())
     }
 
-    /// Decides by chance, but where this plan decides otherwise than the simplest: for runs of a sort
-    /// that is rare. What is taken holds both, so that it plays again without either.
+    /// Decides by chance, except where this plan holds a decision: for rare sorts of runs.
+    /// [`taken`](Self::taken) then has the decisions of both, and plays the run again alone.
     pub fn seeded_but_for(seed: u64, given: Plan) -> Self {
         let rng = Box::new(ChaCha8Rng::seed_from_u64(seed));
         Self::of(Source::Seed { rng, given })
@@ -73,8 +73,8 @@ impl Decisions {
         })))
     }
 
-    /// The lane begins this step; or goes on with it, if it is there already, since no two decisions
-    /// may share a site.
+    /// Begins this step of the lane. If the lane is at this step already, it goes on, since no two
+    /// decisions may share a site.
     pub fn enter(&self, lane: Lane, step: u32) {
         let mut state = self.lock();
         let place = state.place(lane);
@@ -84,8 +84,8 @@ impl Decisions {
         }
     }
 
-    /// The site of the lane's next decision about this: the step that the lane is at, and the next
-    /// free number.
+    /// The site of the lane's next decision about this: the lane's current step, and the next free
+    /// number.
     pub fn site(&self, lane: Lane, what: What) -> Site {
         let mut state = self.lock();
         let place = state.place(lane);
@@ -100,7 +100,7 @@ impl Decisions {
         site
     }
 
-    /// One of so many options: the simplest, 0, but with this chance any of the others.
+    /// Decides between this many options: mostly the simplest, 0; with this chance any other.
     pub fn draw(&self, site: Site, options: u32, chance: Chance) -> u32 {
         self.decide(site, options, |rng| {
             if below(rng, 100) < chance {
@@ -111,12 +111,12 @@ impl Decisions {
         })
     }
 
-    /// One of so many options, each as likely.
+    /// Decides between this many options, all as likely.
     pub fn choose(&self, site: Site, options: u32) -> u32 {
         self.decide(site, options, |rng| below(rng, options))
     }
 
-    /// One of as many options as there are weights, each as likely as its weight says.
+    /// Decides between as many options as there are weights. The weights give their likelihoods.
     pub fn weigh(&self, site: Site, weights: &[u32]) -> u32 {
         let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
         self.decide(site, options, |rng| {
@@ -154,13 +154,13 @@ impl Decisions {
         value
     }
 
-    /// What was decided so far: decides the same again.
+    /// The decisions so far. As a plan they play the same run.
     pub fn taken(&self) -> Plan {
         self.lock().taken.iter().copied().collect()
     }
 
-    /// The decisions of the plan that nobody asked for: the plan is of another program, or of
-    /// another version of it.
+    /// The plan's decisions that the run did not ask for. If there are any, the plan belongs to
+    /// another program, or to another version of it.
     pub fn unmet(&self) -> Vec<Site> {
         match &self.lock().source {
             Source::Seed { .. } => Vec::new(),
@@ -186,7 +186,7 @@ impl State {
     }
 }
 
-/// Evenly enough: the bias of a product is far below what a seed could show.
+/// This is even enough: the bias of a product is far below what a seed could show.
 fn below(rng: &mut ChaCha8Rng, bound: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(bound)) >> 32) as u32
 }

@@ -1,10 +1,11 @@
-//! The decisions of a run: drawn from a seed, kept as a plan, replayed and shrunk.
+//! The decisions of a run: a seed draws them, and a plan keeps, replays and shrinks them.
 //!
-//! Whatever is left to chance in a run is decided here, at a [`Site`]: which task goes next, what
-//! a lane does, whether a reply is lost. A decision is a small number, and 0 is the simplest: no
-//! fault, no preemption, nothing done. A [`Plan`] holds only what is not 0, so it stays small, can
-//! be printed in one line, and what is taken out of it becomes simple. It is the plan that is
-//! shrunk and kept ([`Regressions`]), never the seed, which dies at the first change of code.
+//! A decision at a [`Site`] settles everything that a run leaves to chance: which task goes next,
+//! what a lane does, whether a reply is lost. A decision is a small number, and 0 is the simplest:
+//! no fault, no preemption, no action. A [`Plan`] holds only the decisions that are not 0. So it
+//! stays small, prints in one line, and becomes simpler at each site that shrinking takes out. The
+//! plan is shrunk and kept ([`Regressions`]), never the seed, which dies at the first change of
+//! code.
 
 mod decisions;
 mod kept;
@@ -20,7 +21,7 @@ pub use self::{
     text::PlanError,
 };
 
-/// What was decided otherwise than in the simplest way.
+/// The decisions that are not the simplest.
 ///
 /// ```
 /// use queue_sim::plan::{Lane, Plan, Site, What};
@@ -37,7 +38,7 @@ pub struct Plan(
 );
 
 impl FromIterator<(Site, u32)> for Plan {
-    /// These decisions; of two at one site, the last.
+    /// Makes a plan of these decisions; of two at one site, the last.
     fn from_iter<I: IntoIterator<Item = (Site, u32)>>(decisions: I) -> Self {
         let mut plan: Vec<(Site, u32)> = decisions.into_iter().collect();
         plan.sort_by_key(|(site, _)| *site);
@@ -54,12 +55,12 @@ impl FromIterator<(Site, u32)> for Plan {
 }
 
 impl Plan {
-    /// What is decided at this site.
+    /// The decision at this site.
     pub fn get(&self, site: Site) -> u32 {
         self.find(site).map_or(0, |at| self.0[at].1)
     }
 
-    /// Decides at this site; 0 takes the decision out.
+    /// Sets the decision at this site; 0 takes it out.
     pub fn set(&mut self, site: Site, value: u32) {
         match self.find(site) {
             Ok(at) if value == 0 => drop(self.0.remove(at)),
@@ -78,7 +79,7 @@ impl Plan {
         self.0.binary_search_by_key(&site, |(site, _)| *site)
     }
 
-    /// How many decisions are not the simplest.
+    /// The number of decisions that are not the simplest.
     pub fn len(&self) -> usize {
         self.0.len()
     }

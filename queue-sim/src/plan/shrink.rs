@@ -1,10 +1,10 @@
 use super::Plan;
 
-/// Makes a plan smaller as long as the run that it leads to still fails: takes decisions out, in
-/// ever smaller chunks, then lowers those that are left. `fails` runs a plan and answers the plan
-/// of what was really decided in it if it failed as before; it is asked at most `budget` times.
+/// Makes a plan smaller while its run still fails: takes decisions out, in ever smaller chunks, and
+/// then lowers the rest. `fails` plays a plan. If its run failed as before, it answers the plan of
+/// the decisions that the run really took. It is called at most `budget` times.
 ///
-/// After delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
+/// This is delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
 pub fn shrink(plan: Plan, budget: usize, mut fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
     let mut best = plan;
     let mut left = budget;
@@ -34,7 +34,7 @@ fn drop_chunks(
     size: usize,
     attempt: &mut impl FnMut(&Plan) -> Option<Plan>,
 ) -> Plan {
-    // From the end: what comes late depends on what came before.
+    // From the end, since late decisions depend on earlier ones.
     let mut end = best.len();
     while end > 0 {
         let start = end.saturating_sub(size);
@@ -94,7 +94,7 @@ mod tests {
             plan.set(site(step), 1 + step % 9);
         }
         let mut runs = 0;
-        // Fails while step 17 is at least 3 and step 40 is there at all.
+        // Fails if step 17 is at least 3 and step 40 is there at all.
         let small = shrink(plan, 500, |plan| {
             runs += 1;
             let fails = plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;

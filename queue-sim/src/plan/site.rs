@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Who acts. Lane 0 is the world: the network, the server, the clock.
+/// One of the actors of a run. Lane 0 is the world: the network, the server, the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane(pub u8);
 
@@ -15,25 +15,25 @@ impl fmt::Display for Lane {
     }
 }
 
-/// Where a decision is taken: the lane that decides, the step it is at, what it decides about, and a
-/// number, since it may decide about the same thing several times in a step.
+/// The place of a decision: the lane that decides, its step, the matter, and a number, since it may
+/// decide about the same matter several times in a step.
 ///
-/// A site depends on nothing that happens elsewhere, so that taking one decision out of a plan
-/// leaves the others where they are.
+/// A site depends on nothing outside its lane, so taking one decision out of a plan leaves the
+/// others in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
-    /// Whose decision.
+    /// The lane that decides.
     pub lane: Lane,
-    /// At which step of the lane.
+    /// The lane's step.
     pub step: u32,
-    /// What it is about.
+    /// The matter.
     pub what: What,
-    /// The number of the decision about this in this step, from 0.
+    /// The number of the decision about this matter in this step, from 0.
     pub nth: u32,
 }
 
 impl Site {
-    /// The first decision about this at this step.
+    /// The first decision about this matter at this step.
     pub const fn new(lane: Lane, step: u32, what: What) -> Self {
         Self {
             lane,
@@ -43,15 +43,15 @@ impl Site {
         }
     }
 
-    /// The same site with this number.
+    /// Sets the number.
     #[must_use]
     pub const fn nth(mut self, nth: u32) -> Self {
         self.nth = nth;
         self
     }
 
-    /// Whether the decision is about a parameter of the whole run: what may happen in it, and
-    /// nothing of what does.
+    /// Whether the decision is about a parameter of the whole run. A parameter says what may happen
+    /// in the run, and not what does.
     pub const fn is_parameter(self) -> bool {
         matches!(self.what, What::Parameter)
     }
@@ -70,14 +70,14 @@ impl fmt::Display for Site {
 
 macro_rules! whats {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What a decision is about.
+        /// The matter of a decision.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum What {
             $($(#[$doc])* $name,)*
         }
 
         impl What {
-            /// All of them.
+            /// All matters.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Its name in a plan.
@@ -91,25 +91,25 @@ macro_rules! whats {
 }
 
 whats! {
-    /// A parameter of the whole run: how the queue is configured, how often faults strike.
+    /// A parameter of the whole run: the queue's configuration, the faults' chances.
     Parameter = "parameter",
-    /// Which ready task is polled next, when it is not the same one again.
+    /// The ready task to poll next, if it is not the last one again.
     Pick = "pick",
-    /// What a lane does in this step.
+    /// The lane's verb in this step.
     Verb = "verb",
-    /// An argument of that.
+    /// An argument of the verb.
     Argument = "argument",
-    /// What becomes of a request on its way.
+    /// The fate of a request on its way.
     Request = "request",
-    /// What becomes of a reply on its way.
+    /// The fate of a reply on its way.
     Reply = "reply",
-    /// How long something is late.
+    /// The length of a delay.
     Delay = "delay",
-    /// What becomes of the lane: cancelled, crashed, stalled.
+    /// The fate of the lane: cancelled, crashed, stalled.
     Interrupt = "interrupt",
-    /// What becomes of the server or its network.
+    /// The fate of the server or its network.
     Server = "server",
-    /// A decision of a user's own code.
+    /// A decision that the user's own code asks for.
     User = "user",
 }
 

@@ -1,4 +1,5 @@
-//! A plan in one line: `v1:`, then `lane.step.what=value` or `lane.step.what.nth=value`, by commas.
+//! A plan in one line: `v1:`, then `lane.step.what=value` or `lane.step.what.nth=value`, separated
+//! by commas.
 
 use std::{error::Error, fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! What the contract says that a call should have answered.
+//! The first call whose answer was wrong, and the right answer.
 
 use queue_core::{
     QueueConfig, Timestamp,
@@ -11,9 +11,9 @@ use crate::{
     model::Model,
 };
 
-/// The first call, in the order in which the backend executed them, that answered otherwise than
-/// the reference model at that time, and what that answers. `None` where the truth is not known,
-/// where history was lost, or where the answers are as they should be.
+/// The first call, in the order in which the backend executed them, whose answer differs from the
+/// reference model's at that time, with the model's answer. `None` if the truth is unknown, if
+/// history was lost, or if all answers are right.
 pub(super) fn first_wrong(
     config: &QueueConfig,
     history: &History,
@@ -36,7 +36,7 @@ pub(super) fn first_wrong(
         }
         last = moment.at;
         let should = model.apply(moment.at, &record.call);
-        // Of one that was executed twice, nobody knows which answer came back.
+        // If a call was executed twice, nobody knows which execution answered.
         if let Some(answer) = record.answer()
             && record.executed.len() == 1
             && !matches!(record.call, Call::DeadLetters(_) | Call::List(_))

@@ -1,4 +1,4 @@
-//! Leases that are extended over and over: told once, with how often and how long.
+//! Joins repeated extensions of a lease into one row, with their number and their time.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::{
     plan::Lane,
 };
 
-/// Whose leases are extended.
+/// The owner of the leases, and the leases.
 type Held = (Lane, QueueName, Vec<Receipt>);
 
-/// Extensions of the same leases, with nothing but extensions in between.
+/// Extensions of the same leases, with only extensions between them.
 struct Again {
     place: usize,
     times: u32,
@@ -28,8 +28,8 @@ struct Again {
     since: Timestamp,
 }
 
-/// The same rows, with one for all extensions of the same leases, as long as nothing else happens.
-/// Those whose calls are to be kept stay as they are.
+/// Joins all extensions of the same leases into one row, while nothing else happens. Calls in
+/// `kept` keep their rows.
 pub(super) fn extended_once(
     history: &History,
     words: &Words,
@@ -74,7 +74,7 @@ pub(super) fn extended_once(
     told
 }
 
-/// What a call extends, if it did so at once, and with everything.
+/// The receipts that a call extends, if it extended them all at once.
 fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
     let Call::Extend(receipts, _) = &record.call else {
         return None;

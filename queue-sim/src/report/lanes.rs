@@ -13,9 +13,9 @@ use crate::{
     plan::Lane,
 };
 
-/// A history of several queues as lanes in time, up to what is marked last: only the lanes that
-/// have a name here, and without what led to nothing, such as waiting. `marked` is what stands
-/// beside the ends of some calls, `effects` beside the events of that order.
+/// A history of several queues as lanes in time, up to the last mark. It shows only the lanes that
+/// have a name here, and leaves out calls that led to nothing, such as waits. `marked` has the
+/// notes beside the ends of calls, and `effects` the notes beside events, by their order.
 pub(crate) fn named_lanes(
     history: &History,
     names: &BTreeMap<Lane, String>,
@@ -36,8 +36,8 @@ pub(crate) fn named_lanes(
     })
 }
 
-/// Two histories that should be one, each up to the first row in which they differ; `None` if they
-/// do not differ in what is shown.
+/// Two histories that should be equal, each up to the first row that differs; `None` if no row that
+/// they show differs.
 pub(crate) fn parting_lanes(
     first: &History,
     second: &History,
@@ -71,7 +71,7 @@ pub(crate) fn parting_lanes(
     Some((first, second))
 }
 
-/// The rows that have a named lane, or concern all of them, without what led to nothing.
+/// The rows of a named lane, or of all lanes, without calls that led to nothing.
 fn shown(
     history: &History,
     words: &Words,
@@ -92,7 +92,7 @@ fn shown(
     extended_once(history, words, rows, |call| marked.contains_key(&call))
 }
 
-/// Lays rows out, with what stands beside some of them.
+/// Lays rows out, with the notes beside them.
 fn page(
     rows: &[Row],
     words: &Words,
@@ -112,7 +112,7 @@ fn page(
     columns(&headings, lines.collect())
 }
 
-/// Whether a call led to nothing that anybody has to know of.
+/// Whether a call led to nothing worth telling.
 fn is_idle(record: &Record) -> bool {
     if record.call.is_wait() || matches!(record.call, Call::Depth | Call::Counters) {
         return true;
@@ -122,7 +122,7 @@ fn is_idle(record: &Record) -> bool {
     };
     match &ended.outcome {
         Outcome::Ok(Answer::Leased(leased)) => leased.is_empty(),
-        // A worker asks again; whoever sends something has to be told.
+        // A worker asks again; any other caller needs the answer.
         Outcome::NotApplied(..) => matches!(record.call, Call::Lease(..)),
         _ => false,
     }

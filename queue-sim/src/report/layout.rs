@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-/// A column is no wider than this; longer texts go on in the next line.
+/// The widest column; longer texts go on in the next line.
 const WIDEST: usize = 44;
 
-/// A story with more rows is told without its middle: what goes on for a day in vain.
+/// The most rows of a story. A longer one loses its middle, such as a day of vain attempts.
 const LONGEST: usize = 200;
 
-/// A text is no longer than this: what many messages, or large ones, say at once.
+/// The longest text, such as a call with many messages, or large ones.
 const TEXT: usize = 600;
 
-/// A row: the time, the column, the text in it, and what stands beside it.
+/// A row: its time, its column, the text in it, and the note beside it.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) time: String,
@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) beside: Option<String>,
 }
 
-/// The beginning of a text, and how much is left out.
+/// The beginning of a text, and the length of the rest.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(TEXT) {
         None => text.to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Without the middle of what is long, but for what something stands beside.
+/// Takes the middle out of a long story, but for lines with a note.
 fn without_middle(lines: Vec<Line>) -> Vec<Line> {
     let count = lines.len();
     let mut kept: Vec<Line> = Vec::with_capacity(count.min(2 * LONGEST));
@@ -55,7 +55,7 @@ fn without_middle(lines: Vec<Line>) -> Vec<Line> {
     kept
 }
 
-/// Lays lines out under these headings; a long story without its middle.
+/// Lays lines out under these headings, and takes the middle out of a long story.
 pub(super) fn columns(headings: &[String], lines: Vec<Line>) -> String {
     let mut lines = without_middle(lines);
     for line in &mut lines {
@@ -102,7 +102,7 @@ pub(super) fn columns(headings: &[String], lines: Vec<Line>) -> String {
                 }
             }
             if let Some(beside) = line.beside.as_ref().filter(|_| index + 1 == parts.len()) {
-                // Right after what it is about, where nothing stands behind that.
+                // The note comes right after its text, if no other column follows.
                 let short = shown.trim_end().to_owned();
                 shown = format!("{short}   <- {beside}");
             }
@@ -139,7 +139,7 @@ fn wrap(text: &str) -> Vec<String> {
     lines
 }
 
-/// Breaks a text into lines of so many characters, each after this indent.
+/// Breaks a text into lines of at most this many characters, each after this indent.
 pub(super) fn paragraph(text: &str, indent: &str, widest: usize) -> String {
     let mut page = String::new();
     let mut line = indent.to_owned();

@@ -1,4 +1,4 @@
-//! When the leases of a history ran out.
+//! The ends of leases that expired.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use crate::{
     plan::Lane,
 };
 
-/// A lease that nobody ended: whose it was, and its deadline.
+/// An expired lease: its holder, and its deadline.
 #[derive(Debug)]
 pub(super) struct Expired {
     pub(super) lane: Lane,
     pub(super) queue: QueueName,
     pub(super) receipt: Receipt,
     pub(super) deadline: Timestamp,
-    /// It shows after this.
+    /// It shows after this place in the order.
     pub(super) since: u64,
 }
 
-/// Two queues may give out the same receipt.
+/// The key has the queue, since two queues may give out the same receipt.
 type Held = BTreeMap<(QueueName, Receipt), Expired>;
 
-/// The leases that ran out before the history ended.
+/// The leases that expired before the history ended.
 pub(super) fn expired(history: &History) -> Vec<Expired> {
     let mut held: Held = BTreeMap::new();
     let mut records: Vec<&Record> = history.records.iter().collect();
@@ -92,7 +92,7 @@ fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
     }
 }
 
-/// When a call took effect, as well as that is known.
+/// The time at which a call took effect, as well as it is known.
 pub(super) fn effect(record: &Record) -> Moment {
     let ended = record.ended.as_ref().map(|ended| ended.at);
     let executed = record.executed.first().copied();

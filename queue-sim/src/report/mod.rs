@@ -1,4 +1,4 @@
-//! Telling people what happened: a failure as lanes in time, and what many runs came to in a line.
+//! Reports for people: a failure as lanes in time, and the totals of many runs in a line.
 
 mod expected;
 mod held;

@@ -34,7 +34,7 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
     line
 }
 
-/// A failure as people read it: the small run as lanes in time, and the line that replays it.
+/// The report of a failure: the small run as lanes in time, and the line that replays it.
 pub fn story(
     scenario: &Scenario,
     backend: &str,

@@ -1,4 +1,4 @@
-//! The rows of a timeline: what happened, in order, each in the column of whoever did it.
+//! The rows of a timeline: the events in order, each in its lane's column.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use crate::{
 const CRASHED: &str = Fault::Crashed.as_str();
 const STALLED: &str = Fault::Stalled.as_str();
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) at: Timestamp,
-    /// `None`: to all of them.
+    /// `None`: all lanes.
     pub(super) lane: Option<Lane>,
     pub(super) text: String,
-    /// Whose end this is.
+    /// The call whose end this is.
     pub(super) ends: Option<CallId>,
-    /// Which call this is of.
+    /// The call to which this belongs.
     pub(super) call: Option<CallId>,
     pub(super) order: u64,
 }
@@ -36,7 +36,7 @@ enum Part {
     Ended,
 }
 
-/// Everything that happened, by order. `lengths` shows the lengths that were probed too.
+/// All events, by order. With `lengths`, also the lengths that the environment asked for.
 pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> {
     let mut moments: Vec<(Moment, Option<(&Record, Part)>)> = Vec::new();
     for record in &history.records {
@@ -53,7 +53,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
         .iter()
         .filter_map(|(moment, event)| event_row(*moment, event, words, lengths))
         .collect();
-    // Only to see where a call is interrupted by something that shows.
+    // These rows only show where another event interrupts a call.
     moments.extend(events.iter().map(|row| {
         let moment = Moment {
             order: row.order,
@@ -123,7 +123,7 @@ fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Op
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
         (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),
-        // A wait that is executed is of no interest, nor is the moment of what was to be expected.
+        // The execution of a wait tells nothing, nor does the moment of an expected execution.
         (false, Some(_), None) if record.call.is_wait() => return None,
         (true, Some(_), None) => format!("{queue}{asked} (executed)"),
         (true, None, None) => format!("{queue}{asked} …"),
@@ -172,7 +172,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
         Event::Spared(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Command(lane, command) => (Some(*lane), command.clone()),
-        // Told by what comes of it.
+        // Another event tells its consequence.
         Event::Fault(fault, _) if *fault == CRASHED || *fault == STALLED => return None,
         Event::Fault(fault, lane) => {
             if *lane == Lane::WORLD {
@@ -200,7 +200,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
     })
 }
 
-/// The lanes that do something, in order.
+/// The lanes with an event, in order.
 pub(super) fn lanes(rows: &[Row]) -> BTreeSet<Lane> {
     rows.iter().filter_map(|row| row.lane).collect()
 }

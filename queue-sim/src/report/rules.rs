@@ -1,13 +1,13 @@
 //! The rules as `CONTRACT.md` states them: number, name and first sentence.
 
-/// A rule of the contract in its own words, or what else must hold of a run; `None` of what is
-/// neither.
+/// The text of this rule of the contract, or of another property of every run; `None` for any other
+/// name.
 pub fn rule(number: &str) -> Option<&'static str> {
     let found = RULES.iter().find(|(name, _)| *name == number);
     found.map(|(_, text)| *text)
 }
 
-/// A test holds these against `CONTRACT.md`, which a published crate does not have beside it.
+/// A test compares these with `CONTRACT.md`, which a published crate does not have beside it.
 const RULES: &[(&str, &str)] = &[
     (
         "L1",
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// The contract without its marks.
+    /// The contract without its markup.
     fn contract() -> Option<String> {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../CONTRACT.md");
         let text = fs::read_to_string(page).ok()?;
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_quoted_as_the_contract_has_it() {
-        // There is none beside a crate that was published.
+        // A published crate has none beside it.
         let Some(contract) = contract() else { return };
         for (number, text) in RULES {
             if number.starts_with(|letter: char| letter.is_ascii_uppercase()) {

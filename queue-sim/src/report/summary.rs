@@ -4,7 +4,7 @@ use queue_core::QueueKind;
 
 use crate::run::Totals;
 
-/// What many runs came to, in one line of whole numbers.
+/// The totals of many runs, in one line of whole numbers.
 pub fn summary(kind: QueueKind, backend: &str, totals: &Totals, elapsed: Duration) -> String {
     let micros = elapsed.as_micros().max(1);
     let per_second = u128::from(totals.runs) * 1_000_000 / micros;

@@ -15,12 +15,12 @@ use crate::{
     plan::Lane,
 };
 
-/// A page is this wide, but for what has to be wider.
+/// The width of a page, unless its content needs more.
 const PAGE: usize = 100;
 
-/// A finding as lanes in time, one row for each thing that happened, with the calls that show it
-/// marked: what is wrong, what the rule says, and then how it came to that. `before` is how many
-/// operations the story had before it was shrunk. Ends with a line break.
+/// A finding as lanes in time: the finding, the rule, and then one row for each event, with marks
+/// at the calls that show the finding. `before` is the number of operations before shrinking. Ends
+/// with a line break.
 pub fn timeline(
     config: &QueueConfig,
     history: &History,
@@ -48,7 +48,7 @@ pub fn timeline(
     page
 }
 
-/// A history as lanes in time, in which nothing is wrong. Ends with a line break.
+/// A history without a finding, as lanes in time. Ends with a line break.
 pub fn lanes_in_time(config: &QueueConfig, history: &History) -> String {
     lay_out(config, history, None)
 }
@@ -80,7 +80,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
         })
     };
 
-    // What comes after the last call that shows it tells nothing more.
+    // Events after the last call that shows the finding tell nothing more.
     let named = |row: &super::rows::Row| row.ends.is_some_and(|id| calls.contains(&id));
     let end = rows
         .iter()
@@ -109,7 +109,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
     columns(&headings, lines)
 }
 
-/// The lane that only acts when the faults are over is the drain.
+/// The drain is the lane that only acts after the faults.
 fn heading(history: &History, lane: Lane) -> String {
     let mut records = history.records.iter().filter(|record| record.lane == lane);
     let healed = history.healed();

@@ -15,20 +15,20 @@ use queue_core::{
 
 use crate::history::{History, Record};
 
-/// A body or key longer than this is cut where it is text, and else not shown.
+/// The longest body or key to show. A longer text loses its end, and longer bytes do not show.
 const LONGEST: usize = 24;
 
-/// What is less is a small number and no time of a clock.
+/// A smaller value is a number, and not a time.
 const LONG_AGO: Timestamp = Timestamp::from_millis(1_000_000_000_000);
 
-/// No history is of a longer time. What is further from its beginning is no time of it.
+/// The longest history. A value further from its beginning is not a time in it.
 const LONGEST_RUN: Duration = Duration::from_secs(86_400);
 
-/// What the words of a history refer to: when it began, and which deliveries are known.
+/// The references of a history's words: its beginning, and its known deliveries.
 ///
 /// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message
-/// 103, which is what its token stands for. Where there are several queues, each call and each
-/// message is of a named one.
+/// 103; the number stands for its token. If there are several queues, each call and each message
+/// has its queue's name.
 #[derive(Debug)]
 pub(super) struct Words {
     base: Timestamp,
@@ -65,7 +65,7 @@ impl Words {
         i128::from(at.as_millis()) - i128::from(self.base.as_millis())
     }
 
-    /// A message in which times are told as these words tell them: since the beginning.
+    /// A message whose times are milliseconds since the beginning, as in all these words.
     pub(super) fn retold(&self, message: &str) -> String {
         let mut told = String::with_capacity(message.len());
         let mut rest = message;
@@ -87,7 +87,7 @@ impl Words {
         told
     }
 
-    /// What begins whatever concerns this queue: nothing where there is no other.
+    /// The queue's name as a prefix; nothing if there is only one queue.
     pub(super) fn queue(&self, queue: &QueueName) -> String {
         if self.several {
             format!("{queue}: ")
@@ -156,7 +156,7 @@ impl Words {
         }
     }
 
-    /// What came back, of a call that was executed at this time.
+    /// The answer to a call that was executed at this time.
     pub(super) fn answer(&self, queue: &QueueName, answer: &Answer, at: Timestamp) -> String {
         match answer {
             Answer::Nothing => "done".to_owned(),
@@ -213,7 +213,7 @@ impl Words {
         })
     }
 
-    /// `103 #1 <120`: held before 120. The attempt is told where it is not the delivery's number.
+    /// `103 #1 <120`: leased before 120. The attempt shows if it is not the delivery's number.
     fn delivery(&self, queue: &QueueName, delivery: &Delivery, at: Timestamp) -> String {
         let named = self.receipt(queue, delivery.receipt);
         let deadline = self.time(at) + i128::from(millis_ceil(delivery.time_left));
@@ -245,7 +245,7 @@ impl Words {
     }
 }
 
-/// What a call handed out under leases.
+/// The deliveries that a call answered.
 pub(super) fn deliveries(record: &Record) -> &[Delivery] {
     match record.answer() {
         Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => &leased.deliveries,
@@ -283,7 +283,7 @@ fn next_in(next: Option<Duration>) -> String {
 }
 
 fn bytes(bytes: &Bytes) -> String {
-    // The bodies of a simulated run are numbers.
+    // In a simulated run, bodies are numbers.
     if let Ok(number) = <[u8; 8]>::try_from(&**bytes) {
         let number = u64::from_be_bytes(number);
         if number < 1 << 32 {
@@ -296,7 +296,7 @@ fn bytes(bytes: &Bytes) -> String {
     }
 }
 
-/// A text, or how it begins. JSON stands for itself: the quotes of a quoted one are hard to read.
+/// A text, or its beginning. JSON shows as it is, since a quoted one is hard to read.
 fn excerpt(text: &str) -> String {
     let json = text.starts_with(['{', '[', '"']) && !text.contains(char::is_control);
     let shown: String = text.chars().take(LONGEST).collect();

@@ -9,14 +9,14 @@ use crate::{
     world::{EPOCH, Environment, Faults, RunContext, World},
 };
 
-/// What every run has around its lanes: an executor, a journal, and a fresh world.
+/// Every run's surroundings: an executor, a journal, and a fresh world.
 pub(crate) struct Frame {
     pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
 }
 
 impl Frame {
-    /// Begins a run in this environment. Within virtual time.
+    /// Begins a run in this environment. The caller must be in virtual time.
     pub(crate) fn new(
         environment: &mut dyn Environment,
         decisions: &Decisions,
@@ -35,16 +35,16 @@ impl Frame {
         Self { context, world }
     }
 
-    /// Writes down what the backend keeps that none of its messages explains.
+    /// Writes down the backend's data that no message, letter or item explains.
     pub(crate) async fn look_for_leftovers(&self) {
         for left in self.world.leftovers().await {
             self.context.journal.note(Event::Broken("leftovers", left));
         }
     }
 
-    /// Ends the run: drops what is left of these lanes, and answers what happened.
+    /// Ends the run: drops the rest of these lanes, and answers the history.
     pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
-        // What is left holds the executor, which holds what is left.
+        // The executor holds these tasks, and they hold the executor.
         for lane in lanes {
             self.context.executor.crash(lane);
         }
@@ -52,7 +52,7 @@ impl Frame {
     }
 }
 
-/// The name of the queue where a run has only one.
+/// The queue's name in a run that has only one.
 pub(crate) fn queue_name() -> QueueName {
     QueueName::new("queue").expect("a name of letters")
 }

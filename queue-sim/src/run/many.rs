@@ -10,7 +10,7 @@ use crate::{
     world::{Environment, Fault},
 };
 
-/// Plays runs of one scenario, checks them, counts, and shrinks what fails.
+/// Plays runs of one scenario, checks and counts them, and shrinks those that fail.
 ///
 /// ```
 /// use queue_core::QueueKind;
@@ -32,7 +32,7 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// Runs of this scenario in this environment; none so far.
+    /// Prepares runs of this scenario in this environment; none is played yet.
     pub fn new(scenario: Scenario, environment: &'a mut dyn Environment) -> Self {
         Self {
             missing: all_goals(scenario.kind),
@@ -42,36 +42,37 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Plays every run twice, by its seed again or by its plan in turns: a history that is not the
-    /// same breaks `determinism`.
+    /// Plays every run twice: again by its seed, or by its plan, in turns. If the two histories
+    /// differ, the run breaks `determinism`.
     #[must_use]
     pub fn twice(mut self) -> Self {
         self.runner = self.runner.twice();
         self
     }
 
-    /// Plays plans of the same scenario on the same environment. They are not counted.
+    /// A runner of the same scenario in the same environment. It plays plans, and the totals do not
+    /// count them.
     pub fn runner(&mut self) -> &mut Runner<'a, Scenario> {
         &mut self.runner
     }
 
-    /// What they came to so far.
+    /// The totals so far.
     pub const fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// The first run that broke each rule, as small as it could be made, and its seed.
+    /// The first run that broke each rule, shrunk, and its seed.
     pub fn failures(&self) -> &[(u64, Failure<Played>)] {
         &self.failures
     }
 
-    /// Plays and checks the run of a seed. One that breaks a rule which none before it broke is
-    /// shrunk at once.
+    /// Plays and checks the run of a seed. If it is the first to break a rule, this shrinks it at
+    /// once.
     pub fn seed(&mut self, seed: u64) {
         self.seed_but_for(seed, &Plan::default());
     }
 
-    /// The same, but where this plan decides: for runs of a sort that is rare.
+    /// As [`seed`](Self::seed), but this plan decides at its sites: for a rare sort of run.
     pub fn seed_but_for(&mut self, seed: u64, given: &Plan) {
         let seeded = || Decisions::seeded_but_for(seed, given.clone());
         let played = self.runner.play(&seeded());
@@ -88,7 +89,7 @@ impl<'a> Runs<'a> {
             None => self.runner.simulation().judge(&played),
         };
         self.totals.count(seed, &played);
-        // Looking for goals takes as long as some of the rules do.
+        // The search for goals takes as long as some rules do.
         if !self.missing.is_empty() {
             self.totals.goals.extend(reached(&played));
             let totals = &self.totals;
@@ -104,20 +105,20 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Counts what runs of the same scenario came to that were played beside these, on another
-    /// thread and environment.
+    /// Adds the totals and failures of runs of the same scenario that another thread played in its
+    /// own environment.
     pub fn absorb(&mut self, other: Runs<'_>) {
         self.missing.retain(|goal| other.missing.contains(goal));
         self.totals.absorb(other.totals);
         self.failures.extend(other.failures);
-        // The first of each rule, as if they had been played one after another.
+        // Keeps the first failure of each rule, as if one thread had played all runs.
         self.failures.sort_by_key(|(seed, _)| *seed);
         let mut known = BTreeSet::new();
         self.failures
             .retain(|(_, failure)| known.insert(failure.finding.rule.clone()));
     }
 
-    /// The goals of this kind of queue that no run has reached so far.
+    /// This kind's goals that no run has reached so far.
     pub const fn missed_goals(&self) -> &BTreeSet<&'static str> {
         &self.missing
     }
@@ -140,7 +141,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// What lanes must do, and what the checks must get to see of it.
+/// The goals of what lanes do, and those of what histories show.
 fn all_goals(kind: QueueKind) -> BTreeSet<&'static str> {
     let mut all = goals(kind);
     all.extend(workload::goals(kind));

@@ -1,4 +1,4 @@
-//! Playing runs: one, many, again, and a smaller one.
+//! Plays one run or many, plays it again, and shrinks it.
 
 mod frame;
 mod many;

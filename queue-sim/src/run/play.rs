@@ -14,24 +14,24 @@ use crate::{
     world::{Environment, Fault, Faults},
 };
 
-/// What is played.
+/// The queue, its lanes and its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// The kind of queue.
     pub kind: QueueKind,
-    /// How many lanes use it at once.
+    /// The number of lanes that use it at once.
     pub lanes: u8,
-    /// How many steps each of them makes.
+    /// The number of steps of each lane.
     pub steps: u32,
-    /// What may go wrong; drawn for each run if it is not given.
+    /// The faults that may strike; each run draws them if this is `None`.
     pub mode: Option<Mode>,
-    /// Which faults strike, and how often; drawn for each run if not given. What the environment or the
-    /// mode does not have does not strike.
+    /// The faults that strike, and how often; each run draws them if this is `None`. Faults that
+    /// the environment or the mode lacks never strike.
     pub faults: Option<Faults>,
 }
 
 impl Scenario {
-    /// Three lanes of twelve steps, and everything else drawn.
+    /// Three lanes of twelve steps. Each run draws everything else.
     pub const fn new(kind: QueueKind) -> Self {
         Self {
             kind,
@@ -43,19 +43,20 @@ impl Scenario {
     }
 }
 
-/// No run is longer. Below the hour after which a Redis client without another timer looks again.
+/// The longest run. It is below the hour after which a Redis client without another timer looks
+/// again.
 const HORIZON: Duration = Duration::from_secs(3_000);
 
-/// Whoever only waits does so a few times: once is mostly until the others are done.
+/// The steps of a lane that only waits. It mostly waits once, until the other lanes have ended.
 const AUDIENCE_STEPS: u32 = 3;
 
-/// Some hundred polls are the most that any run makes in one instant.
+/// A run that polls this often in one instant spins: others make some hundred polls at the most.
 const SPINNING: u32 = 20_000;
 
 impl Simulation for Scenario {
     type Run = Played;
 
-    /// Lanes and faults, as the decisions are; then the faults end, and the queue is drained.
+    /// Plays lanes and faults by these decisions. Then it ends the faults and drains the queue.
     fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Played {
         in_virtual_time(run(self, environment, decisions))
     }

@@ -7,16 +7,16 @@ use crate::{engine::End, history::History, plan::Plan, workload::Mode};
 /// A run that was played.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Played {
-    /// How the queue was configured.
+    /// The queue's configuration.
     pub config: QueueConfig,
-    /// What could go wrong.
+    /// The faults that could strike.
     pub mode: Mode,
-    /// What happened.
+    /// The history.
     pub history: History,
-    /// How it ended.
+    /// The end of the run.
     pub end: End,
-    /// What was decided: plays the same again.
+    /// The run's decisions. They play the same run again.
     pub plan: Plan,
-    /// What was reached of what runs must reach now and then.
+    /// The goals that the run reached.
     pub goals: BTreeSet<&'static str>,
 }

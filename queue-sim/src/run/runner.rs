@@ -7,33 +7,33 @@ use crate::{
     world::Environment,
 };
 
-/// So many runs may be spent on making one failure small.
+/// The most runs that shrinking one failure may take.
 const SHRINKING: usize = 3_000;
 
-/// Plays runs of a simulation in one environment: of decisions, of plans that are kept, and ever smaller
-/// ones of what fails.
+/// Plays runs of a simulation in one environment: from decisions, from kept plans, and ever smaller
+/// runs of a failure.
 pub struct Runner<'a, S> {
     simulation: S,
     environment: &'a mut dyn Environment,
     twice: bool,
 }
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Debug)]
 pub struct Replayed<R> {
-    /// The run that it led to.
+    /// The plan's run.
     pub run: R,
-    /// What the checks say of that.
+    /// The checks' verdict on the run.
     pub verdict: Verdict,
-    /// Its decisions that nobody asked for. If there are any, it is a plan of other code than this,
-    /// and that the rules hold says little.
+    /// The plan's decisions that the run did not ask for. If there are any, the plan belongs to
+    /// other code than this, and a run that passes says little.
     pub unmet: Vec<Site>,
 }
 
-/// Why a kept plan does not pass.
+/// The reason why a kept plan does not pass.
 #[derive(Debug)]
 pub enum Relapse<R> {
-    /// It breaks a rule, the same again or another.
+    /// Its run breaks a rule, the same as before or another.
     Broken(Box<Replayed<R>>),
     /// The checks ran out of their budget.
     Inconclusive,
@@ -41,19 +41,19 @@ pub enum Relapse<R> {
     Misfit(Misfit),
 }
 
-/// A run that broke a rule, as small as it could be made.
+/// A run that broke a rule, shrunk.
 #[derive(Debug, Clone)]
 pub struct Failure<R> {
-    /// The rule that it breaks, and how.
+    /// The broken rule, and how the run breaks it.
     pub finding: Finding,
-    /// The small run, which breaks the same rule.
+    /// The shrunk run, which breaks the same rule.
     pub run: R,
-    /// How many operations there were before it was made small.
+    /// The number of operations before shrinking.
     pub operations_before: usize,
 }
 
 impl<'a, S: Simulation> Runner<'a, S> {
-    /// Plays this simulation in this environment.
+    /// Prepares runs of this simulation in this environment.
     pub fn new(simulation: S, environment: &'a mut dyn Environment) -> Self {
         Self {
             simulation,
@@ -62,24 +62,24 @@ impl<'a, S: Simulation> Runner<'a, S> {
         }
     }
 
-    /// Plays every plan twice: a run that does not come out the same breaks `determinism`.
+    /// Plays every plan twice. If the two runs differ, the run breaks `determinism`.
     #[must_use]
     pub fn twice(mut self) -> Self {
         self.twice = true;
         self
     }
 
-    /// Whether every plan is played twice.
+    /// Whether it plays every plan twice.
     pub fn plays_twice(&self) -> bool {
         self.twice
     }
 
-    /// What is simulated.
+    /// The simulation.
     pub fn simulation(&self) -> &S {
         &self.simulation
     }
 
-    /// What it is played on.
+    /// The environment.
     pub fn environment(&self) -> &dyn Environment {
         &*self.environment
     }
@@ -89,7 +89,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
         self.simulation.play(self.environment, decisions)
     }
 
-    /// Plays a run again, and answers where it is not the same.
+    /// Plays a run again, and answers the first difference.
     pub fn compare(&mut self, run: &S::Run, again: &Decisions) -> Option<Finding> {
         let second = self.play(again);
         self.simulation.differ(run, &second)
@@ -118,7 +118,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
     ///
     /// # Errors
     ///
-    /// It does not pass, and why.
+    /// The plan does not pass, for this reason.
     pub fn regression(&mut self, kept: &Regression) -> Result<Replayed<S::Run>, Relapse<S::Run>> {
         let replayed = self.plan(&kept.plan);
         match replayed.verdict {
@@ -131,7 +131,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
         }
     }
 
-    /// Makes a run small that breaks a rule.
+    /// Shrinks a run that breaks a rule.
     pub fn shrink(&mut self, run: S::Run, finding: Finding) -> Failure<S::Run> {
         let operations_before = self.simulation.operations(&run);
         let plan = self.simulation.plan(&run).clone();
@@ -143,7 +143,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
         let smallest = self.plan(&plan);
         let (run, finding) = match smallest.breaking(&finding.rule).cloned() {
             Some(finding) => (smallest.run, finding),
-            // What is not deterministic may fail to fail.
+            // A run that is not deterministic may not fail again.
             None => (run, finding),
         };
         Failure {
@@ -155,12 +155,12 @@ impl<'a, S: Simulation> Runner<'a, S> {
 }
 
 impl<R> Replayed<R> {
-    /// The rules that it breaks.
+    /// The rules that the run breaks.
     pub fn findings(&self) -> &[Finding] {
         self.verdict.findings()
     }
 
-    /// How it breaks this rule, if it does.
+    /// The finding by this rule, if the run breaks it.
     fn breaking(&self, rule: &str) -> Option<&Finding> {
         let mut findings = self.findings().iter();
         findings.find(|finding| finding.rule == rule)

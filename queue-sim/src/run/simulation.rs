@@ -4,8 +4,8 @@ use crate::{
     world::Environment,
 };
 
-/// What is simulated: how one of its runs is played, and what must hold of it. The contract's own
-/// workload is one ([`Scenario`](super::Scenario)), and so is every [`Sim`](crate::sim::Sim).
+/// A simulation: it plays its runs and checks them. The contract's own workload is one
+/// ([`Scenario`](super::Scenario)), and so is every [`Sim`](crate::sim::Sim).
 pub trait Simulation {
     /// A run that was played.
     type Run;
@@ -17,15 +17,15 @@ pub trait Simulation {
     /// Inside an async runtime.
     fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Self::Run;
 
-    /// What was decided in a run: plays the same again.
+    /// The run's decisions. They play the same run again.
     fn plan<'a>(&self, run: &'a Self::Run) -> &'a Plan;
 
-    /// What the checks say of a run.
+    /// The checks' verdict on a run.
     fn judge(&self, run: &Self::Run) -> Verdict;
 
-    /// Where two runs of the same decisions are not the same.
+    /// The first difference between two runs of the same decisions.
     fn differ(&self, first: &Self::Run, second: &Self::Run) -> Option<Finding>;
 
-    /// How much there is to tell of a run, in calls.
+    /// The length of a run's story, in calls.
     fn operations(&self, run: &Self::Run) -> usize;
 }

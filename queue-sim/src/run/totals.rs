@@ -12,30 +12,30 @@ use crate::{
     world::Fault,
 };
 
-/// Of a hundred runs, so many may be inconclusive.
+/// The most inconclusive runs in a hundred.
 const MOST_INCONCLUSIVE: u64 = 1;
 
-/// What many runs came to.
+/// The totals of many runs.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// How many runs there were.
+    /// The number of runs.
     pub runs: u64,
-    /// In how many of them a rule was broken.
+    /// The number of runs that broke a rule.
     pub violations: u64,
-    /// Of how many of them the checks ran out of their budget.
+    /// The number of runs in which the checks ran out of their budget.
     pub inconclusive: u64,
-    /// What was reached of what runs must reach now and then.
+    /// The goals that the runs reached.
     pub goals: BTreeSet<&'static str>,
-    /// In how many runs each fault struck.
+    /// The number of runs in which each fault struck.
     pub faults: BTreeMap<&'static str, u64>,
-    /// How many of the inconclusive runs there were with each mix of faults.
+    /// The number of inconclusive runs with each mix of faults.
     pub inconclusive_mixes: BTreeMap<BTreeSet<&'static str>, u64>,
     histories: HashSet<u64>,
     digest: u64,
 }
 
 impl Totals {
-    /// Of one run alone.
+    /// The totals of one run.
     pub fn of(replayed: &Replayed<Played>) -> Self {
         let mut totals = Self::default();
         totals.count(0, &replayed.run);
@@ -47,30 +47,30 @@ impl Totals {
         totals
     }
 
-    /// How many different histories there were.
+    /// The number of different histories.
     pub fn distinct(&self) -> u64 {
         self.histories.len() as u64
     }
 
-    /// A number that stands for all histories and the seeds that led to them: another process that
-    /// plays the same seeds, in whatever order, must come to the same.
+    /// A number made of all histories and their seeds. Another process that plays the same seeds,
+    /// in any order, must get the same number.
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Whether no rule was broken, and enough runs say so.
+    /// Whether no run broke a rule, and few enough were inconclusive.
     pub const fn passes(&self) -> bool {
         self.violations == 0 && self.inconclusive * 100 <= self.runs * MOST_INCONCLUSIVE
     }
 
-    /// These faults that struck in no run.
+    /// Those of these faults that struck in no run.
     pub fn unstruck(&self, faults: &[Fault]) -> Vec<Fault> {
         let faults = faults.iter().copied();
         let struck = |fault: &Fault| self.faults.contains_key(fault.as_str());
         faults.filter(|fault| !struck(fault)).collect()
     }
 
-    /// Counts another's runs with its own.
+    /// Adds another's totals.
     pub(super) fn absorb(&mut self, other: Self) {
         self.runs += other.runs;
         self.violations += other.violations;
@@ -113,7 +113,7 @@ fn struck(history: &History) -> BTreeSet<&'static str> {
     faults.collect()
 }
 
-/// The same in every process: this hasher has no keys.
+/// Equal in every process, since this hasher has no keys.
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);

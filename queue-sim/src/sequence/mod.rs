@@ -1,13 +1,14 @@
-//! Random sequences of calls on one queue, one call after another and without faults.
+//! Random sequences of calls on one queue: one call after another, without faults.
 //!
-//! Runs of lanes under faults ([`run`](crate::run)) meet the bounds of a call rarely. A sequence is
-//! made to meet them: batches of 127, 128 and 129 entries, rounds of 128 messages that expire together,
-//! durations at the edges of what is valid, time that moves to a millisecond before, at or after the
-//! next change. [`strategy`] generates sequences for proptest, which also shrinks them; [`play()`] plays
-//! one on a backend; [`check`](crate::check::check()) judges the history, as that of any other run.
+//! Runs of lanes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences
+//! reach them: batches of 127, 128 and 129 entries, rounds of 128 messages that expire together,
+//! durations at the edges of what is valid, and time that moves to a millisecond before, at or
+//! after the next change. [`strategy`] generates sequences for proptest, which also shrinks them.
+//! [`play()`] plays one on a backend. [`check`](crate::check::check()) judges its history, as it
+//! judges any run's.
 //!
-//! A sequence is *total*: every sequence can be played on every queue of its kind. Receipts, ids, due
-//! times and cursors are only known once the queue has answered, so [`symbol`]s stand for them.
+//! A sequence is *total*: every queue of its kind can play it. Only the queue's answers tell
+//! receipts, ids, due times and cursors, so [`symbol`]s stand for them.
 
 mod play;
 pub mod strategy;
@@ -19,12 +20,12 @@ use queue_core::{QueueConfig, Timestamp, call::Call};
 
 pub use self::play::{goals, play};
 
-/// A configuration, and what is done to a fresh queue that has it.
+/// A configuration, and steps on a fresh queue that has it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sequence {
-    /// How the queue is configured.
+    /// The queue's configuration.
     pub config: QueueConfig,
-    /// What is done to it.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -33,25 +34,25 @@ pub struct Sequence {
 pub enum Step {
     /// Time passes.
     Wait(Wait),
-    /// A call is made, with [`symbol`]s in it.
+    /// The client makes a call, with [`symbol`]s in it.
     Call(Call),
 }
 
-/// How much time passes.
+/// An amount of time that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// So many milliseconds.
+    /// This many milliseconds.
     For(u64),
-    /// Until the next moment at which something changes by itself (a deadline, a due time, the end of
-    /// a dedup window), and so many milliseconds after it or before it.
+    /// Until the next change that comes by itself (a deadline, a due time, the end of a dedup
+    /// window), and this many milliseconds after it or before it.
     Next(i8),
 }
 
-/// Nobody waits longer than this many milliseconds: due times go up to 2^53, and the clock does not.
+/// The longest wait in milliseconds: due times go up to 2^53, and the clock does not.
 const LONGEST_WAIT: u64 = 8 * 24 * 60 * 60 * 1_000;
 
 impl Wait {
-    /// How many milliseconds that is from now, with the next change there.
+    /// This wait in milliseconds, if it is `now` and the next change comes at `change`.
     fn millis(self, now: Timestamp, change: Option<Timestamp>) -> u64 {
         match self {
             Self::For(millis) => millis,
@@ -64,7 +65,7 @@ impl Wait {
     }
 }
 
-/// How much of a step is shown: a batch of large bodies is long.
+/// The most characters of a step that its output shows: a batch of large bodies is long.
 const SHOWN: usize = 400;
 
 impl fmt::Debug for Sequence {

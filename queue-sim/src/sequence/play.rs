@@ -23,9 +23,9 @@ const LANE: Lane = Lane(1);
 /// Longer than any sequence takes.
 const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// What cases of this kind must reach, all together: a comparison in which no lease ever expires says
-/// nothing about expiry. [`Played::goals`] has some of them, the others show in the history
-/// ([`check::reached`](crate::check::reached)).
+/// The goals that cases of this kind must reach, all together. For example, a comparison in which
+/// no lease expires says nothing about expiry. [`Played::goals`] has some of them; the others show
+/// in the history ([`check::reached`](crate::check::reached)).
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     const EVERY: [&str; 1] = ["an invalid call was refused"];
     const LEASING: [&str; 17] = [
@@ -65,8 +65,8 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     EVERY.iter().chain(leasing).chain(own).copied().collect()
 }
 
-/// Plays a sequence on a fresh queue of this backend, in virtual time, on this thread. After each call
-/// it reads what the queue holds and has done.
+/// Plays a sequence on a fresh queue of this backend, in virtual time, on this thread. After each
+/// call it reads the queue's content and counters.
 ///
 /// # Panics
 ///
@@ -109,13 +109,13 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     }
 }
 
-/// Who makes the calls of a sequence.
+/// The client that makes the calls of a sequence.
 struct Client {
     known: Known,
-    /// Knows when something changes by itself.
+    /// Knows the times of changes that come by themselves.
     model: Model,
     journal: Journal,
-    /// How many leases had expired when that was last read.
+    /// The number of expired leases at the last read.
     expired: u64,
 }
 
@@ -146,7 +146,7 @@ impl Client {
     async fn call(&mut self, queue: &AnyQueue, call: Call) {
         let now = self.journal.now();
         let answer = queue.call(call.clone()).await;
-        // Whether the answers agree is for the checks to say, with the whole history before them.
+        // The checks compare answers; they have the whole history.
         let _ = self.model.apply(now, &call);
         if let Ok(answer) = &answer {
             self.known.learn(answer);

@@ -1,8 +1,8 @@
-//! What stands in a generated call for a value that only the queue's answers tell.
+//! Symbols: they stand in a generated call for values that only the queue's answers tell.
 //!
-//! Symbols are ids, tokens and times that no queue gives: far above all that it does. Everything else
-//! in a call stands for itself, so a made-up receipt is simply one. A page that goes on after a
-//! cursor, whichever, goes on where the last page of its call ended.
+//! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call
+//! stands for itself, so a made-up receipt is just an ordinary receipt. A page with a cursor,
+//! whichever it is, goes on after the last page of the same call.
 
 use queue_core::{
     Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
@@ -14,15 +14,15 @@ const TOKEN: u64 = 1 << 60;
 const NEXT_TOKEN: u64 = 1 << 61;
 const LAST_TOKEN: u64 = 1 << 62;
 const TIME: u64 = 1 << 60;
-/// Symbols of times start so long before now.
+/// The first symbol of a time stands for this many milliseconds before now.
 const PAST: u64 = 1_000;
 
-/// The message accepted so many before the latest, around and around.
+/// The message that the queue accepted this many before the latest. The count wraps around.
 pub const fn id(back: usize) -> MessageId {
     MessageId::new(ID + back as u64)
 }
 
-/// The receipt handed out so many before the latest, around and around.
+/// The receipt that the queue handed out this many before the latest. The count wraps around.
 pub const fn receipt(back: usize) -> Receipt {
     crossed(back, back)
 }
@@ -33,7 +33,7 @@ pub const fn crossed(id: usize, token: usize) -> Receipt {
     Receipt::new(MessageId::new(id), Token::new(token))
 }
 
-/// A receipt with the token after its own, which it may get later.
+/// A receipt with the token after its own, which the message may get later.
 pub const fn too_new(back: usize) -> Receipt {
     let token = Token::new(NEXT_TOKEN + back as u64);
     Receipt::new(MessageId::new(ID + back as u64), token)
@@ -45,19 +45,19 @@ pub const fn too_old(back: usize) -> Receipt {
     Receipt::new(MessageId::new(ID + back as u64), token)
 }
 
-/// So many milliseconds from now, as a time; at most a second in the past.
+/// The time this many milliseconds from now; at most a second in the past.
 pub const fn from_now(millis: i64) -> Due {
     Due::At(Timestamp::from_millis(
         TIME + PAST.saturating_add_signed(millis),
     ))
 }
 
-/// A page of so many entries after the last one that was read.
+/// A page of this many entries, after the last one that the client read.
 pub const fn next_page(limit: usize) -> Page {
     Page::after(Cursor::new(0), limit)
 }
 
-/// What a queue has told so far, which the symbols stand for.
+/// The queue's answers so far, for which the symbols stand.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     ids: Vec<MessageId>,
@@ -66,8 +66,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The call with the values that its symbols stand for. Where there is none yet, the symbol of a
-    /// receipt or an id is one that nobody ever got.
+    /// Replaces the symbols in a call by their values. A symbol of a receipt or an id without a
+    /// value becomes one that no client ever got.
     pub(super) fn resolve(&self, mut call: Call, now: Timestamp) -> Call {
         match &mut call {
             Call::Settle(batch) | Call::Turn(batch, ..) => {
@@ -102,7 +102,7 @@ impl Known {
         call
     }
 
-    /// Learns from what a call was answered.
+    /// Learns from the answer to a call.
     pub(super) fn learn(&mut self, answer: &Answer) {
         match answer {
             Answer::Pushed(pushed) => {
@@ -163,7 +163,7 @@ fn time(due: Due, now: Timestamp) -> Due {
 }
 
 fn latest<T: Copy>(seen: &[T], back: u64) -> Option<T> {
-    // What is made up is further back than any symbol.
+    // A made-up value is further back than any symbol.
     let back = usize::try_from(back).ok().filter(|back| *back < 1 << 20)?;
     let back = back.checked_rem(seen.len())?;
     Some(seen[seen.len() - 1 - back])

@@ -1,4 +1,4 @@
-//! The lanes of a run: who lives, who was crashed, and where they may be.
+//! The lanes of a run: which of them live, which have crashed, and where they may crash.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::{
     world::{Fault, RunContext},
 };
 
-/// A lane crashes no more often than this in a run: work must get done in between.
+/// A lane crashes at most this often in a run, so that it gets work done in between.
 const MOST_CRASHES: u32 = 3;
 
 /// All lanes of a run.
@@ -29,7 +29,7 @@ pub(super) struct Actors(Arc<Inner>);
 
 struct Inner {
     context: RunContext,
-    /// What is near the boundary that most bugs are at.
+    /// The workers' lease: most bugs are near its end.
     lease: Duration,
     state: Mutex<State>,
 }
@@ -44,7 +44,7 @@ struct State {
 struct Member {
     fragile: bool,
     crashes: u32,
-    /// What it did so far: the steps at which it decides.
+    /// The number of the lane's steps so far; it decides at steps.
     steps: u32,
     alive: bool,
 }
@@ -62,7 +62,7 @@ impl Actors {
         &self.0.context
     }
 
-    /// A lane comes to life, for the first time or again. A fragile one may crash and stall.
+    /// Brings a lane to life, for the first time or again. A fragile lane may crash and stall.
     pub(super) fn enters(&self, lane: Lane, fragile: bool) -> Actor {
         let mut state = self.lock();
         let member = state.members.entry(lane).or_default();
@@ -77,24 +77,24 @@ impl Actors {
         actor
     }
 
-    /// From now on nobody is crashed or stalled.
+    /// From now on no lane crashes or stalls.
     pub(super) fn calm(&self) {
         self.lock().calm = true;
     }
 
-    /// Whether things may go wrong now.
+    /// Whether faults may strike now.
     pub(super) fn is_rough(&self) -> bool {
         !self.lock().calm && self.0.context.faults.iter().next().is_some()
     }
 
-    /// The lane ended by itself.
+    /// Notes that the lane ended by itself.
     pub(super) fn leaves(&self, lane: Lane) {
         if let Some(member) = self.lock().members.get_mut(&lane) {
             member.alive = false;
         }
     }
 
-    /// Crashes the lane, unless it is not there or has crashed too often.
+    /// Crashes the lane. Answers false if it may not crash now, or has crashed too often.
     pub(super) fn crash(&self, lane: Lane) -> bool {
         let mut state = self.lock();
         let calm = state.calm;
@@ -161,7 +161,7 @@ impl Actor {
         self.lane
     }
 
-    /// The next of the lane's steps begins.
+    /// Begins the lane's next step.
     fn step(&self) {
         let mut state = self.actors.lock();
         let member = state.members.entry(self.lane).or_default();
@@ -171,7 +171,7 @@ impl Actor {
         self.actors.context().decisions.enter(self.lane, step);
     }
 
-    /// A point where others may go first, and where this lane may crash or stand still.
+    /// A point at which other lanes may go first, and at which this lane may crash or stall.
     pub(super) async fn interruptible(&self) {
         let context = self.actors.context();
         let site = context.decisions.site(self.lane, What::Interrupt);
@@ -180,7 +180,7 @@ impl Actor {
         let chance = (crashes + stalls).min(100) / 3;
         match context.decisions.draw(site, 3, chance) {
             1 if crashes > 0 && self.actors.crash(self.lane) => {
-                // The lane is gone; this future is dropped before it is polled again.
+                // The lane has crashed: the executor drops this future before it polls it again.
                 std::future::pending::<()>().await;
             }
             2 if stalls > 0 => {
@@ -193,7 +193,7 @@ impl Actor {
         }
     }
 
-    /// When this life is to end, if it is to end at a time of its own.
+    /// The time after which this life ends, if the simulator ends it at a time of its own.
     pub(super) fn doom(&self) -> Option<Duration> {
         let context = self.actors.context();
         let chance = context.faults.chance(Fault::Crashed);
@@ -219,20 +219,20 @@ impl Actor {
         times[context.decisions.choose(site, times.len() as u32) as usize]
     }
 
-    /// Writes an effect down; answers when it was.
+    /// Writes an effect down, and answers its order and its time.
     pub(super) fn effect(&self, ledger: &str, key: &str) -> (u64, Timestamp) {
         let journal = &self.actors.context().journal;
         journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
         (journal.order(), journal.now())
     }
 
-    /// Writes down that an effect was left out, and why.
+    /// Writes down that the ledger left an effect out, and why.
     pub(super) fn spares(&self, ledger: &str, key: &str, why: &str) {
         let journal = &self.actors.context().journal;
         journal.note(Event::Spared(self.lane, format!("{ledger} {key}: {why}")));
     }
 
-    /// Writes down what a handler failed with.
+    /// Writes down the handler's failure.
     pub(super) fn failed(&self, how: &str) {
         let how: Vec<&str> = how.split_whitespace().collect();
         let journal = &self.actors.context().journal;
@@ -249,7 +249,7 @@ impl Layer for Actor {
     }
 }
 
-/// A queue whose every call begins and ends at a point where the lane may crash.
+/// A queue that lets the lane crash before and after each call.
 #[derive(Debug)]
 struct Interrupted {
     actor: Actor,
@@ -262,8 +262,8 @@ impl Service for Interrupted {
         let wait = call.is_wait();
         self.actor.interruptible().await;
         let answer = self.queue.call(call).await;
-        // Not where a call led to nothing: however often a worker looked in vain before, the ack
-        // of its second message is at the same step, so that a plan survives being made smaller.
+        // A call that found nothing is no step. So a worker's second ack is at the same step,
+        // however often it looked in vain before, and a plan stays valid when it shrinks.
         let told = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
             Ok(_) => !wait,

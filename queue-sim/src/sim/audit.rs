@@ -1,4 +1,4 @@
-//! Looking at the queues of a run from outside: whether anything is left, and what became of it.
+//! Looks at the queues of a run from outside: what is left in them, and what they counted.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,12 +12,12 @@ use super::builder::Sim;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
-    /// Nothing but what is due later.
+    /// Nothing but delayed messages.
     Later,
     Something,
 }
 
-/// Looks at the queues of a run from outside.
+/// The queues of a run, seen from outside.
 pub(super) struct Audit {
     leasing: Vec<(QueueName, Arc<dyn Leasing>)>,
 }
@@ -65,7 +65,7 @@ impl Audit {
         Ok(dead)
     }
 
-    /// What each queue counted so far.
+    /// Each queue's counters so far.
     pub(super) async fn counters(&self) -> Result<BTreeMap<QueueName, Counters>> {
         let mut counters = BTreeMap::new();
         for (name, queue) in &self.leasing {

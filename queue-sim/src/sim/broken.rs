@@ -1,18 +1,18 @@
-//! How a simulation ends that is not what was hoped for.
+//! The failure of a simulation.
 
 use std::fmt;
 
 use super::Finding;
 use crate::plan::Plan;
 
-/// How a simulation ended that is not what was hoped for.
+/// The failure of a simulation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// What was found first.
+    /// The first finding.
     pub finding: Finding,
-    /// The smallest plan that shows it; none if it is not one run that is wrong.
+    /// The smallest plan that shows it; `None` if no single run is wrong.
     pub plan: Option<Plan>,
-    /// The whole message: the story, the rule in plain words, the line that replays it.
+    /// The whole message: the story, the rule in plain words, and the line that replays the run.
     pub message: String,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Something is wrong that is not of one run.
+/// A failure that belongs to no single run.
 pub(super) fn told(rule: &'static str, message: String) -> Box<Broken> {
     Box::new(Broken {
         finding: Finding::new(rule, message.clone()),

@@ -12,17 +12,18 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Chaos, Run, check::Check, handled::told};
 use crate::world::Environment;
 
-/// Whatever ends a lane early.
+/// Any error that ends a lane early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// What a lane does, once for each of its lives.
+/// A lane's code, called once for each of its lives.
 pub(super) type Script = Arc<dyn Fn(Run) -> Life + Send + Sync>;
 
 type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 
-/// A simulation: queues, what works on them, what may go wrong, and what must hold all the same.
+/// A simulation: queues, their producers and workers, the faults, and the checks that must pass all
+/// the same.
 ///
 /// [`sim`](super::sim) begins one, and [`run`](Self::run) plays it.
 #[must_use = "nothing is simulated before `run`"]
@@ -30,7 +31,7 @@ type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 pub struct Sim {
     pub(super) name: String,
     pub(super) queues: Vec<(String, QueueConfig)>,
-    /// Those of them that a handler works on.
+    /// The queues that have a handler.
     pub(super) handled: Vec<String>,
     pub(super) lanes: Vec<LaneScript>,
     pub(super) chaos: Chaos,
@@ -52,11 +53,11 @@ pub(super) struct LaneScript {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Runs once, to its end, without faults; its errors fail the run.
+    /// Runs once, to its end, without faults. Its error fails the run.
     Producer,
-    /// Runs once, to its end or until an error, under every fault but crashes.
+    /// Runs once, to its end or until an error, under all faults except crashes.
     FaultyProducer,
-    /// Runs until shutdown; crashes, and is started again.
+    /// Runs until shutdown. It crashes, and starts again.
     Worker,
 }
 
@@ -92,60 +93,60 @@ impl Sim {
     }
 
     queue! {
-        /// A reliable queue of this name, and then what works on it.
+        /// Adds a reliable queue of this name; its producers and workers follow.
         reliable(ReliableConfig) by reliable_with: Reliable
     }
     queue! {
-        /// A delay queue of this name, and then what works on it.
+        /// Adds a delay queue of this name; its producers and workers follow.
         delay(DelayConfig) by delay_with: Delay
     }
     queue! {
-        /// A priority queue of this name, and then what works on it.
+        /// Adds a priority queue of this name; its producers and workers follow.
         priority(PriorityConfig) by priority_with: Priority
     }
     queue! {
-        /// A bounded queue of this name, and then what works on it.
+        /// Adds a bounded queue of this name; its producers and workers follow.
         bounded(BoundedConfig) by bounded_with: Bounded
     }
     queue! {
-        /// A ring of this name, and then what works on it.
+        /// Adds a ring of this name; its producers and workers follow.
         rotating(RotatingConfig) by rotating_with: Rotating
     }
 
-    /// What may go wrong. [`Chaos::all`] by default.
+    /// Sets the faults that may strike; by default [`Chaos::all`].
     pub fn faults(mut self, chaos: Chaos) -> Self {
         self.chaos = chaos;
         self
     }
 
-    /// What must hold of every run. Several checks may be given; without any, a run is only held
-    /// to end, and to be drained.
+    /// Adds a check that every run must pass. A simulation may have several. Without any, a run
+    /// must only end, and be drained.
     pub fn check(mut self, check: impl Check) -> Self {
         self.checks.push(Arc::new(check));
         self
     }
 
-    /// How many seeds are played, 256 by default. `QUEUE_SIM_SEEDS` in the environment overrides
-    /// it.
+    /// Sets the number of seeds to play; by default 256. `QUEUE_SIM_SEEDS` in the process's
+    /// environment overrides it.
     pub const fn seeds(mut self, seeds: u64) -> Self {
         self.seeds = seeds;
         self
     }
 
-    /// How long the workers' leases are, 30 s by default: crashes and pauses are drawn near it.
+    /// Sets the length of the workers' leases; by default 30 s. Crashes and pauses come near it.
     pub const fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// How long, in virtual time, a run may take until nothing is left: a day by default. Longer
-    /// than the longest delay that is scheduled.
+    /// Sets the longest virtual time until nothing is left; by default a day. It must be longer
+    /// than the longest delay that the code under test schedules.
     pub const fn patience(mut self, time: Duration) -> Self {
         self.patience = time;
         self
     }
 
-    /// Plays on this instead of on memory: a real server, or a backend of one's own.
+    /// Plays in this environment instead of in memory: on a real server, or on your own backend.
     pub fn backend<G: Environment + 'static>(
         mut self,
         environment: impl Fn() -> G + Send + Sync + 'static,
@@ -154,18 +155,18 @@ impl Sim {
         self
     }
 
-    /// Where plans that fail are kept, and those that failed before are found: by default
-    /// `sim-regressions` in the folder of the crate under test, as cargo tells it at run time. Where
-    /// tests are not run by cargo, there is no such folder, and nothing is kept unless one is given.
-    /// In it, each simulation has a file for each backend, named after both.
+    /// Sets the folder in which the simulation keeps plans that fail, and finds those that failed
+    /// before. The default is `sim-regressions` in the folder of the crate under test, which cargo
+    /// names at run time. Without cargo there is no default, and the simulation keeps nothing. The
+    /// folder has one file for each simulation and backend, named after both.
     pub fn regressions(mut self, folder: impl Into<PathBuf>) -> Self {
         self.regressions = Some(folder.into());
         self
     }
 
-    /// Anything else that takes part: `script` runs until it ends, crashes like a worker and is
-    /// started again. It opens what it needs from [`Run::queues`]; if it runs for ever, it has to
-    /// end at [`Run::shutdown`].
+    /// Adds any other participant: `script` runs until it ends, crashes like a worker, and starts
+    /// again. It opens queues through [`Run::queues`]. If it loops, it must end at
+    /// [`Run::shutdown`].
     pub fn lane<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -193,7 +194,7 @@ impl fmt::Debug for Sim {
     }
 }
 
-/// What a message of a simulated queue can be.
+/// A type that can be the message of a simulated queue.
 pub trait Body: Serialize + DeserializeOwned + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Body for T {}
@@ -202,7 +203,7 @@ type Opening<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
 type Open<Q> = Arc<dyn Fn(&Queues) -> Opening<Q> + Send + Sync>;
 type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 
-/// A simulation, and the queue that is being furnished: its producers and workers.
+/// A simulation and its current queue, which gets producers and workers.
 #[must_use = "nothing is simulated before `run`"]
 pub struct QueueWorkload<T, Q> {
     sim: Sim,
@@ -226,8 +227,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         }
     }
 
-    /// A lane that puts messages in: `produce` runs once, to its end, and meets no faults. An error
-    /// of its fails the run.
+    /// Adds a lane that puts messages in. `produce` runs once, to its end, without faults. If it
+    /// answers an error, the run fails.
     pub fn producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -235,8 +236,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         self.produce(Role::Producer, produce)
     }
 
-    /// As [`producer`](Self::producer), but it meets every fault except crashes, and may end with
-    /// an error: a push whose reply was lost is `Unknown`, say.
+    /// As [`producer`](Self::producer), but under all faults except crashes. It may end with an
+    /// error: a push whose reply was lost is `Unknown`, for example.
     pub fn faulty_producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -260,22 +261,23 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         self
     }
 
-    /// How many workers [`handler`](Self::handler) starts, each in a lane of its own. 2 by default.
+    /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own lane; by
+    /// default 2.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// How each worker is set up: concurrency, back-off, timeouts, as in production. Its lease is
-    /// that of the simulation unless it is set here.
+    /// Sets each worker up as in production: concurrency, back-off, timeouts. Its lease is the
+    /// simulation's, unless `tune` sets another.
     pub fn worker(mut self, tune: impl Fn(Worker<T>) -> Worker<T> + Send + Sync + 'static) -> Self {
         self.tune = Arc::new(tune);
         self
     }
 
-    /// The handler, made afresh for each life of each worker, so that no state leaks from one run
-    /// into another, nor through a crash: what outlives a worker belongs into a ledger of the
-    /// [`Run`].
+    /// Sets the handler. Each life of each worker calls `make` for a new one, so that no state
+    /// leaks from one run into another, nor through a crash. State that outlives a worker belongs
+    /// into a ledger of the [`Run`].
     pub fn handler<H, F>(mut self, make: impl Fn(&Run) -> H + Send + Sync + 'static) -> Self
     where
         Q: Into<Consumer<T>>,
@@ -309,13 +311,13 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         self
     }
 
-    /// Done with this queue: what follows concerns the simulation, or another queue.
+    /// Ends this queue's part: the next calls set up the simulation, or another queue.
     pub fn and(self) -> Sim {
         self.sim
     }
 }
 
-/// What a workload hands on to its simulation.
+/// Methods that a workload forwards to its simulation.
 macro_rules! of_the_simulation {
     ($($(#[$doc:meta])* $name:ident$(<$body:ident>)?($($arg:ident: $type:ty),*) -> $answer:ty;)*) => {
         impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {

@@ -15,10 +15,10 @@ use super::{Story, builder::Sim, report::Report, variables};
 use crate::plan::{Decisions, Plan, Site};
 
 impl Sim {
-    /// The runs of this simulation as a proptest strategy, for tests that mix them with other
-    /// generated values. What is shrunk is the plan: decisions are taken out one by one, then
-    /// lowered. With `QUEUE_SIM_REPLAY='v1:…'` every case plays that plan; what else was generated
-    /// is up to proptest, which keeps it in its own files.
+    /// A proptest strategy of this simulation's runs, for tests that mix them with other generated
+    /// values. It shrinks the plan: it takes decisions out one by one, and then lowers the rest.
+    /// With `QUEUE_SIM_REPLAY='v1:…'` every case plays that plan. Proptest generates all other
+    /// values, and keeps them in its own files.
     ///
     /// ```
     /// use proptest::prelude::*;
@@ -54,7 +54,7 @@ impl Strategy for Cases {
     type Value = Case;
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
-        // Drawn in any case, so that what is drawn after it stays the same.
+        // Drawn in any case, so that the values drawn after it stay the same.
         let seed = runner.rng().next_u64();
         let replayed = variables::replay().transpose().map_err(Reason::from)?;
         Ok(CaseTree {
@@ -94,18 +94,19 @@ impl Case {
         story
     }
 
-    /// Plays the run, and holds it to the checks of the simulation.
+    /// Plays the run, and checks it.
     ///
     /// # Errors
     ///
-    /// The story that breaks one.
+    /// The story of the first broken check.
     pub fn check(&self) -> TestCaseResult {
         let story = self.story();
         match self.sim.findings(&story).first() {
             None => Ok(()),
             Some(finding) => {
                 let report = Report::new(&self.sim.name, &story, Some(finding));
-                // Whoever tells it may put a full stop behind, which is not the test's name.
+                // A caller that quotes this may add a full stop, which must not end up in the
+                // test's name.
                 Err(TestCaseError::fail(format!("{report}\n")))
             }
         }
@@ -121,18 +122,18 @@ impl fmt::Debug for Case {
     }
 }
 
-/// A run, and the smaller ones that it can be shrunk to.
+/// A run, and the smaller runs that it shrinks to.
 #[derive(Debug, Clone)]
 pub struct CaseTree {
     sim: Sim,
     seed: u64,
-    /// What was decided when the last case was played.
+    /// The decisions of the last case played.
     taken: Arc<Mutex<Option<Plan>>>,
-    /// The smallest plan that is known to fail.
+    /// The smallest plan known to fail.
     smallest: Option<Plan>,
-    /// The plan being tried.
+    /// The plan on trial.
     tried: Option<Plan>,
-    /// Which way of making it smaller is tried next.
+    /// The number of the next smaller plan to try.
     next: usize,
 }
 
@@ -148,10 +149,10 @@ impl ValueTree for CaseTree {
         }
     }
 
-    /// The last case failed: what was decided in it is the smallest failure known.
+    /// The last case failed: its decisions are the smallest failure known.
     fn simplify(&mut self) -> bool {
         let Some(failed) = lock(&self.taken).take() else {
-            // It was never played, so there is nothing to make smaller.
+            // No case was played, so there is nothing to shrink.
             return false;
         };
         let smaller = self
@@ -165,7 +166,7 @@ impl ValueTree for CaseTree {
         self.try_next()
     }
 
-    /// The last case passed: another one.
+    /// The last case passed: tries another one.
     fn complicate(&mut self) -> bool {
         lock(&self.taken).take();
         self.try_next()
@@ -185,8 +186,8 @@ impl CaseTree {
     }
 }
 
-/// The smaller plan of this number: without the last half, the first half, the quarters and so on to
-/// single decisions; then with one decision lowered.
+/// The smaller plan with this number: without the last half, the first half, the quarters, and so
+/// on to single decisions; then with one decision lowered.
 fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
     let sites: Vec<Site> = plan.iter().map(|(site, _)| site).collect();
     let mut left = nth;

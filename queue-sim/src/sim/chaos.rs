@@ -1,6 +1,6 @@
 use crate::world::Fault;
 
-/// Which faults a simulation may meet. Each seed draws its own mix of them: some strike often in
+/// The faults that a simulation may meet. Each seed draws its own mix: some faults strike often in
 /// it, some never.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chaos {
@@ -8,12 +8,12 @@ pub struct Chaos {
 }
 
 impl Chaos {
-    /// What every program on a network lives with: lost requests and replies, delays, cut
-    /// connections, workers that crash or stand still.
+    /// The faults that every program on a network meets: lost requests and replies, delays, cut
+    /// connections, workers that crash or stall.
     pub fn all() -> Self {
-        // Not these: a request that is executed twice is what no transport here does, a lost
-        // history breaks promises by declaration, the server's clock is the operator's, and which
-        // futures are dropped is up to the code under test.
+        // These faults are unfair to handlers. No transport here executes a request twice. A lost
+        // history breaks promises by declaration. The server's clock is the operator's. The code
+        // under test decides which futures it drops.
         let unfair = [
             Fault::Repeated,
             Fault::RolledBack,
@@ -26,26 +26,26 @@ impl Chaos {
         }
     }
 
-    /// Nothing goes wrong; only the order of things is left to chance.
+    /// No faults: only the order of events is left to chance.
     pub const fn none() -> Self {
         Self { faults: Vec::new() }
     }
 
-    /// Only these.
+    /// Only these faults.
     pub fn only(faults: impl IntoIterator<Item = Fault>) -> Self {
         Self {
             faults: faults.into_iter().collect(),
         }
     }
 
-    /// The same without this one.
+    /// Takes this fault out.
     #[must_use]
     pub fn without(mut self, fault: Fault) -> Self {
         self.faults.retain(|other| *other != fault);
         self
     }
 
-    /// The same with this one.
+    /// Adds this fault.
     #[must_use]
     pub fn with(mut self, fault: Fault) -> Self {
         self.faults.retain(|other| *other != fault);

@@ -1,4 +1,4 @@
-//! Handlers whose failures are told in the story, where the worker only tells that it tries again.
+//! Handlers whose failures the story tells; the worker itself only tells that it tries again.
 
 use std::{future::Future, panic, pin::Pin, sync::Arc};
 
@@ -8,7 +8,7 @@ use super::{actors::Actor, panics::guarded};
 
 type Handling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// The handler, whose failures and panics this actor tells.
+/// Wraps the handler: this actor writes down its failures and panics.
 pub(super) fn told<T, H, F>(handler: H, actor: Actor) -> impl Fn(T, Context) -> Handling
 where
     T: Send + 'static,
@@ -32,7 +32,7 @@ where
                 }
                 Err(panic) => {
                     actor.failed(&format!("panics: {panic}"));
-                    // The worker sees it as it does in production.
+                    // The worker sees the panic as in production.
                     panic::resume_unwind(Box::new(panic))
                 }
             }

@@ -1,4 +1,4 @@
-//! Messages that are held on to: leased once, and extended ever since.
+//! Held messages: a worker leased them once, and has extended the lease ever since.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -13,8 +13,7 @@ use crate::{
     plan::Lane,
 };
 
-/// The message that was held the longest of those that nobody acked, and still when the faults
-/// were over.
+/// The unacked message that a worker held the longest, and still held after the last fault.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
     queue: &'a QueueName,
@@ -27,7 +26,7 @@ pub(super) struct Held<'a> {
 struct Lease {
     lane: Lane,
     since: Timestamp,
-    /// When it was last extended.
+    /// The time of its last extension.
     until: Moment,
 }
 

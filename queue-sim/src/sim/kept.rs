@@ -1,4 +1,4 @@
-//! Plans that failed once: kept in a file, and played before any seed.
+//! Plans that failed once: a file keeps them, and each test plays them before any seed.
 
 use std::{env, path::PathBuf};
 
@@ -17,12 +17,12 @@ use crate::{
 
 const FOLDER: &str = "sim-regressions";
 
-/// What to do with kept plans that pass, but do not fit any more: `QUEUE_SIM_KEPT`.
+/// The answer to kept plans that pass but do not fit any more: `QUEUE_SIM_KEPT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Upkeep {
-    /// Fail, and say what to do.
+    /// Fail, and name the remedy.
     Tell,
-    /// Do it.
+    /// Apply the remedy.
     Update,
 }
 
@@ -37,7 +37,7 @@ impl Upkeep {
 }
 
 impl Sim {
-    /// The file of the plans that are kept; none outside of cargo, unless a folder was given.
+    /// The file of kept plans; `None` outside of cargo, unless the caller gave a folder.
     pub(super) fn kept(&self, environment: &dyn Environment) -> Option<Regressions> {
         let crate_under_test = || Some(PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?));
         let folder = self.regressions.clone();
@@ -45,7 +45,7 @@ impl Sim {
         Some(Regressions::of(&folder, &self.name, environment.name()))
     }
 
-    /// Plays what is kept. Answers the plans that pass, but do not fit any more.
+    /// Plays the kept plans. Answers those that pass, but do not fit any more.
     ///
     /// # Panics
     ///
@@ -83,7 +83,7 @@ impl Sim {
         Ok(misfits)
     }
 
-    /// Does what misfits ask for, or fails by them.
+    /// Applies the remedies of misfits, or fails because of them.
     pub(super) fn settle(
         &self,
         file: &Regressions,
@@ -119,7 +119,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Keeps the plan of a failure. If it cannot be kept, the failure is told all the same.
+    /// Keeps the plan of a failure. If that fails, the message says so beside the failure.
     pub(super) fn keep(&self, file: &Regressions, plan: &Plan, finding: &Finding) {
         let told = match file.keep(&finding.to_string(), plan) {
             Ok(()) => format!("kept in {file}, to be played first: check it in with what mends it"),

@@ -9,12 +9,11 @@ use queue_core::{Timestamp, Token};
 use super::actors::Actor;
 use crate::plan::Lane;
 
-/// A system outside of the queue that handlers have an effect on: a payment provider, a mail
-/// server, a table. It belongs to one run, and what was done to it stays done when a worker
-/// crashes.
+/// A system outside of the queue on which handlers have effects: a payment provider, a mail server,
+/// a table. It belongs to one run. Its effects survive a worker's crash.
 ///
-/// Before and after each effect is a point where the simulator may crash the worker, stall it, or
-/// let others go first: that is where real programs die, and what tests on a good day never try.
+/// Before and after each effect, the simulator may crash the worker, stall it, or let others go
+/// first. Real programs die at these points, and ordinary tests never try them.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     name: Arc<str>,
@@ -22,27 +21,27 @@ pub struct Ledger {
     books: Books,
 }
 
-/// One effect that took place.
+/// One effect that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Effect {
-    /// Its place in the order of everything that happened in the run.
+    /// Its place in the order of all events of the run.
     pub order: u64,
-    /// When.
+    /// The time of the effect.
     pub at: Timestamp,
-    /// By whom.
+    /// The lane that had the effect.
     pub lane: Lane,
-    /// On which ledger.
+    /// The ledger.
     pub ledger: Arc<str>,
-    /// On what: the order's number, the customer, whatever the handler named.
+    /// The key that the handler named: an order's number, a customer.
     pub key: String,
 }
 
-/// A ledger refused an effect: a newer holder of the message has been there.
+/// A ledger refused an effect: it has seen a newer holder of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stale {
-    /// The token that was shown.
+    /// The token that the late holder showed.
     pub shown: Token,
-    /// The newest token seen for this key.
+    /// The newest token that the ledger has seen for this key.
     pub newest: Token,
 }
 
@@ -97,7 +96,7 @@ impl Books {
 }
 
 impl Ledger {
-    /// Does it, whether it was done before or not: a charge without an idempotency key.
+    /// Has the effect, even if it happened before: a charge without an idempotency key.
     pub async fn apply(&self, key: impl Display + Send) {
         let key = key.to_string();
         self.actor.interruptible().await;
@@ -105,8 +104,8 @@ impl Ledger {
         self.actor.interruptible().await;
     }
 
-    /// Does it unless it was done before under this key; answers whether it did. A sink that
-    /// deduplicates by a business key: an insert with a unique constraint.
+    /// Has the effect unless it happened before under this key, and answers whether it did. This is
+    /// a sink that deduplicates by a business key: an insert with a unique constraint.
     pub async fn apply_once(&self, key: impl Display + Send) -> bool {
         let key = key.to_string();
         self.actor.interruptible().await;
@@ -120,12 +119,12 @@ impl Ledger {
         fresh
     }
 
-    /// Does it unless a newer token was shown for this key: a sink that fences. It refuses who is
-    /// late, not who comes again.
+    /// Has the effect unless the ledger has seen a newer token for this key. This is a sink that
+    /// fences: it refuses a late holder, not one that comes twice.
     ///
     /// # Errors
     ///
-    /// [`Stale`]; then nothing was done.
+    /// [`Stale`]; the effect did not happen.
     pub async fn apply_fenced(&self, key: impl Display + Send, token: Token) -> Result<(), Stale> {
         let key = key.to_string();
         self.actor.interruptible().await;
@@ -149,7 +148,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether it was done under this key.
+    /// Whether an effect happened under this key.
     pub fn has(&self, key: impl Display) -> bool {
         let key = key.to_string();
         let state = self.books.lock();

@@ -1,5 +1,5 @@
-//! Your own logic under the simulator: your producers and your handlers, unchanged from
-//! production, in virtual time, under crashes, lost replies and expired leases.
+//! Your own logic under the simulator: your producers and your handlers, unchanged from production,
+//! in virtual time, under crashes, lost replies and expired leases.
 
 mod actors;
 mod audit;
@@ -33,8 +33,8 @@ pub use self::{
     tally::Tally,
 };
 
-/// Begins a simulation of this name, which is told with its failures, and which their plans are kept
-/// by: give each simulation of a crate a name of its own.
+/// Begins a simulation of this name. Failures show the name, and the files of kept plans bear it,
+/// so give each simulation of a crate its own.
 pub fn sim(name: &str) -> Sim {
     Sim::new(name)
 }

@@ -1,5 +1,5 @@
-//! Panics of the code under test: caught, told where the story is told, and not printed for each
-//! of the hundreds of runs that a failure is shrunk in.
+//! Panics of the code under test. The simulator catches them and tells them in the story. It does
+//! not print them for each of the hundreds of runs in which it shrinks a failure.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,11 +15,11 @@ use crate::engine::said;
 thread_local! {
     /// Whether code under test is running on this thread.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// Where it panicked last.
+    /// The place of its last panic.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs the future that this makes, and answers its panic with its message and place.
+/// Runs the future that `make` answers. If it panics, answers the panic's message and place.
 pub(super) async fn guarded<T, F: Future<Output = T> + Unpin>(
     make: impl FnOnce() -> F,
 ) -> Result<T, String> {
@@ -45,7 +45,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Keeps the panics of guarded code off standard error; all others are told as before.
+/// Keeps the panics of guarded code off standard error. All other panics go to the previous hook.
 fn listen() {
     static LISTENING: Once = Once::new();
     LISTENING.call_once(|| {

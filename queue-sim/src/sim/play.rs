@@ -1,4 +1,4 @@
-//! Playing one run of a simulation.
+//! Plays one run of a simulation.
 
 use std::{
     collections::BTreeMap,
@@ -33,14 +33,14 @@ use crate::{
     world::{Environment, Fault, Faults, World},
 };
 
-/// Who looks at the queues from outside, without faults.
+/// The lane that looks at the queues from outside, without faults.
 pub(super) const AUDITOR: Lane = Lane(u8::MAX);
-/// How many leases long the faults last at least, after the producers are done and nothing is due
-/// later: long enough for what was crashed to come back and be crashed again.
+/// The least time that faults last, in leases, after the producers have ended and no message is
+/// delayed. It lets crashed lanes come back and crash again.
 const CHAOS_LEASES: u32 = 12;
-/// A lane that ends with an error so often has one that no fault explains.
+/// No fault explains a lane that ends with an error this often.
 const MOST_RESTARTS: u32 = 10;
-/// How often the auditor looks, in parts of a lease.
+/// The number of the auditor's looks in one lease.
 const LOOKS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
@@ -78,8 +78,8 @@ pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Dec
         let told =
             std::mem::take(&mut *director.told.lock().unwrap_or_else(PoisonError::into_inner));
         let mut failures = told.failures;
-        // The tasks are dropped with the executor's handles; what the runtime still has was
-        // spawned past it.
+        // The executor's handles drop their tasks. Any task still alive in the runtime was spawned
+        // past the executor.
         let strays = Handle::current().metrics().num_alive_tasks();
         if strays > 0 {
             failures.push((
@@ -111,7 +111,7 @@ fn lane_number(index: usize) -> Lane {
     Lane(u8::try_from(index + 1).unwrap_or(u8::MAX - 1))
 }
 
-/// What is only known when a run is over.
+/// Facts that only the end of a run tells.
 #[derive(Debug, Default)]
 struct Told {
     drained: Option<Duration>,
@@ -120,8 +120,8 @@ struct Told {
     failures: Vec<(String, String)>,
 }
 
-/// Leads a run: brings the lanes to life, again and again, ends the faults, waits until everything
-/// is done, and has the workers shut down.
+/// Directs a run: starts the lanes, and starts them again after crashes; ends the faults; waits
+/// until nothing is left; and shuts the workers down.
 struct Director {
     sim: Sim,
     world: Arc<dyn World>,
@@ -137,8 +137,8 @@ impl Director {
             Ok(backend) => backend,
             Err(error) => return self.failed("auditor", error.to_string()),
         };
-        // Recorded like the others: whoever looks reclaims what has expired, which may decide the
-        // order of what comes after.
+        // The journal records the auditor as it records the lanes: its look reclaims expired
+        // leases, which may decide the order of later events.
         let recorder = Recorder::new(AUDITOR, self.actors.context().journal.clone());
         let recorded = Layered::new(recorder, Arc::clone(&backend));
         let audit = match Audit::open(&self.sim, &recorded).await {
@@ -157,7 +157,7 @@ impl Director {
             }
         }
         for (ended, _running) in producers {
-            // A keeper that is gone has told why.
+            // A keeper that is gone has told its lane's failure.
             let _ = ended.await;
         }
         let drained = self.drain(&audit).await;
@@ -172,7 +172,7 @@ impl Director {
             Ok(dead) => self.tell(|told| told.dead = dead),
             Err(error) => self.failed("auditor", error.to_string()),
         }
-        // Who stood still with a handler half done goes on, and shows what it does then.
+        // Stalled lanes go on with a half-done handler, and the history shows what they do then.
         time::sleep(self.sim.lease * 3).await;
         self.shutdown.send_replace(true);
         for (ended, _running) in workers {
@@ -186,8 +186,8 @@ impl Director {
         }
     }
 
-    /// Writes down what the queues counted. No rule is held against that, so it is not recorded,
-    /// and nothing may come after it.
+    /// Writes down the queues' counters. No rule checks these calls, so the journal does not record
+    /// them, and no other call may follow them.
     async fn count(&self, backend: &dyn Backend) -> Result<()> {
         let audit = Audit::open(&self.sim, backend).await?;
         let counters = audit.counters().await?;
@@ -195,7 +195,7 @@ impl Director {
         Ok(())
     }
 
-    /// Waits until nothing is left, with faults for a while and then without; answers how long
+    /// Waits until nothing is left, with faults for a while and then without. Answers how long
     /// after the last fault that was.
     async fn drain(&self, audit: &Audit) -> Result<Option<Duration>> {
         let look = self.sim.lease / LOOKS_PER_LEASE;
@@ -232,7 +232,7 @@ impl Director {
         Ok(None)
     }
 
-    /// Keeps a lane alive: once for a producer, again after every crash for a worker.
+    /// Keeps a lane alive. A producer has one life; a worker starts again after every crash.
     async fn keep(self: Arc<Self>, lane: Lane, script: LaneScript, _ended: oneshot::Sender<()>) {
         let fragile = script.role == Role::Worker;
         let rough = self.actors.is_rough();
@@ -247,7 +247,7 @@ impl Director {
             self.actors.leaves(lane);
             match ended {
                 Ok(Ok(())) => return,
-                // A process that ends with an error where things go wrong is started again.
+                // While faults strike, a supervisor restarts a process that ends with an error.
                 Ok(Err(_)) if fragile && rough && restarts < MOST_RESTARTS => {
                     restarts += 1;
                     time::sleep(self.sim.lease / 10).await;
@@ -258,13 +258,13 @@ impl Director {
                     }
                     return;
                 }
-                // It crashed, and its supervisor starts it again.
+                // The lane crashed, and its supervisor starts it again.
                 Err(_) => yield_now().await,
             }
         }
     }
 
-    /// One life of a lane, which tells how it ended, or is silent if it crashed.
+    /// One life of a lane. It tells how it ended, or nothing if it crashed.
     fn live(
         self: &Arc<Self>,
         actor: Actor,
@@ -285,7 +285,7 @@ impl Director {
             let run = loop {
                 match Run::connect(world, actors, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
-                    // As a process that cannot connect yet.
+                    // Waits, as a process does that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
                 }
             };
@@ -293,7 +293,7 @@ impl Director {
                 Ok(ended) => ended.map_err(|failure| failure.to_string()),
                 Err(panic) => Err(format!("panicked: {panic}")),
             };
-            // Nobody listens if the run is over.
+            // If the run is over, nobody listens.
             let _ = sender.send(told);
         };
         (self.spawner(lane).spawn(Box::pin(life)), ended)

@@ -6,8 +6,8 @@ use crate::{
     report::{named_lanes, parting_lanes, rule},
 };
 
-/// A run as people read it: what is wrong, what the rule says, lanes in time, and the line that
-/// plays it again.
+/// The report of a run: the finding, the rule in words, the lanes in time, and the line that
+/// replays the run.
 pub(super) struct Report<'a> {
     name: &'a str,
     story: &'a Story,
@@ -25,13 +25,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// So many calls there were before it was shrunk.
+    /// Sets the number of calls before shrinking.
     pub(super) const fn shrunk_from(mut self, calls: usize) -> Self {
         self.before = Some(calls);
         self
     }
 
-    /// What stands beside the calls that show it.
+    /// The notes beside the calls that show the finding.
     fn marked(&self) -> BTreeMap<CallId, String> {
         let Some(finding) = self.finding else {
             return BTreeMap::new();
@@ -45,7 +45,7 @@ impl<'a> Report<'a> {
         calls.map(|(index, id)| (*id, beside(index))).collect()
     }
 
-    /// What stands beside the effects that show it.
+    /// The notes beside the effects that show the finding.
     fn effects(&self) -> BTreeMap<u64, String> {
         let Some(finding) = self.finding else {
             return BTreeMap::new();
@@ -114,7 +114,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// What is shrunk are decisions, which need not lead to fewer calls.
+/// Shrinking removes decisions, which need not remove calls.
 fn fewer(before: usize, story: &Story) -> String {
     match story.size() {
         now if now < before => format!(", and from {before} calls to {now}"),
@@ -122,10 +122,10 @@ fn fewer(before: usize, story: &Story) -> String {
     }
 }
 
-/// Two runs that should be one, each told up to where it differs from the other.
+/// Two runs that should be equal, each told up to their first difference.
 pub(super) fn where_they_part(first: &Story, second: &Story) -> (String, String) {
     let told = parting_lanes(&first.history, &second.history, &first.lanes);
-    // What is not told in a story: calls that led to nothing, or looking on from outside.
+    // A story leaves out calls that led to nothing, and the auditor's.
     told.unwrap_or_else(|| {
         let records = first.history.records.iter().zip(&second.history.records);
         let mut differ = records.filter(|(one, other)| one != other);

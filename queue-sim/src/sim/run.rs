@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-/// What a lane of a simulation has of its run. One for each life of each lane.
+/// A lane's access to its run. Each life of each lane has its own.
 #[derive(Clone)]
 pub struct Run {
     pub(super) queues: Queues,
@@ -27,7 +27,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Connects a lane to the world, behind everything that records and interrupts it.
+    /// Connects a lane to the world, behind the layers that record and interrupt it.
     pub(super) async fn connect(
         world: &Arc<dyn World>,
         actors: &Actors,
@@ -57,17 +57,17 @@ impl Run {
         })
     }
 
-    /// The queues of the run, as this lane sees them: a client of its own, with faults of its own.
+    /// The queues of the run, through this lane's own client, with its own faults.
     pub const fn queues(&self) -> &Queues {
         &self.queues
     }
 
-    /// A connection to the Redis server of the run, for code that sends commands of its own. Every
-    /// command is a point where others may go first, and is told in the story of a failure.
+    /// A connection to the run's Redis server, for code that sends its own commands. Other lanes
+    /// may go first at every command, and the story of a failure shows it.
     ///
     /// # Errors
     ///
-    /// Those of connecting, and that the backend of the run has no server.
+    /// Errors of connecting; and an error if the run's backend has no server.
     #[cfg(all(unix, feature = "redis"))]
     pub async fn redis(&self) -> redis::RedisResult<redis::aio::MultiplexedConnection> {
         let connection = self.world.connection(self.actor.lane()).await;
@@ -77,44 +77,44 @@ impl Run {
         })
     }
 
-    /// A system outside of the queue, by name: the same one for all lanes of the run.
+    /// A system outside of the queue, by name. All lanes of the run share it.
     pub fn ledger(&self, name: &str) -> Ledger {
         self.books.ledger(name, self.actor.clone())
     }
 
-    /// Ends when the run asks its workers to shut down: when everything is done.
+    /// Ends when the run asks its workers to shut down, which is when nothing is left to do.
     pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut asked = self.shutdown.clone();
         async move {
-            // The sender is gone only when the run is over.
+            // The sender goes away only when the run is over.
             let _ = asked.wait_for(|asked| *asked).await;
         }
     }
 
-    /// Spawns background tasks into the lane, so that they crash with it. `tokio::spawn` would let
-    /// them survive.
+    /// Spawns background tasks into the lane, so that they crash with it. Tasks from `tokio::spawn`
+    /// would survive.
     pub fn spawner(&self) -> impl Spawn + use<> {
         self.actors.context().executor.spawner(self.actor.lane())
     }
 
-    /// One of so many options, decided by the seed, and made 0 where that shrinks the story. Use it
-    /// instead of a random number.
+    /// Chooses one of this many options. The seed decides, and shrinking lowers the choice to 0
+    /// where it can. Use it instead of a random number.
     pub fn choose(&self, options: u32) -> u32 {
         let decisions = &self.actors.context().decisions;
         decisions.choose(decisions.site(self.actor.lane(), What::User), options)
     }
 
-    /// A number for whatever needs a seed, such as a worker's jitter.
+    /// A number for code that needs a seed, such as a worker's jitter.
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Which lane this is.
+    /// This lane.
     pub const fn lane(&self) -> Lane {
         self.actor.lane()
     }
 
-    /// The time of the run.
+    /// The run's time now.
     pub fn now(&self) -> Timestamp {
         self.actors.context().journal.now()
     }

@@ -1,4 +1,4 @@
-//! Playing many runs, and telling the first that breaks something.
+//! Plays many runs, and tells the first that breaks a check.
 
 use std::collections::BTreeSet;
 
@@ -22,43 +22,44 @@ use crate::{
     world::{Environment, MemoryEnvironment},
 };
 
-/// A failure of no more decisions than this is short.
+/// A failure with at most this many decisions is short.
 const SHORT: usize = 6;
-/// How many other runs that fail alike are shrunk, too, for one that is.
+/// If a failure stays long, the runner also shrinks this many other runs that fail alike.
 const OTHERS: usize = 4;
-/// So many of the first seeds are played twice, to see whether they come out the same.
+/// The runner plays this many of the first seeds twice, and compares.
 const TWICE: u64 = 8;
 
 impl Sim {
     /// Plays the simulation: first the plans that failed before, then one run for each seed.
     ///
-    /// A run that fails is shrunk, and its plan kept in a file ([`regressions`](Self::regressions)
-    /// says where), to be played first from then on. Keep these files in version control. A kept
-    /// plan that passes now, but decides things that are not asked for any more, does not count as
-    /// passed: mending a bug may send its run another way, and so may any other change of the code,
-    /// after which it proves nothing. So once all else passes, it fails the test, and the message
-    /// says which line to put in its place, or that it is to be deleted.
+    /// It shrinks a run that fails, and keeps the plan in a file
+    /// ([`regressions`](Self::regressions) says where), to play it first from then on. Keep these
+    /// files in version control. A kept plan may pass now, but hold decisions that the run no
+    /// longer asks for. Then it does not count as passed: a mended bug may send the run another
+    /// way, but so may any other change of the code, after which the plan proves nothing. So if all
+    /// else passes, such a plan fails the test. The message says which line to put in its place, or
+    /// to delete it.
     ///
-    /// Prints what was exercised. The environment says how:
+    /// It prints totals of the runs. The process's environment controls it:
     ///
     /// | variable | |
     /// | --- | --- |
-    /// | `QUEUE_SIM_SEEDS=20000` | plays so many seeds |
+    /// | `QUEUE_SIM_SEEDS=20000` | plays this many seeds |
     /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its story; nothing is kept |
     /// | `QUEUE_SIM_KEPT=update` | replaces and deletes the kept plans that do not fit any more, instead of failing; look at what it changed, as at any other change |
-    /// | `QUEUE_SIM_VERBOSE=1` | also tells the story of each kept plan that passes |
+    /// | `QUEUE_SIM_VERBOSE=1` | also shows the story of each kept plan that passes |
     ///
-    /// One that is set to nothing counts as not set.
+    /// A variable set to nothing counts as not set.
     ///
     /// # Panics
     ///
-    /// If a run breaks a check, with the shortest story that shows it and the line that replays
-    /// it; if a kept plan does not fit, or the file of kept plans cannot be read (the message names
-    /// file and line); if the runs were not worth much: none was played (0 seeds), fewer than nine in
-    /// ten got a message accepted and settled (acked, as the queue counts it, or dead of nothing but
-    /// expired leases), fewer than half got one acked, or a fault that was asked for was never met;
-    /// if the same seed gave two different runs; and inside a tokio runtime (`#[tokio::test]`): the simulation brings its
-    /// own, so make it a plain `#[test]`.
+    /// If a run breaks a check: the message has the shortest story that shows it, and the line that
+    /// replays it. If a kept plan does not fit, or the runner cannot read the file of kept plans:
+    /// the message names file and line. If the runs were not worth much: none was played (0 seeds);
+    /// fewer than nine in ten had a message that was accepted and settled (acked, as the queue
+    /// counts it, or dead from expired leases alone); fewer than half had one acked; or a fault in
+    /// the chaos never struck. If the same seed gave two different runs. Inside a tokio runtime
+    /// (`#[tokio::test]`): the simulation brings its own, so make it a plain `#[test]`.
     pub fn run(&self) {
         match self.play_and_keep(Upkeep::asked()) {
             Ok(tally) => eprintln!("{tally}"),
@@ -66,12 +67,12 @@ impl Sim {
         }
     }
 
-    /// As [`run`](Self::run), but answers instead of panicking, and neither reads nor keeps plans:
-    /// for tests that want to see a failure.
+    /// As [`run`](Self::run), but it answers instead of panicking, and neither reads nor keeps
+    /// plans. It is for tests that expect a failure.
     ///
     /// # Errors
     ///
-    /// What [`run`](Self::run) panics for.
+    /// The failures for which [`run`](Self::run) panics.
     ///
     /// # Panics
     ///
@@ -100,7 +101,7 @@ impl Sim {
                 self.keep(&file, plan, &broken.finding);
             }
         })?;
-        // Only now: whether a plan may be let go is easier to say when all else passes.
+        // Misfits come last: if all else passes, it is clearer which plans may go.
         self.settle(&file, &misfits, upkeep)?;
         Ok(tally)
     }
@@ -127,7 +128,7 @@ impl Sim {
         }
     }
 
-    /// What is taken out of a failure one by one may leave a long one behind, which only goes
+    /// Shrinking removes decisions one by one, so a failure stays long if its decisions only go
     /// together. Then the same failure of another run is often shorter.
     fn shortest(
         &self,
@@ -153,12 +154,12 @@ impl Sim {
         best
     }
 
-    /// Plays one run, whatever comes of it.
+    /// Plays one run, and does not check it.
     pub fn story(&self, decisions: &Decisions) -> Story {
         play(self, &mut *self.environment(), decisions)
     }
 
-    /// What the checks say of a run.
+    /// The checks' findings in a run.
     pub fn findings(&self, story: &Story) -> Vec<Finding> {
         let mut findings = Vec::new();
         match &story.end {
@@ -218,7 +219,7 @@ impl Sim {
         variables::seeds().unwrap_or(self.seeds)
     }
 
-    /// Plays the plan that the environment asks for, if it asks for one.
+    /// Plays the plan in `QUEUE_SIM_REPLAY`, if it is set.
     fn replay_asked(&self, runner: &mut Runner<'_, Self>) -> Option<Result<Tally, Box<Broken>>> {
         Some(match variables::replay()? {
             Ok(plan) => self.replay(runner, &plan),
@@ -272,7 +273,7 @@ impl Sim {
         })
     }
 
-    /// The faults that were asked for and can be met here.
+    /// The faults that the chaos has, and that this environment and these lanes can meet.
     fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
         let possible = environment.faults().iter();
         let asked = possible.filter(|fault| self.chaos.faults.contains(fault));

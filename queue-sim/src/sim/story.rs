@@ -17,54 +17,54 @@ use crate::{
     plan::{Lane, Plan},
 };
 
-/// One run of a simulation, told.
+/// The story of one run of a simulation.
 #[derive(Debug, Clone)]
 pub struct Story {
-    /// The queues, and how they were configured.
+    /// The queues, and their configurations.
     pub queues: BTreeMap<QueueName, QueueConfig>,
-    /// Those of them that a handler works on.
+    /// The queues that have a handler.
     pub handled: BTreeSet<String>,
-    /// Every call of every lane, and what went wrong.
+    /// All calls of all lanes, and the faults.
     pub history: History,
     /// The effects outside of the queues, in order.
     pub effects: Vec<Effect>,
     /// The ledgers, and the lanes that opened them.
     pub ledgers: BTreeMap<Arc<str>, BTreeSet<Lane>>,
-    /// What the lanes are called.
+    /// The lanes' names.
     pub lanes: BTreeMap<Lane, String>,
-    /// How long after the faults were over every queue was empty, but for dead letters; `None` if
+    /// The time from the last fault until every queue was empty, but for dead letters; `None` if
     /// one never was.
     pub drained: Option<Duration>,
-    /// Which messages were dead letters in the end, and why.
+    /// The dead letters at the end, and their reasons.
     pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,
-    /// What the queues that lease counted in the end: also what nobody was told of, such as an ack
-    /// whose reply was lost. None if the run did not come to its end.
+    /// The leasing queues' counters at the end. They count even what no lane was told, such as an
+    /// ack whose reply was lost. Empty if the run did not come to its end.
     pub counters: BTreeMap<QueueName, Counters>,
-    /// Lanes that ended with an error or a panic, and what it said.
+    /// Lanes that ended with an error or a panic, and its message.
     pub failures: Vec<(String, String)>,
     /// How the run ended.
     pub end: End,
-    /// What was decided in it.
+    /// The decisions of the run.
     pub plan: Plan,
 }
 
-/// What became of the messages of one queue, as far as the lanes were told.
+/// The fates of one queue's messages, as far as the lanes were told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// Accepted, as the producer knows.
+    /// Messages that the producer knows to be accepted.
     pub accepted: BTreeSet<MessageId>,
-    /// Pushes of which the producer does not know whether they were accepted, in messages.
+    /// Messages in pushes whose outcome the producer does not know.
     pub unknown: u64,
-    /// Delivered at least once, and how often.
+    /// Delivered messages, and the number of their deliveries.
     pub deliveries: BTreeMap<MessageId, u32>,
-    /// Acked, as a worker knows.
+    /// Messages that a worker knows to be acked.
     pub acked: BTreeSet<MessageId>,
-    /// Cancelled, evicted or replaced.
+    /// Messages that were cancelled, evicted or replaced.
     pub withdrawn: BTreeSet<MessageId>,
 }
 
 impl Story {
-    /// What became of the messages of this queue.
+    /// The fates of this queue's messages.
     pub fn fates(&self, queue: &QueueName) -> Fates {
         let mut fates = Fates::default();
         for record in &self.history.records {
@@ -82,7 +82,7 @@ impl Story {
         fates
     }
 
-    /// How often each fault struck.
+    /// The number of times that each fault struck.
     pub fn faults(&self) -> BTreeMap<&'static str, u64> {
         let mut faults = BTreeMap::new();
         for (_, event) in &self.history.events {
@@ -93,7 +93,7 @@ impl Story {
         faults
     }
 
-    /// What the handlers failed with, in order.
+    /// The handlers' failures, in order.
     pub fn failed(&self) -> impl Iterator<Item = &str> {
         let events = self.history.events.iter();
         events.filter_map(|(_, event)| match event {
@@ -102,10 +102,10 @@ impl Story {
         })
     }
 
-    /// Whether it shows anything at all, whoever was told of it: where there is a handler, a message
-    /// was accepted and either acked, or died of nothing but expired leases, which is what faults
-    /// do; where there is none, one was accepted; an item came into a ring; or without a queue,
-    /// something was done.
+    /// Whether the run shows anything, even if no lane was told of it. One queue is enough. A queue
+    /// with a handler needs an accepted message, and one that was acked or died from expired leases
+    /// alone, as faults make it. A queue without a handler needs an accepted message. A ring needs
+    /// an item. A run without queues needs a call or a command.
     pub fn is_telling(&self) -> bool {
         if self.queues.is_empty() {
             return self.size() > 0;
@@ -123,7 +123,7 @@ impl Story {
         self.queues.iter().any(told)
     }
 
-    /// Whether a message was acked, whoever was told of it, if there is a handler at all.
+    /// Whether a message was acked, even if no lane was told of it. True if no queue has a handler.
     pub fn is_acked(&self) -> bool {
         let mut counters = self.counters.iter();
         let acked = counters
@@ -131,13 +131,14 @@ impl Story {
         acked || self.handled.is_empty()
     }
 
-    /// Whether a message of this queue died by its last lease's end, not by what a handler said.
+    /// Whether a message of this queue died when its last lease expired, and not by a handler's
+    /// verdict.
     fn has_expired(&self, queue: &QueueName) -> bool {
         let mut dead = self.dead.iter();
         dead.any(|((name, _), reason)| name == queue && *reason == DeathReason::Expired)
     }
 
-    /// Whether anybody put an item into this ring.
+    /// Whether a lane put an item into this ring.
     fn has_inserted(&self, ring: &QueueName) -> bool {
         let mut records = self.history.records.iter();
         records.any(|record| {
@@ -149,7 +150,7 @@ impl Story {
         })
     }
 
-    /// How much there is to tell: calls, and commands beside the queues.
+    /// The length of the story: calls, and commands beside the queues.
     pub fn size(&self) -> usize {
         let lanes = self.history.records.iter();
         let calls = lanes.filter(|record| self.lanes.contains_key(&record.lane));

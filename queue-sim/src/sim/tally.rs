@@ -8,27 +8,28 @@ use queue_core::call::Answer;
 use super::Story;
 use crate::history::Outcome;
 
-/// What the runs of a simulation exercised.
+/// The totals of a simulation's runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     name: String,
-    /// How many runs were played.
+    /// The number of runs.
     pub runs: u64,
-    /// How many of them [showed something](Story::is_telling).
+    /// The number of runs that [showed something](Story::is_telling).
     pub telling: u64,
-    /// In how many of them [a message was acked](Story::is_acked), or there was no handler to do so.
+    /// The number of runs in which [a message was acked](Story::is_acked), or no queue had a
+    /// handler.
     pub acked: u64,
-    /// Messages that were handed out.
+    /// Deliveries.
     pub deliveries: u64,
-    /// Of these, those that had been handed out before.
+    /// Deliveries of messages that had been delivered before.
     pub redeliveries: u64,
     /// Effects outside of the queues.
     pub effects: u64,
-    /// Calls whose outcome was unknown to the caller.
+    /// Calls whose caller does not know the outcome.
     pub unknown: u64,
-    /// Handlers that failed or panicked.
+    /// Failures and panics of handlers.
     pub failed: u64,
-    /// How often each fault struck.
+    /// The number of times that each fault struck.
     pub faults: BTreeMap<&'static str, u64>,
     last_failure: Option<String>,
 }
@@ -71,7 +72,7 @@ impl Tally {
         }
     }
 
-    /// Whether the runs were worth anything.
+    /// Errors if the runs were not worth much.
     pub(super) fn worth(&self, asked: &BTreeSet<&'static str>) -> Result<(), String> {
         if self.runs == 0 {
             return Err(format!(
@@ -100,7 +101,7 @@ impl Tally {
             .filter(|fault| !self.faults.contains_key(**fault))
             .copied()
             .collect();
-        // A fault that strikes in a tenth of the runs is met in a hundred almost surely.
+        // A fault that strikes in a tenth of the runs almost surely strikes once in a hundred.
         if never.is_empty() || self.runs < 100 {
             return Ok(());
         }

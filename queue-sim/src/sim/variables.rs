@@ -1,10 +1,11 @@
-//! What the environment asks of a simulation. A variable that is set to nothing is not set.
+//! The variables in the process's environment that control a simulation. One set to nothing counts
+//! as not set.
 
 use std::env;
 
 use crate::plan::Plan;
 
-/// `QUEUE_SIM_SEEDS`: how many seeds to play.
+/// `QUEUE_SIM_SEEDS`: the number of seeds to play.
 ///
 /// # Panics
 ///
@@ -20,7 +21,7 @@ fn parse_seeds(seeds: &str) -> Result<u64, String> {
         .map_err(|_| format!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 20000"))
 }
 
-/// `QUEUE_SIM_REPLAY`: the plan to play instead of seeds, or what is wrong with it.
+/// `QUEUE_SIM_REPLAY`: the plan to play instead of seeds, or the error in it.
 pub(super) fn replay() -> Option<Result<Plan, String>> {
     Some(parse_replay(&variable("QUEUE_SIM_REPLAY")?))
 }
@@ -30,17 +31,17 @@ fn parse_replay(line: &str) -> Result<Plan, String> {
         .map_err(|error| format!("QUEUE_SIM_REPLAY={line:?}: {error}"))
 }
 
-/// `QUEUE_SIM_KEPT`: what to do with kept plans that do not fit.
+/// `QUEUE_SIM_KEPT`: the answer to kept plans that do not fit.
 pub(super) fn kept() -> Option<String> {
     variable("QUEUE_SIM_KEPT")
 }
 
-/// `QUEUE_SIM_VERBOSE`: whether to tell more.
+/// `QUEUE_SIM_VERBOSE`: whether to print more.
 pub(super) fn is_verbose() -> bool {
     variable("QUEUE_SIM_VERBOSE").is_some_and(|value| value != "0")
 }
 
-/// What is not Unicode is nonsense too, and told as such by whoever parses it.
+/// A value that is not Unicode is no number or plan either, so its parser reports it.
 fn variable(name: &str) -> Option<String> {
     let value = env::var_os(name)?.to_string_lossy().into_owned();
     (!value.is_empty()).then_some(value)

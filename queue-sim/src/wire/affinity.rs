@@ -1,8 +1,7 @@
-//! One core for both ends of the wire: the thread that plays runs, and its server. They take turns,
-//! so that a second core has nothing to do, and to wake it each time, where it has fallen asleep
-//! meanwhile, takes longer than what it is woken for.
+//! Keeps both ends of the wire on one core: the thread that plays runs, and its server. They take
+//! turns, so a second core would only fall asleep, and waking it takes longer than its work.
 //!
-//! Where the system cannot say, as outside of Linux, it is left to it.
+//! Systems other than Linux place both ends by themselves.
 
 pub(super) use system::{Held, OneCore};
 
@@ -15,8 +14,8 @@ mod system {
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-    /// How many environments of this process are on each core, so that tests that run side by side are
-    /// on different ones.
+    /// The number of this process's environments on each core, so that tests that run side by side
+    /// use different cores.
     static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
     fn taken() -> MutexGuard<'static, BTreeMap<usize, usize>> {
@@ -27,12 +26,12 @@ mod system {
     #[derive(Debug)]
     pub(in super::super) struct OneCore {
         core: usize,
-        /// Those that a thread may have between runs.
+        /// The cores that the thread may use between runs.
         all: CpuSet,
     }
 
     impl OneCore {
-        /// One that no other environment has, or as few as possible; the caller's if it can be.
+        /// Chooses the core that the fewest environments have; the caller's, if it is one of them.
         pub(in super::super) fn choose() -> Option<Self> {
             let all = sched_getaffinity(None).ok()?;
             let here = sched_getcpu();
@@ -46,17 +45,17 @@ mod system {
             Some(Self { core, all })
         }
 
-        /// The line of the server's configuration that keeps it there.
+        /// The line of the server's configuration that keeps it on the core.
         pub(in super::super) fn line(&self) -> String {
             format!("server_cpulist {}", self.core)
         }
 
-        /// Keeps the calling thread there, until what this answers is dropped.
+        /// Keeps the calling thread on the core, until the caller drops the answer.
         pub(in super::super) fn hold(&self) -> Held {
             let mut one = CpuSet::new();
             one.set(self.core);
             let thread = gettid();
-            // It is only about speed: a system that refuses is left to its own ways.
+            // This concerns only speed, so a refusal does not matter.
             let _ = sched_setaffinity(Some(thread), &one);
             Held {
                 thread,
@@ -73,7 +72,7 @@ mod system {
         }
     }
 
-    /// A thread is kept on one core while this is there.
+    /// Keeps a thread on one core while it lives.
     #[derive(Debug)]
     pub(in super::super) struct Held {
         thread: Pid,
@@ -89,7 +88,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    /// There is none.
+    /// No value of it exists.
     #[derive(Debug)]
     pub(in super::super) enum OneCore {}
 

@@ -22,7 +22,7 @@ use crate::{
     world::Fault,
 };
 
-/// How much is on its way in one direction before the sender waits.
+/// The bytes on their way in one direction before the sender waits.
 const CAPACITY: usize = 64 * 1024;
 
 /// Opens a lane's connections.
@@ -34,7 +34,8 @@ pub(super) struct WireConnector {
     pub(super) shims: Shims,
 }
 
-/// The far ends of all connections of a run. They end with it, not with their clients.
+/// The far ends of all connections of a run. They live as long as the run, and not as their
+/// clients.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shims(Arc<Mutex<Vec<Running>>>);
 
@@ -48,7 +49,7 @@ impl Shims {
 }
 
 impl WireConnector {
-    /// Opens a connection for commands that no queue sends. Each is written into the history.
+    /// Opens a connection for commands that no queue sends. The history has each of them.
     pub(super) async fn own(&self) -> RedisResult<MultiplexedConnection> {
         let stream = self.open(Use::Own);
         let (handshake, config) = greeting();
@@ -97,7 +98,7 @@ impl Connector for WireConnector {
     }
 }
 
-/// How a connection begins, and what it leaves to the backend.
+/// The settings with which a connection begins. They leave all timeouts to the backend.
 fn greeting() -> (RedisConnectionInfo, AsyncConnectionConfig) {
     let handshake = RedisConnectionInfo::default()
         .set_protocol(ProtocolVersion::RESP3)

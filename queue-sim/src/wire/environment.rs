@@ -24,20 +24,20 @@ use crate::{
     world::{Environment, Fault, RunContext, World},
 };
 
-/// Where no wake-up can get lost, a client only looks by itself after this time, so that one that
-/// does get lost is seen.
+/// Where no wake-up can get lost, a client only looks by itself after this time, so that a lost
+/// wake-up shows.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// What a server need not do each time: write slow commands down, and look within a script whether
-/// it has run for too long. The wire gives up on it first.
+/// Settings that spare the server work at each command: it writes no slow commands down, and does
+/// not look within a script whether it has run for too long. The wire gives up on a script first.
 const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 
-/// What it has written down of runs that are over is read again at each start, unless it leaves that
-/// out as soon as it can.
+/// The server reads its file at each start, so it rewrites the file early, without the data of
+/// earlier runs.
 const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 
-/// Worlds around a real redis-server that this starts for itself: queue-redis's own client,
-/// connected through the [wire](super).
+/// An environment on a real redis-server, which it starts for itself. Its lanes use queue-redis's
+/// own client, connected through the [wire](super).
 pub struct RedisEnvironment {
     machine: Arc<Mutex<Machine>>,
     core: Option<OneCore>,
@@ -45,7 +45,7 @@ pub struct RedisEnvironment {
     rewrite: Option<Arc<dyn Rewrite>>,
 }
 
-/// What kind of [`RedisEnvironment`] to make.
+/// The settings of a new [`RedisEnvironment`].
 #[derive(Default)]
 #[must_use]
 pub struct RedisEnvironmentBuilder {
@@ -56,7 +56,7 @@ pub struct RedisEnvironmentBuilder {
 }
 
 impl RedisEnvironment {
-    /// An environment on a server without persistence, the fastest.
+    /// Starts an environment on a server without persistence, which is the fastest.
     ///
     /// # Errors
     ///
@@ -65,12 +65,12 @@ impl RedisEnvironment {
         Self::builder().start()
     }
 
-    /// What kind of environment to make.
+    /// The settings of a new environment.
     pub fn builder() -> RedisEnvironmentBuilder {
         RedisEnvironmentBuilder::default()
     }
 
-    /// How much it has asked of its server so far.
+    /// The environment's requests to its server so far.
     pub fn counts(&self) -> Counts {
         self.machine().counts()
     }
@@ -81,24 +81,24 @@ impl RedisEnvironment {
 }
 
 impl RedisEnvironmentBuilder {
-    /// Starts the server with these settings: another program, say.
+    /// Starts the server with these settings, such as another program.
     pub fn with_server(mut self, server: ServerBuilder) -> Self {
         self.server = server;
         self
     }
 
     /// Keeps an append-only file, so that the server can be killed and started again
-    /// ([`Fault::Restarted`]). The file is written before each reply, and a killed process takes
-    /// nothing of it along, so nothing is lost, and it is not synced. Each restart takes some real
-    /// milliseconds: for runs apart.
+    /// ([`Fault::Restarted`]). The server writes the file before each reply, and a killed process
+    /// takes nothing of it along. So nothing is lost without a sync. Each restart takes some real
+    /// milliseconds, so only some runs should use this.
     pub fn with_restarts(mut self) -> Self {
         self.durable = true;
         self
     }
 
-    /// Runs other scripts in the place of queue-redis's own: given a script's name, such as
-    /// `reliable/turn`, and its text, this answers what runs instead. The client knows nothing of
-    /// it. [`queue_redis::scripts`] lists them all.
+    /// Runs other scripts in place of queue-redis's own. The function gets a script's name, such as
+    /// `reliable/turn`, and its text. It answers the text that runs instead, or `None` to keep the
+    /// script. The client does not notice. [`queue_redis::scripts`] lists all scripts.
     pub fn with_scripts(
         mut self,
         replace: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -107,7 +107,7 @@ impl RedisEnvironmentBuilder {
         self
     }
 
-    /// Does other things in the place of requests.
+    /// Plays requests as this rewrite says.
     pub fn with_rewrite(mut self, rewrite: impl Rewrite) -> Self {
         self.rewrite = Some(Arc::new(rewrite));
         self
@@ -117,7 +117,7 @@ impl RedisEnvironmentBuilder {
     ///
     /// # Errors
     ///
-    /// If the server does not come up, or a script that stands in for another does not compile.
+    /// If the server does not come up, or does not compile a replaced script.
     pub fn start(self) -> Result<RedisEnvironment, ServerError> {
         let mut server = self.server;
         for line in LINES {
@@ -142,8 +142,8 @@ impl RedisEnvironmentBuilder {
 }
 
 impl Environment for RedisEnvironment {
-    /// `redis`, or `redis-restarts` if its server is killed and started again: such a plan fits no
-    /// other environment.
+    /// `redis`; or `redis-restarts` if a fault may restart the server: its plans fit no other
+    /// environment.
     fn name(&self) -> &str {
         if self.durable {
             "redis-restarts"
@@ -255,8 +255,8 @@ impl World for WireWorld {
     }
 }
 
-/// The number of the recorded call that this is done for, as if it were a time, or zero: so the
-/// far end of the wire knows it. It puts the server's time in its place.
+/// The number of the recorded call under way, as if it were a time; zero if there is none. So the
+/// far end of the wire learns the call. It puts the server's time in the number's place.
 fn current_tag() -> Timestamp {
     Timestamp::from_millis(current_call().map_or(0, |call| call.0))
 }

@@ -1,4 +1,4 @@
-//! Who listens to which channel, all on one socket of their own.
+//! The connections that listen to channels. All share one socket of their own.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -10,10 +10,10 @@ use super::{resp, socket::Socket};
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
 
-/// A channel of the wire's own. What is said there last is heard last.
+/// The wire's own channel. The server sends its message after all others.
 const LAST: &str = "the last of all";
 
-/// The socket of those who listen.
+/// The socket of all listening connections.
 #[derive(Default)]
 pub(super) struct Listeners {
     socket: Option<Socket>,
@@ -21,7 +21,7 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Has a connection listen to a channel: the server's confirmation comes first.
+    /// Makes a connection listen to a channel. The server's confirmation comes first.
     pub(super) fn listen(
         &mut self,
         connection: ConnectionId,
@@ -36,17 +36,17 @@ impl Listeners {
                 none.insert(socket)
             }
         };
-        // Who listens already is confirmed again.
+        // A connection that listens already gets another confirmation.
         let confirmed = socket.ask(&[b"SUBSCRIBE", &channel[..]])?;
         let (said, heard) = unbounded_channel();
-        // The receiver is right here.
+        // The caller holds the receiver.
         let _ = said.send(confirmed);
         let listeners = self.channels.entry(channel.clone()).or_default();
         listeners.insert(connection, said);
         Ok(heard)
     }
 
-    /// A connection listens no more.
+    /// Ends a connection's listening.
     pub(super) fn leave(&mut self, connection: ConnectionId) -> io::Result<()> {
         let mut left = Vec::new();
         self.channels.retain(|channel, listeners| {
@@ -64,7 +64,7 @@ impl Listeners {
         Ok(())
     }
 
-    /// Nobody listens any more.
+    /// Ends all listening.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let channels = std::mem::take(&mut self.channels);
         if let Some(socket) = &mut self.socket {
@@ -75,10 +75,11 @@ impl Listeners {
         Ok(())
     }
 
-    /// Says the last word after some commands, if anybody listens; answers whether it is said.
+    /// Adds the last message after some commands, if any connection listens. Answers whether it
+    /// did.
     ///
-    /// When the server sends what it says to those who listen, before or after its other replies, is
-    /// its own affair, but not in which order: who has heard the last word has heard all.
+    /// The server may send its messages to listeners before or after its other replies, but always
+    /// in order. So a socket that has received the last message has received all.
     pub(super) fn say_last(&self, out: &mut Vec<u8>) -> bool {
         if self.channels.is_empty() {
             return false;
@@ -87,7 +88,7 @@ impl Listeners {
         true
     }
 
-    /// Hands out what was said before the last word.
+    /// Hands out the messages before the last one.
     pub(super) fn hand_out(&mut self) -> io::Result<()> {
         let Some(socket) = &mut self.socket else {
             return Ok(());
@@ -107,7 +108,7 @@ impl Listeners {
                 .into_iter()
                 .flat_map(BTreeMap::values)
             {
-                // Nobody is there to hear it if its client is gone.
+                // If the client is gone, nobody hears the message.
                 let _ = listener.send(push.to_vec());
             }
         }

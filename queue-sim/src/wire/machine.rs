@@ -13,15 +13,15 @@ use super::{
     socket::Socket,
 };
 
-/// Copies all keys to the other database, in place of what is there.
+/// Copies all keys to the other database, and replaces what it holds.
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
     for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1') end";
 
 /// The server and the sockets to it.
 ///
-/// Every command of every virtual connection goes over one socket: nothing that queue-redis sends
-/// leaves a state behind on its connection, and what would is refused. Only those who listen have a
-/// socket of their own.
+/// All commands of all virtual connections go over one socket: queue-redis sends no command that
+/// leaves a state behind on its connection, and the wire refuses such commands. Only listeners have
+/// their own socket.
 pub(super) struct Machine {
     server: Server,
     commands: Socket,
@@ -32,8 +32,8 @@ pub(super) struct Machine {
     counts: Counts,
 }
 
-/// Commands whose replies nobody waits for. They go in one piece with the next that somebody does
-/// wait for, and are executed right before it.
+/// Commands whose replies no caller waits for. They travel in one piece with the next command whose
+/// caller does wait, and the server executes them right before it.
 #[derive(Default)]
 struct Ahead {
     requests: Vec<u8>,
@@ -47,14 +47,14 @@ impl Ahead {
     }
 }
 
-/// How much an environment has asked of its server.
+/// The environment's requests to its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Runs that were begun.
+    /// Runs that began.
     pub runs: u64,
-    /// Commands that the server executed, those of the wire itself included.
+    /// Commands that the server executed, with those of the wire itself.
     pub commands: u64,
-    /// How often the wire waited for the server.
+    /// Times that the wire waited for the server.
     pub round_trips: u64,
 }
 
@@ -82,7 +82,8 @@ impl Machine {
         &mut self.scripts
     }
 
-    /// Empties the server for a new run: nobody listens, no key is there, and every script is.
+    /// Empties the server for a new run: no connection listens, no key exists, and every script
+    /// does.
     pub(super) fn reset(&mut self) -> io::Result<()> {
         self.counts.runs += 1;
         self.ahead.add(&["FLUSHALL", "SYNC"]);
@@ -90,7 +91,7 @@ impl Machine {
         self.listeners.clear()
     }
 
-    /// Executes requests, one right after another, and lets those who listen hear what they say.
+    /// Executes requests, one right after another, and lets listeners hear their messages.
     pub(super) fn execute(&mut self, requests: &[u8], count: usize) -> io::Result<Vec<Vec<u8>>> {
         let Ahead {
             requests: mut all,
@@ -101,7 +102,7 @@ impl Machine {
         self.commands.send(&all)?;
         self.counts.round_trips += 1;
         self.counts.commands += (ahead + count + usize::from(said)) as u64;
-        // All are received before any is looked at: an error leaves nothing behind.
+        // Receives all replies before it checks any, so that an error leaves none behind.
         let mut receive = |count| {
             let replies = (0..count).map(|_| self.commands.receive());
             replies.collect::<io::Result<Vec<_>>>()
@@ -115,7 +116,7 @@ impl Machine {
         Ok(replies)
     }
 
-    /// Has the server execute what is ahead, if anything is.
+    /// Has the server execute the commands ahead, if there are any.
     fn catch_up(&mut self) -> io::Result<()> {
         if self.ahead.count == 0 {
             return Ok(());
@@ -123,15 +124,15 @@ impl Machine {
         self.execute(&[], 0).map(drop)
     }
 
-    /// Makes sure that the server has this script when it is called next, if it should.
+    /// Makes sure that the server has this script at its next call, if it should.
     pub(super) fn settle(&mut self, script: usize) {
         if let Some(text) = self.scripts.settle(script) {
             self.ahead.add(&["SCRIPT", "LOAD", text]);
         }
     }
 
-    /// Answers what never changes as the server answered it the first time: `INFO` as far as a
-    /// client looks at it, the settings, and how a connection begins.
+    /// Answers constant requests with the server's first answer: the fields of `INFO` that a client
+    /// reads, the settings, and the beginning of a connection.
     pub(super) fn known(&mut self, request: &Bytes) -> io::Result<Vec<u8>> {
         if let Some(reply) = self.known.get(request) {
             return Ok(reply.clone());
@@ -141,7 +142,7 @@ impl Machine {
         Ok(reply)
     }
 
-    /// Has a connection listen to a channel: the server's confirmation comes first.
+    /// Makes a connection listen to a channel. The server's confirmation comes first.
     pub(super) fn listen(
         &mut self,
         connection: ConnectionId,
@@ -154,12 +155,12 @@ impl Machine {
         self.listeners.listen(connection, channel, &path)
     }
 
-    /// The connection listens no more.
+    /// Ends a connection's listening.
     pub(super) fn leave(&mut self, connection: ConnectionId) -> io::Result<()> {
         self.listeners.leave(connection)
     }
 
-    /// What the keys hold that nothing explains, a line for each.
+    /// The data in the keys that nothing explains, a line for each.
     pub(super) fn leftovers(&mut self) -> io::Result<Vec<String>> {
         let mut request = Vec::new();
         resp::encode(&["EVAL", queue_redis::LEFTOVERS, "0", "qk"], &mut request);
@@ -169,12 +170,12 @@ impl Machine {
         redis::from_redis_value(lines).map_err(io::Error::other)
     }
 
-    /// Remembers all data.
+    /// Keeps a copy of all data.
     pub(super) fn snapshot(&mut self) {
         self.ahead.add(&["EVAL", SNAPSHOT, "0"]);
     }
 
-    /// Puts the data back that were remembered.
+    /// Puts the copy back.
     pub(super) fn roll_back(&mut self) {
         self.ahead.add(&["SWAPDB", "0", "1"]);
     }
@@ -191,10 +192,10 @@ impl Machine {
     }
 }
 
-/// Connects for commands, to a server that is not to measure how long each takes.
+/// Connects for commands, and tells the server not to measure their latency.
 fn connect(server: &Server) -> io::Result<Socket> {
     let mut socket = Socket::connect(&server.socket())?;
-    // Before 7.0 servers do not know this, nor measure it.
+    // Servers before 7.0 neither know this nor measure latency.
     socket.ask(&["CONFIG", "SET", "latency-tracking", "no"])?;
     Ok(socket)
 }

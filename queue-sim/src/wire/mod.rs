@@ -1,59 +1,57 @@
 //! Simulated runs on a real redis-server: queue-redis's own client, over a wire inside this
 //! process.
 //!
-//! A [`RedisEnvironment`] starts a server. In each run every lane has a backend of its own, built as a
-//! program builds it, with a connector whose connections end in this process. At their far end
-//! requests are read, struck by whatever faults are decided, and executed by the server in a
-//! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is a
-//! scheduling point of its own, those of a pipeline too.
+//! A [`RedisEnvironment`] starts a server. In each run every lane builds its own backend as a
+//! program does, with a connector whose connections end in this process. The far end of a
+//! connection reads the requests, draws their faults, and has the server execute them in a
+//! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is its own
+//! scheduling point, also in a pipeline.
 //!
 //! # Time
 //!
-//! The scripts are told the run's virtual time, by way of `ARGV[1]`, whoever calls them; a fault may
-//! put that clock back. Nothing blocks on the server. Those who listen to a channel (`SUBSCRIBE`)
-//! share a socket of their own, and are handed what the server says there right after the command
-//! that had it said.
+//! `ARGV[1]` tells every script the run's virtual time, whoever calls it; a fault may put that
+//! clock back. No command blocks the server. Connections that listen to a channel (`SUBSCRIBE`)
+//! share one socket. They get the server's messages right after the command that published them.
 //!
 //! # Truth
 //!
-//! A backend of a [`RedisEnvironment`] is built with a clock that tells the number of the recorded call
-//! under way in place of the time. So every request that is executed is known to be one of which
-//! call, also when its caller has long given up, and the history is told
-//! ([`Journal::executed`](crate::history::Journal::executed)). A reply that is an error or nothing
-//! means that the call was not executed: a script looks at its configuration before it does
-//! anything. The call that finds its queue gone (nothing), creates it and is sent again is executed
-//! once; one that is sent with its text after `NOSCRIPT`, too. Pushes of one client that come at the
-//! same time go as one call, made by a task for all of them: such an execution is told of none of
-//! them, and the goal `execution for no call` says that there was one. Lanes that do one thing after
-//! another never have any.
+//! The clock of a [`RedisEnvironment`]'s backend tells the number of the recorded call under way in
+//! place of the time. So each request that the server executes names its call, even when the caller
+//! has long given up, and the wire tells the history
+//! ([`Journal::executed`](crate::history::Journal::executed)). An error or nothing as a reply means
+//! that the server did not execute the call: a script checks its configuration before it does
+//! anything. A call that finds its queue gone (nothing), creates it and goes out again is executed
+//! once. So is a call that goes out with its text after `NOSCRIPT`. Concurrent pushes of one client
+//! go as one call, which one task makes for all of them. The history does not tell such an
+//! execution of any of them; the goal `execution for no call` says that there was one. Lanes that
+//! do one thing after another never have any.
 //!
-//! # What is not asked of the server each time
+//! # Cached replies
 //!
-//! For speed, a few replies are not fresh. `HELLO`, `CLIENT SETINFO`, `INFO` and `CONFIG GET` are
-//! answered as the server answered the first time; connections have numbers of their own, the same
-//! in every run (`HELLO`). `SCRIPT EXISTS` and `SCRIPT LOAD` are
-//! answered from what is known of the server's scripts, which nobody else changes. Every other reply
-//! is the server's, to this request.
+//! For speed, a few replies are not fresh. The wire answers `HELLO`, `CLIENT SETINFO`, `INFO` and
+//! `CONFIG GET` as the server answered the first time. Connections have their own numbers, the same
+//! in every run (`HELLO`). The wire answers `SCRIPT EXISTS` and `SCRIPT LOAD` from its own list of
+//! the server's scripts, which nobody else changes. Every other reply is the server's, to this
+//! request.
 //!
-//! Compiling a script takes longer than running it, so a flush of the scripts is only played: the
-//! server keeps them. The wire calls a script that is lost to clients by a hash that the server does
-//! not know, until a client has sent the text again or loaded it. The server's `NOSCRIPT` is real, and
-//! so is what it makes of the text. A restart does make the server forget all scripts; the wire
-//! loads those that a new run starts with right before their first call.
+//! Compiling a script takes longer than running it, so the wire only plays a flush of the scripts,
+//! and the server keeps them. For a script that clients have lost, the wire calls a hash that the
+//! server does not know, until a client has sent the text again or loaded it. So the server's
+//! `NOSCRIPT` is real, and so is its run of the text. A restart does make the server forget all
+//! scripts. The wire loads those that a new run starts with right before their first call.
 //!
-//! What the wire asks for itself goes in one piece with the next command of a client, right before
-//! it or right after it: emptying the server, remembering the data and putting them back, how long a
-//! bounded queue is, and the last word to those who listen. Commands of
-//! clients go one by one.
+//! The wire's own commands travel in one piece with a client's next command, right before it or
+//! right after it: they empty the server, copy the data and put it back, ask for a bounded queue's
+//! length, and publish the last message to listeners. Clients' commands go one by one.
 //!
-//! All other commands share one socket; what would leave a state behind on it (`SELECT`,
-//! `MULTI` and such) is refused.
+//! All other commands share one socket. The wire refuses those that would leave a state behind on
+//! it (`SELECT`, `MULTI` and such).
 //!
 //! # One core
 //!
-//! On Linux the server is kept on one core, and the thread that plays with it, while a run lasts:
-//! they take turns, and to wake a second core each time can take longer than all the rest. Environments
-//! that are there at the same time are spread over the cores.
+//! On Linux, a run keeps its thread and its server on one core: they take turns, and waking a
+//! second core each time can take longer than all the rest. Environments that exist at the same
+//! time use different cores.
 
 mod affinity;
 mod connector;

@@ -1,4 +1,4 @@
-//! What is between the clients of a run and the server.
+//! The network between a run's clients and the server.
 
 use std::{
     fmt, io,
@@ -20,10 +20,10 @@ use crate::{
     world::{Fault, RunContext, Trouble},
 };
 
-/// How often a request, and again its reply, is struck by any fault at the most, in percent.
+/// The highest chance that any fault strikes a request, and again its reply, in percent.
 const MOST: Chance = 30;
 
-/// Whatever the wires of one run have in common. Clones are the same.
+/// The parts that all wires of one run share. Clones share one state.
 #[derive(Clone)]
 pub(super) struct Network(Arc<Inner>);
 
@@ -40,11 +40,11 @@ struct Inner {
 #[derive(Default)]
 struct State {
     last_connection: ConnectionId,
-    /// Until when the server takes no connections.
+    /// The time until which the server takes no connections.
     down: Option<Instant>,
-    /// By how much the server's clock is behind.
+    /// The time by which the server's clock is behind.
     behind: Duration,
-    /// The last thing that had happened when the data were remembered.
+    /// The journal's last event when the snapshot was taken.
     snapshot: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Network {
         }))
     }
 
-    /// Whether a wake-up can get lost on the way, or its receiver.
+    /// Whether a wake-up, or its receiver, can get lost.
     pub(super) fn loses_hints(&self) -> bool {
         let harmless = [Fault::Delayed, Fault::Cancelled];
         self.faults().iter().any(|fault| !harmless.contains(&fault))
@@ -89,8 +89,8 @@ impl Network {
 
     /// Uses the server. No time passes.
     ///
-    /// What fails here is the environment itself, not what is tested: it is told as a broken rule, since
-    /// the run proves nothing.
+    /// An error here is the environment's, and not one of the code under test. The journal tells it
+    /// as a broken rule, since the run proves nothing.
     pub(super) fn with_machine<T>(
         &self,
         work: impl FnOnce(&mut Machine) -> io::Result<T>,
@@ -106,7 +106,7 @@ impl Network {
         }
     }
 
-    /// The server, for what cannot fail. No time passes.
+    /// The server, for uses that cannot fail. No time passes.
     pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
         let machine = self.0.machine.lock();
         machine.unwrap_or_else(PoisonError::into_inner)
@@ -118,8 +118,9 @@ impl Network {
         state.last_connection
     }
 
-    /// Which of these faults strikes this lane now, if any, each as often as one in `rarely` of its
-    /// chances; and all together not too often, or hardly anything would be done.
+    /// The one of these faults that strikes this lane now, if any, at one in `rarely` of its
+    /// chances. All of them together strike at a bounded chance, since otherwise hardly any call
+    /// would succeed.
     pub(super) fn strike(
         &self,
         lane: Lane,
@@ -137,7 +138,7 @@ impl Network {
         })
     }
 
-    /// Lets time pass, but no more when the faults are over.
+    /// Waits until this time, or until the faults are over.
     pub(super) async fn pause(&self, until: Instant) {
         tokio::select! {
             biased;
@@ -163,13 +164,13 @@ impl Network {
         self.lock().behind += by;
     }
 
-    /// By how much it is behind.
+    /// The time by which the clock is behind.
     pub(super) fn behind(&self) -> Duration {
         self.lock().behind
     }
 
-    /// Remembers all data; or, if that was done, puts them back as they were, as a failover to a
-    /// replica that lagged behind does.
+    /// Copies all data. If a copy exists, puts it back instead, like a failover to a replica that
+    /// lagged behind.
     pub(super) fn fail_over(&self, lane: Lane) {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
@@ -184,8 +185,8 @@ impl Network {
         self.journal().note(Event::RolledBack { to });
     }
 
-    /// Kills the server, and starts it again from what it had written down; it takes connections
-    /// after a while.
+    /// Kills the server, and starts it again from its file. It takes connections again after a
+    /// while.
     pub(super) fn restart(&self, lane: Lane) {
         if !self.0.durable {
             return;
@@ -202,17 +203,17 @@ impl Network {
         self.0.cut.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Tells when all connections are ended.
+    /// Tells when all connections end.
     pub(super) fn cuts(&self) -> watch::Receiver<u64> {
         self.0.cut.subscribe()
     }
 
-    /// Ends the faults, and returns when nothing is on its way any more.
+    /// Ends the faults, and returns when no request or reply is on its way any more.
     pub(super) async fn heal(&self) {
         self.end();
         self.0.healed.send_replace(true);
         self.lock().down = None;
-        // Time only passes when nobody can do anything any more.
+        // Time only passes when no task can do anything any more.
         time::sleep(Duration::from_millis(1)).await;
         while self.is_under_way() {
             time::sleep(Duration::from_millis(1)).await;
@@ -222,7 +223,7 @@ impl Network {
     /// Waits for the end of the faults.
     pub(super) async fn healed(&self) {
         let mut healed = self.0.healed.subscribe();
-        // The sender is in self.
+        // This network holds the sender.
         let _ = healed.wait_for(|healed| *healed).await;
     }
 
@@ -231,7 +232,7 @@ impl Network {
     }
 }
 
-/// A network is the trouble that it makes, and a server beside it.
+/// A network has the faults of [`Trouble`], and a server beside it.
 impl Deref for Network {
     type Target = Trouble;
 

@@ -2,12 +2,12 @@ use redis::{RedisResult, Value};
 
 use super::resp;
 
-/// The server's reply to one request, as it goes over the wire.
+/// The server's reply to one request, in the protocol's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply(pub(super) Vec<u8>);
 
 impl Reply {
-    /// A reply with this value: a number, bytes, nothing, `OK`, or an array of such.
+    /// The reply with this value: a number, bytes, nothing, `OK`, or an array of such.
     ///
     /// # Panics
     ///
@@ -18,16 +18,16 @@ impl Reply {
         Self(text)
     }
 
-    /// What is in it.
+    /// The reply's value.
     ///
     /// # Errors
     ///
-    /// If it is not understood.
+    /// If the reply is malformed.
     pub fn value(&self) -> RedisResult<Value> {
         redis::parse_redis_value(&self.0)
     }
 
-    /// The number that it is.
+    /// The number, if the reply is one.
     pub fn number(&self) -> Option<i64> {
         match self.0.split_first()? {
             (b':', digits) => resp::number(digits.strip_suffix(b"\r\n")?),
@@ -35,12 +35,12 @@ impl Reply {
         }
     }
 
-    /// Whether it is nothing.
+    /// Whether the reply is nothing.
     pub fn is_nil(&self) -> bool {
         matches!(&*self.0, b"_\r\n" | b"$-1\r\n" | b"*-1\r\n")
     }
 
-    /// The error that it is, its code first.
+    /// The error, its code first, if the reply is one.
     pub fn error(&self) -> Option<&[u8]> {
         match self.0.split_first()? {
             (b'-' | b'!', text) => Some(text.trim_ascii_end()),

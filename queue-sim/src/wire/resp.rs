@@ -1,11 +1,11 @@
-//! As much of the Redis protocol as a wire has to understand: where a value ends, and which words
-//! a request is made of.
+//! The part of the Redis protocol that a wire needs: the end of a value, and the words of a
+//! request.
 
 use std::io::{self, ErrorKind, Write};
 
 use bytes::Bytes;
 
-/// How long the first value is, once all of it is there.
+/// The length of the first value; `None` until all of it has come.
 pub(super) fn value_len(bytes: &[u8]) -> Option<usize> {
     let line = line_len(bytes)?;
     let count = || number(&bytes[1..line - 2]).unwrap_or(0);
@@ -32,7 +32,7 @@ fn values_len(bytes: &[u8], mut at: usize, count: i64) -> Option<usize> {
     Some(at)
 }
 
-/// How long the first line is, with its end.
+/// The length of the first line, with its end.
 fn line_len(bytes: &[u8]) -> Option<usize> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some(end + 1)
@@ -100,7 +100,7 @@ pub(super) fn head(kind: u8, length: usize, out: &mut Vec<u8>) {
     let _ = write!(out, "{}{length}\r\n", char::from(kind));
 }
 
-/// The reply to a command of the wire's own, which is never an error.
+/// Checks the reply to a command of the wire's own, which is never an error.
 pub(super) fn accepted(reply: &[u8]) -> io::Result<()> {
     if reply.first() == Some(&b'-') {
         let reply = String::from_utf8_lossy(reply).into_owned();

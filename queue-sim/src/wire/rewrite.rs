@@ -6,8 +6,8 @@ use queue_core::Timestamp;
 
 use super::{Reply, Request};
 
-/// Does something else in place of requests, between a client and its server: this is how bugs are
-/// planted that no text of a script has.
+/// Plays requests in another way, between a client and its server. It plants bugs that no script's
+/// text can have.
 ///
 /// ```
 /// use queue_sim::wire::{Reply, Request, Rewrite, Steps};
@@ -32,46 +32,46 @@ use super::{Reply, Request};
 ///
 /// # Non-atomic bugs
 ///
-/// Between the [steps](Steps) of one request others have their turn, so a request that is played
-/// as several is not atomic: check with a `LLEN`, then push; or run the script twice. Steps that are
-/// left are played even if the client has gone; only the end of the server itself stops them.
+/// Other lanes may go first between the [steps](Steps) of one request, so a request played in
+/// several steps is not atomic. For example, it checks with a `LLEN` and then pushes, or runs the
+/// script twice. The remaining steps run even if the client has gone; only the server's end stops
+/// them.
 ///
 /// # Truth
 ///
-/// A request that is rewritten counts as executed once, when the rewrite says so
-/// ([`Steps::executed`]), or else at its end, if it is a call and its reply is neither an error nor
-/// nothing.
+/// A rewritten request counts as executed once: when the rewrite says so ([`Steps::executed`]), or
+/// else at its end, if it belongs to a call and its reply is neither an error nor nothing.
 #[async_trait]
 pub trait Rewrite: Debug + Send + Sync + 'static {
-    /// Plays this request, which is a script's call or a plain command, and answers the client;
-    /// with `None` it is executed as it is. The request's time is the server's by now, its script
-    /// is on the server, and the faults of its way there are over.
+    /// Plays this request, a script's call or a plain command, and answers the client's reply. With
+    /// `None`, the server executes the request as it is. The request's time is already the
+    /// server's, its script is on the server, and the faults of its way there are over.
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply>;
 }
 
-/// What a [`Rewrite`] does on the server, step by step.
+/// The steps of a [`Rewrite`] on the server.
 #[derive(Debug)]
 pub struct Steps<'a>(pub(super) &'a dyn Execute);
 
-/// The execution of one request by the server, in steps.
+/// Executes one request on the server, in steps.
 #[async_trait]
 pub(super) trait Execute: Debug + Send + Sync {
-    /// Executes a request, and then lets others have their turn.
+    /// Executes a request, and then lets other lanes go first.
     async fn step(&self, request: &Request) -> Reply;
-    /// The same for a command of these words.
+    /// Executes a command of these words, and then lets other lanes go first.
     async fn command(&self, words: Vec<Bytes>) -> Reply;
     fn now(&self) -> Timestamp;
     fn executed(&self);
 }
 
 impl Steps<'_> {
-    /// Executes one request, and then lets others have their turn. A script's call runs the script
-    /// that stands in for it, if one does.
+    /// Executes one request, and then lets other lanes go first. A script's call runs the script's
+    /// replacement, if there is one.
     pub async fn run(&self, request: &Request) -> Reply {
         self.0.step(request).await
     }
 
-    /// Executes one command of these words, and then lets others have their turn.
+    /// Executes one command of these words, and then lets other lanes go first.
     pub async fn command<W: AsRef<[u8]> + Sync>(&self, words: &[W]) -> Reply {
         let words = words
             .iter()
@@ -84,7 +84,7 @@ impl Steps<'_> {
         self.0.now()
     }
 
-    /// The call takes effect at this moment.
+    /// Notes that the call takes effect now.
     pub fn executed(&self) {
         self.0.executed();
     }

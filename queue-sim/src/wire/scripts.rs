@@ -1,16 +1,16 @@
-//! The scripts of queue-redis, those that stand in for them, and which of them the server has.
+//! The scripts of queue-redis and their replacements, and those of them that the server has.
 
 use std::{collections::HashMap, io};
 
 use super::{resp::accepted, socket::Socket};
 
-/// Replaces scripts by others: given a script's name, such as `reliable/turn`, and its text,
-/// answers the text that runs in its place.
+/// Replaces scripts: it gets a script's name, such as `reliable/turn`, and its text, and answers
+/// the text that runs in its place.
 pub(super) type Replace = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 pub(super) struct Scripts {
     table: Vec<Script>,
-    /// By its hash, and by its text. Never listed: its order is nobody's.
+    /// By hash and by text. Nothing iterates over it, since its order is random.
     find: HashMap<String, usize>,
 }
 
@@ -20,7 +20,7 @@ const OF_NO_SCRIPT: &str = "0000000000000000000000000000000000000000";
 struct Script {
     name: &'static str,
     hash: String,
-    /// What runs in its place, or itself.
+    /// The text that runs: the script's own, or its replacement.
     text: String,
     text_hash: String,
     /// Whether the server has it.
@@ -30,7 +30,7 @@ struct Script {
 }
 
 impl Scripts {
-    /// Gives the server all of them.
+    /// Gives the server all scripts.
     pub(super) fn load(socket: &mut Socket, replace: Option<&Replace>) -> io::Result<Self> {
         let mut scripts = Self {
             table: Vec::new(),
@@ -57,7 +57,7 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// Which one an `EVALSHA` or `EVAL` of this word calls.
+    /// The position of the script that an `EVALSHA` or `EVAL` of this word calls.
     pub(super) fn find(&self, word: &[u8]) -> Option<usize> {
         self.find.get(std::str::from_utf8(word).ok()?).copied()
     }
@@ -66,9 +66,8 @@ impl Scripts {
         self.table[at].name
     }
 
-    /// What the server is to be asked for when a client calls the script by its hash: the hash of
-    /// the text that runs or, if the client is not to find that, one of which the server knows no
-    /// script.
+    /// The hash that the wire calls on the server when a client calls the script by its hash. It is
+    /// the hash of the text that runs; or one of no script, if the client must not find it.
     pub(super) fn called(&self, at: usize) -> &str {
         let script = &self.table[at];
         if script.found {
@@ -83,7 +82,7 @@ impl Scripts {
         &self.table[at].text
     }
 
-    /// The hash that clients know it by.
+    /// The hash by which clients know it.
     pub(super) fn hash(&self, at: usize) -> &str {
         &self.table[at].hash
     }
@@ -93,40 +92,40 @@ impl Scripts {
         self.table[at].found
     }
 
-    /// A client has run the whole text: the server has it now.
+    /// Notes that a client has run the whole text, so that the server has it now.
     pub(super) fn came(&mut self, at: usize) {
         let script = &mut self.table[at];
         (script.loaded, script.found) = (true, true);
     }
 
-    /// A client loads it, and finds it from now on.
+    /// Notes that a client loads it, and finds it from now on.
     pub(super) fn load_again(&mut self, at: usize) {
         self.table[at].found = true;
     }
 
-    /// Clients find none of them any more.
+    /// From now on clients find no script.
     pub(super) fn flush(&mut self) {
         for script in &mut self.table {
             script.found = false;
         }
     }
 
-    /// The server has none of them any more.
+    /// From now on the server has no script.
     pub(super) fn lost(&mut self) {
         for script in &mut self.table {
             (script.loaded, script.found) = (false, false);
         }
     }
 
-    /// A new run begins: clients find all of them.
+    /// Begins a new run: clients find all scripts.
     pub(super) fn renew(&mut self) {
         for script in &mut self.table {
             script.found = true;
         }
     }
 
-    /// The text that the server is to be given before the script is called: it does not have what
-    /// a client is to find.
+    /// The text that the server needs before a call of the script: `None` if the server has it, or
+    /// clients are not to find it.
     pub(super) fn settle(&mut self, at: usize) -> Option<&str> {
         let script = &mut self.table[at];
         if script.loaded || !script.found {

@@ -1,4 +1,4 @@
-//! What the server does with a request that has arrived.
+//! The server's work on a request that has arrived.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{engine::yield_now, history::Event};
 
-/// The script that opens queues: no call of a queue is made by it.
+/// The script that opens queues. It makes no call of a queue.
 const OPEN: &str = "open";
 
 /// One request being executed.
@@ -28,7 +28,7 @@ pub(super) struct Executing<'a> {
     told: AtomicBool,
 }
 
-/// Executes a request that has arrived; without a reply, the server itself has failed.
+/// Executes a request that has arrived. Without a reply, the server itself has failed.
 pub(super) async fn execute(network: &Network, mut request: Request) -> Option<Reply> {
     if let Some(refused) = refusal(&request) {
         return Some(refused);
@@ -56,7 +56,7 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     Some(reply)
 }
 
-/// Whether the server has the script that the request calls, or is sent it.
+/// Whether the server has the script of the request, or the request brings it.
 fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     if request.words[0].eq_ignore_ascii_case(b"EVAL") {
         return true;
@@ -67,7 +67,8 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     found.is_some_and(|at| scripts.is_there(at))
 }
 
-/// What would leave a state behind on its connection: all wires share one.
+/// The refusal of a command that would leave a state behind on the connection, which all wires
+/// share.
 fn refusal(request: &Request) -> Option<Reply> {
     const WITH_STATE: [&[u8]; 7] = [
         b"SELECT", b"MULTI", b"EXEC", b"WATCH", b"MONITOR", b"AUTH", b"RESET",
@@ -114,9 +115,9 @@ impl Execute for Executing<'_> {
 }
 
 impl Executing<'_> {
-    /// Tells what is known from the reply. Every script answers nothing, or an error, before it
-    /// does anything: the queue is not there, the configuration is another, the script is missing.
-    /// An error of any other sort is the script's own failure, half-way perhaps.
+    /// Tells what the reply shows. Every script answers nothing, or an error, before it does
+    /// anything: the queue does not exist, the configuration differs, the script is missing. Any
+    /// other error is the script's own failure, which may have come half-way.
     fn tell(&self, reply: &Reply) {
         let Some(script) = self.request.script.filter(|script| *script != OPEN) else {
             return;
@@ -138,7 +139,7 @@ impl Executing<'_> {
         self.executed();
     }
 
-    /// Executes a request as it is, and looks how long its queue has become.
+    /// Executes a request as it is, and then asks for its queue's length.
     fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
         self.look_at_slots(request);
         let queue = bounded_queue(request, self.request);
@@ -162,7 +163,7 @@ impl Executing<'_> {
         Some((reply, length))
     }
 
-    /// A cluster refuses a script whose keys are in several slots; this server does not mind.
+    /// A cluster refuses a script whose keys are in several slots; this server does not.
     fn look_at_slots(&self, request: &Request) {
         let mut keys = request.keys().iter();
         let Some(first) = keys.next() else {
@@ -182,7 +183,7 @@ impl Executing<'_> {
     }
 }
 
-/// The part of a key that decides in which slot of a cluster it is.
+/// The part of a key that decides its slot in a cluster.
 fn hash_tag(key: &[u8]) -> &[u8] {
     let tag = || {
         let start = 1 + key.iter().position(|byte| *byte == b'{')?;
@@ -192,7 +193,7 @@ fn hash_tag(key: &[u8]) -> &[u8] {
     tag().unwrap_or(key)
 }
 
-/// Writes a request as the server is to have it; answers which script it brings along.
+/// Writes a request for the server. Answers the position of the script that it brings along.
 fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
     let called = request
         .script
@@ -220,15 +221,15 @@ fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<u
     in_full.then_some(at)
 }
 
-/// A bounded queue, whose length is looked at after everything that is done to it.
+/// A bounded queue. The wire asks for its length after every request on it.
 struct BoundedQueue {
     name: QueueName,
-    /// What its keys begin with.
+    /// The beginning of its keys.
     base: String,
 }
 
 impl BoundedQueue {
-    /// Asks for how many are ready, delayed and leased; answers how many questions that are.
+    /// Asks for the numbers of ready, delayed and leased messages. Answers the number of questions.
     fn ask(&self, out: &mut Vec<u8>) -> usize {
         let parts = [
             ("LLEN", "ready"),
@@ -244,7 +245,7 @@ impl BoundedQueue {
     }
 }
 
-/// The bounded queue that `part` of a request acts on, if it does.
+/// The bounded queue that `part` of a request acts on, if any.
 fn bounded_queue(part: &Request, whole: &Request) -> Option<BoundedQueue> {
     let bounded = whole.script?.starts_with("bounded/");
     let key = match part.script {

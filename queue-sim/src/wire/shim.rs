@@ -1,5 +1,5 @@
-//! The far end of one connection: a task of the world's, which reads requests, carries them to the
-//! server through whatever faults strike, and brings back the replies.
+//! The far end of one connection: a task of the world's. It reads requests, carries them to the
+//! server under faults, and brings back the replies.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::{
     world::Fault,
 };
 
-/// What can become of a request.
+/// The faults of a request.
 const REQUEST: &[Fault] = &[
     Fault::RequestLost,
     Fault::Delayed,
@@ -33,16 +33,16 @@ const REQUEST: &[Fault] = &[
     Fault::Cut,
     Fault::Repeated,
 ];
-/// What can become of a request that must not be repeated.
+/// The faults of a request that must not be repeated.
 const ONCE: &[Fault] = REQUEST.split_at(4).0;
-/// What can become of a reply.
+/// The faults of a reply.
 const REPLY: &[Fault] = &[
     Fault::ReplyLost,
     Fault::Delayed,
     Fault::Cut,
     Fault::CutInFrame,
 ];
-/// What can become of the server, its clock and its network when a request sets out.
+/// The faults of the server, its clock and its network, drawn when a request sets out.
 const SERVER: &[Fault] = &[
     Fault::Partition,
     Fault::ScriptsFlushed,
@@ -50,17 +50,17 @@ const SERVER: &[Fault] = &[
     Fault::RolledBack,
     Fault::Restarted,
 ];
-/// What strikes everybody strikes once in so many of its chances.
+/// A fault that strikes all lanes strikes at one in this many of its chances.
 const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct Over;
 
-/// Whose connection it is.
+/// The owner of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A backend's.
+    /// A backend.
     Backend(Role),
-    /// That of a lane which sends commands of its own.
+    /// A lane that sends its own commands.
     Own,
 }
 
@@ -85,8 +85,8 @@ impl Shim {
         }
     }
 
-    /// Serves the connection until its client has gone and all that it had sent has arrived, or
-    /// until a fault ends it.
+    /// Serves the connection until its client has gone and all its requests have arrived, or until
+    /// a fault ends it.
     pub(super) async fn run(mut self) {
         let mut cuts = self.network.cuts();
         tokio::select! {
@@ -122,7 +122,7 @@ impl Shim {
                 }
                 Sort::Listens => {
                     self.travel(ONCE, rarely).await?;
-                    // What is said to it from now on comes after the confirmation.
+                    // Later messages to it come after the confirmation.
                     heard = Some(self.listen(&request)?);
                     continue;
                 }
@@ -172,7 +172,7 @@ impl Shim {
             let found = request.words.get(1).and_then(|word| scripts.find(word));
             request.script = found.map(|at| scripts.name(at));
             drop(machine);
-            // The clock that the backend was built with tells the call instead of the time.
+            // The backend's clock tells the call instead of the time.
             let tag = request
                 .arguments()
                 .first()
@@ -196,7 +196,7 @@ impl Shim {
         })
     }
 
-    /// Carries a request there, executes it, and has its reply.
+    /// Carries a request to the server, has it executed, and answers its reply.
     async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
         let faults = if request.call.is_some() {
             REQUEST
@@ -216,7 +216,7 @@ impl Shim {
         Ok(reply)
     }
 
-    /// Writes a command down that belongs to no call of a queue.
+    /// Writes down a command that belongs to no call of a queue.
     fn tell(&self, request: &Request, reply: &Reply) {
         let words = request.words.iter();
         let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word)).collect();
@@ -226,7 +226,7 @@ impl Shim {
         journal.note(Event::Command(self.lane, said));
     }
 
-    /// Executes a request once more, after a while or at once; nobody has that reply.
+    /// Executes a request once more, after a while or at once. No client gets that reply.
     async fn repeat(&self, request: Request) {
         if self.network.way(self.lane, What::Delay, 2) > 0 {
             let late = Instant::now() + Duration::from_millis(1);
@@ -237,7 +237,7 @@ impl Shim {
         server::execute(&self.network, request).await;
     }
 
-    /// What happens to everybody when a request sets out.
+    /// Draws the faults that strike all lanes when a request sets out.
     async fn strike_server(&self) {
         let (network, lane) = (&self.network, self.lane);
         let Some(fault) = network.strike(lane, What::Server, SERVER, SERVER_RARELY) else {
@@ -259,11 +259,11 @@ impl Shim {
             Fault::RolledBack => network.fail_over(lane),
             _ => network.restart(lane),
         }
-        // Whatever ends connections ends this one here.
+        // A fault that ends all connections ends this one here.
         yield_now().await;
     }
 
-    /// Lets a request arrive, or what becomes of it. What strikes but does not stop it is told.
+    /// Carries a request under these faults. Writes down those that strike without stopping it.
     async fn travel(&mut self, faults: &[Fault], rarely: Chance) -> Result<Option<Fault>, Over> {
         let lane = self.lane;
         let struck = self.network.strike(lane, What::Request, faults, rarely);
@@ -281,7 +281,7 @@ impl Shim {
         Ok(struck)
     }
 
-    /// Lets a reply arrive, or what becomes of it.
+    /// Carries a reply under faults.
     async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), Over> {
         let lane = self.lane;
         let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
@@ -296,7 +296,7 @@ impl Shim {
                 let parts = [1, reply.len() / 2, reply.len() - 1];
                 let way = self.network.way(lane, What::Reply, 3);
                 let part = &reply[..parts[way as usize]];
-                // The client may have gone; then it misses nothing.
+                // A client that has gone misses nothing.
                 let _ = self.stream.write_all(part).await;
                 return Err(Over);
             }
@@ -311,8 +311,8 @@ impl Shim {
         self.network.pause(until).await;
     }
 
-    /// From here on nothing arrives, in neither direction: the connection is half open. A client
-    /// finds out for itself, or when the faults are over.
+    /// From here on nothing arrives, in neither direction: the connection is half open. The client
+    /// notices it by itself, or when the faults are over.
     async fn swallow(&mut self) -> Over {
         let network = self.network.clone();
         let swallow = async {
@@ -331,7 +331,7 @@ impl Shim {
     }
 }
 
-/// What a connection hears that listens, until it ends.
+/// The messages that a listening connection hears, until it ends.
 struct Heard {
     pushes: UnboundedReceiver<Vec<u8>>,
     network: Network,
@@ -344,7 +344,7 @@ impl Drop for Heard {
     }
 }
 
-/// The next that is heard; nothing, for ever, where nobody listens or the server has gone.
+/// The next message. It never comes if the connection does not listen, or the server has gone.
 async fn next_of(heard: &mut Option<Heard>) -> Vec<u8> {
     match heard {
         Some(heard) => match heard.pushes.recv().await {

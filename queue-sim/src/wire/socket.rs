@@ -9,22 +9,22 @@ use std::{
 
 use super::resp;
 
-/// Longer than any command takes: what takes longer never comes.
+/// Longer than any command takes: a reply that takes longer never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// More than most replies have.
+/// More bytes than most replies have.
 const CHUNK: usize = 2 * 1024;
 
-/// Blocks the thread while it waits, so that no virtual time passes.
+/// A connection that blocks the thread while it waits, so that no virtual time passes.
 pub(super) struct Socket {
     stream: UnixStream,
     received: Vec<u8>,
-    /// How much of what was received has been handed out.
+    /// The number of received bytes that it has handed out.
     taken: usize,
 }
 
 impl Socket {
-    /// Connects, and agrees on RESP3.
+    /// Connects, and asks for RESP3.
     pub(super) fn connect(path: &Path) -> io::Result<Self> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -38,7 +38,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// One command and its reply.
+    /// Sends one command and waits for its reply.
     pub(super) fn ask<W: AsRef<[u8]>>(&mut self, words: &[W]) -> io::Result<Vec<u8>> {
         let mut request = Vec::with_capacity(64);
         resp::encode(words, &mut request);

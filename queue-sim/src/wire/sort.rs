@@ -1,25 +1,25 @@
-//! The sorts of requests, and the replies to those that say nothing of the data.
+//! The sorts of requests, and the replies to those that do not touch the data.
 
 use bytes::Bytes;
 
 use super::{Reply, Request, listeners::ConnectionId, network::Network, resp, scripts::Scripts};
 use crate::plan::Chance;
 
-/// What begins a connection or opens a queue, which takes many requests, is struck once in so many
-/// chances, or hardly any would be opened.
+/// Faults strike the beginning of a connection, or the opening of a queue, at one in this many
+/// chances. Both take many requests, so hardly any would succeed otherwise.
 const SETUP_RARELY: Chance = 4;
-/// As good as never, of so many chances.
+/// Almost never.
 const NEVER: Chance = 10_000;
 
 /// The sorts of requests.
 pub(super) enum Sort {
-    /// Goes to the server.
+    /// It goes to the server.
     Data,
-    /// Listens to a channel from now on.
+    /// It listens to a channel from now on.
     Listens,
-    /// Begins a connection, first of all.
+    /// It begins a connection, as the first request.
     Hello,
-    /// Begins a connection, after that.
+    /// It begins a connection, as a later request.
     Setup,
 }
 
@@ -39,7 +39,7 @@ impl Sort {
         }
     }
 
-    /// Of how many chances a fault has one.
+    /// Faults strike at one in this many of their chances.
     pub(super) fn rarely(&self, request: &Request) -> Chance {
         match self {
             Self::Hello | Self::Listens => SETUP_RARELY,
@@ -50,14 +50,14 @@ impl Sort {
     }
 }
 
-/// Whether it is the script by which a connection asks what its user may do.
+/// Whether it is the script by which a connection asks for its user's rights.
 fn asks_for_rights(request: &Request) -> bool {
     let text = request.words.get(1).filter(|_| request.script.is_none());
     text.is_some_and(|text| String::from_utf8_lossy(text).contains("acl_check_cmd"))
 }
 
-/// Answers what says nothing of the data: how a connection begins, which number it has, what
-/// the server is, which scripts it has.
+/// Answers a request that does not touch the data: the beginning of a connection, its number, the
+/// server's facts, its scripts.
 pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> Option<Reply> {
     let words = &request.words;
     let has = |at: usize, text: &str| {
@@ -94,7 +94,7 @@ fn exist(scripts: &Scripts, hashes: &[Bytes]) -> Vec<u8> {
     reply
 }
 
-/// The reply to `SCRIPT LOAD`; the server has the script when it is called.
+/// The reply to `SCRIPT LOAD`. The server gets the script before its next call.
 fn load(scripts: &mut Scripts, text: &[Bytes]) -> Vec<u8> {
     let Some(at) = text.first().and_then(|text| scripts.find(text)) else {
         return b"-ERR the simulated wire only loads the scripts of queue-redis\r\n".to_vec();
@@ -105,7 +105,7 @@ fn load(scripts: &mut Scripts, text: &[Bytes]) -> Vec<u8> {
     reply
 }
 
-/// The reply to `HELLO`, which tells a connection's number, with this one.
+/// The reply to `HELLO`, with this number as the connection's.
 fn numbered(reply: &[u8], id: ConnectionId) -> Vec<u8> {
     const FIELD: &[u8] = b"$2\r\nid\r\n:";
     let Some(field) = reply.windows(FIELD.len()).position(|part| part == FIELD) else {

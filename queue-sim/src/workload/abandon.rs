@@ -1,4 +1,4 @@
-//! Waits that are given up: whoever waited is gone, and what it was to be told is for others.
+//! Waits that a caller gives up: the caller is gone, and its hint is for others.
 
 use std::future::Future;
 
@@ -10,11 +10,11 @@ use super::{
     interrupt::{Cut, UpTo, When},
 };
 
-/// The awaits at which a wait is given up. The last of them is the sleep itself.
+/// The awaits at which a caller gives up a wait. The last of them is the sleep itself.
 const AWAITS: u32 = 4;
 
-/// Waits, and is dropped: before the wait has begun at the backend, in the middle of beginning, while
-/// it sleeps, or when it was told and has not seen it yet.
+/// Begins a wait and drops it: before it has begun at the backend, in the middle of beginning,
+/// while it sleeps, or when a hint has come and the wait has not seen it yet.
 pub(super) async fn abandon(actor: &Actor, wait: impl Future<Output = Result<()>> + Send) {
     let at = 1 + actor.choose(AWAITS);
     let when = match actor.choose(3) {
@@ -22,7 +22,7 @@ pub(super) async fn abandon(actor: &Actor, wait: impl Future<Output = Result<()>
         1 => When::Woken,
         _ => When::After(actor.span()),
     };
-    // Its answer says nothing: whoever waits looks, whatever it was told.
+    // The answer says nothing: after any wait, a caller looks.
     let mut wait = Box::pin(async {
         let _ = wait.await;
     });

@@ -16,23 +16,23 @@ use crate::{
     world::RunContext,
 };
 
-/// One lane's hands: what it draws from, and what it remembers.
+/// One lane: its decisions, and its memory.
 #[derive(Debug)]
 pub(super) struct Actor {
     pub(super) lane: Lane,
     pub(super) context: RunContext,
     pub(super) workload: Arc<Workload>,
     pub(super) pool: Pool,
-    /// What it was handed out and has not settled, the oldest first.
+    /// The receipts of messages that it holds, the oldest first.
     pub(super) held: Vec<Receipt>,
-    /// Whether it does nothing but wait.
+    /// Whether it only waits.
     pub(super) is_audience: bool,
-    /// What opens the queue again, and what that is called.
+    /// The backend that opens the queue again, and the queue's name.
     pub(super) backend: Arc<dyn Backend>,
     pub(super) name: QueueName,
-    /// Whether the bodies of the batch in the making are large.
+    /// Whether the current batch has large bodies.
     pub(super) heavy: AtomicBool,
-    /// Where the last page of dead letters, or of the ring, ended.
+    /// The end of the last page of dead letters, or of the ring.
     pub(super) page_end: Option<Cursor>,
 }
 
@@ -59,33 +59,33 @@ impl Actor {
         }
     }
 
-    /// An argument: one of so many, each as likely.
+    /// Draws an argument: one of this many options, all as likely.
     pub(super) fn choose(&self, options: u32) -> u32 {
         let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.choose(site, options)
     }
 
-    /// An argument: one of so many, mostly the simplest.
+    /// Draws an argument: one of this many options, mostly the simplest.
     pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
         let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.draw(site, options, chance)
     }
 
-    /// An argument: one of as many as there are weights.
+    /// Draws an argument: one option for each weight.
     pub(super) fn weigh(&self, weights: &[u32]) -> u32 {
         let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.weigh(site, weights)
     }
 
-    /// Whether something is so, with this chance.
+    /// Draws true with this chance.
     pub(super) fn flip(&self, chance: Chance) -> bool {
         self.draw(2, chance) == 1
     }
 
-    /// Whether a call that failed so is made again: only if nobody knows what became of it.
+    /// Whether the lane makes a failed call again: perhaps, if its outcome is unknown.
     pub(super) fn repeats(&self, error: &Error) -> bool {
         let again = error.outcome() == Outcome::Unknown && self.flip(60);
         if again {
@@ -102,7 +102,7 @@ impl Actor {
         self.context.journal.reached(goal);
     }
 
-    /// About as long as a lease, or hardly at all; never longer than the longest delay.
+    /// About a lease's time, or hardly any; never longer than the longest delay.
     pub(super) fn span(&self) -> Duration {
         let ttl = self.workload.ttl;
         let millisecond = Duration::from_millis(1);
@@ -113,12 +113,12 @@ impl Actor {
             3 => ttl,
             4 => ttl + millisecond,
             5 => ttl * 2,
-            // Among short ones, so that one that is missed shows.
+            // A long one among short ones, so that a missed hint shows.
             _ => self.workload.longest_delay(),
         }
     }
 
-    /// For how long to lease.
+    /// The time for a lease.
     pub(super) fn lease_time(&self) -> Duration {
         let ttl = self.workload.ttl;
         match self.weigh(&[80, 8, 6, 6]) {
@@ -129,7 +129,7 @@ impl Actor {
         }
     }
 
-    /// For how long to wait.
+    /// The time for a wait.
     pub(super) fn timeout(&self) -> Duration {
         if self.is_audience {
             return Duration::from_secs(60);
@@ -148,8 +148,8 @@ impl Actor {
         }
     }
 
-    /// Sleeps to a moment at which something changes by itself, or just before or after it, or for
-    /// about as long as a lease.
+    /// Sleeps until a moment of a change that comes by itself, or just before or after it, or for
+    /// about a lease's time.
     pub(super) async fn sleep(&self) {
         let now = self.now();
         let boundaries = self.pool.boundaries(now);
@@ -170,7 +170,7 @@ impl Actor {
         time::sleep(pause).await;
     }
 
-    /// How many entries the next page has at most.
+    /// The most entries of the next page.
     pub(super) fn page_limit(&self) -> usize {
         match self.flip(50) {
             true => 1,
@@ -178,7 +178,7 @@ impl Actor {
         }
     }
 
-    /// The next page: the first, or the one behind the last that this lane read.
+    /// The next page: the first, or the one after the last that this lane read.
     pub(super) fn page(&self, limit: usize) -> Page {
         match self.page_end {
             Some(cursor) if self.flip(50) => Page::after(cursor, limit),
@@ -186,7 +186,7 @@ impl Actor {
         }
     }
 
-    /// As many as this, but in a crowd now and then as many as a call may take.
+    /// This many; in a crowd, now and then as many as a call may take.
     pub(super) fn or_a_handful(&self, few: usize) -> usize {
         if self.workload.size == Size::Crowd && self.flip(60) {
             return size::handful(|options| self.choose(options));
@@ -194,7 +194,7 @@ impl Actor {
         few
     }
 
-    /// Remembers what it was handed out.
+    /// Remembers the receipts of these deliveries.
     pub(super) fn take(&mut self, deliveries: &[Delivery]) {
         let now = self.now();
         if deliveries.len() == MAX_BATCH {
@@ -206,7 +206,7 @@ impl Actor {
         }
     }
 
-    /// Ids of messages, mostly of late ones; perhaps the same twice, perhaps one that never was.
+    /// Ids of messages, mostly of late ones; perhaps one id twice, perhaps one that never existed.
     pub(super) fn ids(&self) -> Vec<MessageId> {
         if self.workload.size == Size::Crowd && self.flip(40) {
             let many = self.pool.latest(MAX_BATCH);

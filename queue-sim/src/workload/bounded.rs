@@ -59,8 +59,9 @@ pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
-/// Looks, and gives up a wait for room; mostly makes its offer again, as one does whose patience is
-/// over. Who waits without a look is not told of room that was there all the time.
+/// Looks, begins a wait for room, and gives it up. Mostly makes its offer again then, as a caller
+/// does whose patience is over. The look comes first, since a wait without one gets no hint of room
+/// that was there all the time.
 pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
     put(actor, queue).await;
     abandon(actor, queue.wait_for_room(actor.timeout())).await;
@@ -69,9 +70,10 @@ pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
-/// Opens the queue as one does whose configuration service says another length now. No two lanes have
-/// the same in mind, nor has anybody who resizes: what is opened with the length that it has is left
-/// as it is, and who comes later than its look would resize it to that.
+/// Opens the queue as a client does whose configuration service now says another length. Each lane
+/// asks for its own length, and no resize asks for the same. Otherwise the checks could not tell
+/// two opens apart: one that finds its length and changes nothing, and one that finds another
+/// length, comes late, and resizes to its own.
 async fn open_or_resize(actor: &Actor) {
     let QueueConfig::Bounded(config) = &actor.workload.config else {
         return;

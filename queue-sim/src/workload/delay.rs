@@ -6,8 +6,8 @@ use tokio::time;
 use super::{actor::Actor, goals, reliable::accepted};
 use crate::{plan::Chance, workload::Mode};
 
-/// How often, where a lost hint shows, something is put in while somebody sleeps towards what is due
-/// later.
+/// Where a lost hint shows: the chance that a lane puts a message in while another sleeps towards a
+/// later due time.
 const OVERTAKES: Chance = 20;
 
 pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
@@ -28,14 +28,14 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     }
 }
 
-/// Puts in what is due late, and when whoever waits has learnt of it, what is due sooner; then keeps
-/// still for so long that somebody who sleeps through that is seen to.
+/// Puts in a message that is due late. When waiting lanes have learnt of it, puts in one that is
+/// due sooner. Then keeps still for so long that a lane that sleeps through the second one shows.
 async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
     let late = actor.workload.longest_delay();
     let soon = actor.workload.ttl * (1 + actor.choose(2));
     let mut puts = [late, soon].map(|delay| Scheduled::new(actor.message(), Due::After(delay)));
     for put in &mut puts {
-        // A duplicate would be no news.
+        // The backend sends no hint for a duplicate.
         put.push.dedup = None;
     }
     for put in puts {

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use super::Player;
 use crate::history::Event;
 
-/// How often a drain looks, at the most: enough for every message many times over.
+/// The most looks of a drain: enough for every message many times over.
 const LOOKS: usize = 2_000;
 
-/// Ends the faults, then leases and acks until nothing is ready, delayed or leased, which must be so
-/// in time (L7), or turns a ring once. Reads in the end what a check wants to see.
+/// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must
+/// happen in time (L7); or turns a ring once. At the end it reads what the checks need.
 pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
     let journal = &player.context.journal;
@@ -79,7 +79,7 @@ async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
         let message = format!("a call failed without any fault: {error}");
         broken = Some(("progress", message));
     }
-    // A picture of the end, for those who check.
+    // The checks read these counters as the queue's end.
     let _ = queue.counters().await;
     let _ = queue.depth().await;
     let _ = queue.dead_letters(Page::first(1_000)).await;

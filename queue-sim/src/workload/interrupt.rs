@@ -7,27 +7,27 @@ use std::{
 
 use tokio::time::{self, Sleep};
 
-/// When a step is interrupted: at its await of a number, from 1, and then
+/// The moment of an interruption: at the step's await with a given number, counted from 1, and then
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// right there,
     AtOnce,
-    /// when what it awaits has come, before it sees it,
+    /// when that await is ready, before the step sees it,
     Woken,
-    /// or so much later, wherever it is by then.
+    /// or this much later, wherever the step is by then.
     After(Duration),
 }
 
 /// Whether a step was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It ran to its end.
+    /// The step ran to its end.
     Not,
-    /// It is where it was to be interrupted. Dropping its future does that.
+    /// The step is at its interruption. The caller interrupts it by dropping its future.
     Here,
 }
 
-/// Runs a step up to where it is to be interrupted; to its end if it does not come there.
+/// Runs a step up to its interruption, or to its end if that comes first.
 pub(super) struct UpTo<'a, F> {
     step: Pin<&'a mut F>,
     await_: u32,

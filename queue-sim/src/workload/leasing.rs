@@ -1,4 +1,4 @@
-//! What lanes do to every queue that leases.
+//! The lanes' calls to every queue that leases.
 
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
@@ -10,18 +10,18 @@ use tokio::time;
 use super::{Size, abandon::abandon, actor::Actor, goals, lost_hints, verbs::Verb};
 use crate::plan::Chance;
 
-/// A purge as large as one can be.
+/// The largest purge that a call allows.
 static MOST: LazyLock<NonZeroUsize> =
     LazyLock::new(|| NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN));
 
-/// How often an extension ends a lease almost at once.
+/// The chance that an extension ends a lease almost at once.
 const SHORTENS: Chance = 40;
 const SHORT: Duration = Duration::from_millis(1);
 
-/// So many pages are read one behind the other, at the most.
+/// The most pages that a lane reads in a row.
 pub(super) const PAGES_AT_ONCE: usize = 4;
 
-/// Does this to the queue; answers whether it is something that every leasing queue can do.
+/// Does this verb on the queue. Answers false if not every leasing queue has it.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
     match verb {
         Verb::Take => take(actor, queue).await,
@@ -45,7 +45,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Pause => pause(actor, queue).await,
         Verb::PutOff => lost_hints::put_off(actor, queue).await,
         Verb::Abandon => {
-            // Who waits without a look is not told of what was there all the time.
+            // A wait without a look gets no hint of a message that was there all the time.
             take(actor, queue).await;
             abandon(actor, queue.wait_for_arrival(actor.timeout())).await;
             if actor.flip(50) {
@@ -82,7 +82,7 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     }
 }
 
-/// How to end a lease.
+/// The disposition that ends a lease.
 fn disposition(actor: &Actor) -> Disposition {
     match actor.weigh(&[46, 16, 14, 14, 10]) {
         1 => {
@@ -108,7 +108,7 @@ fn later(actor: &Actor, span: Duration) -> Timestamp {
     actor.now().plus_millis(millis)
 }
 
-/// Settlements of what is held, now and then the same twice.
+/// Settlements of held messages, now and then one of them twice.
 fn settlements(actor: &Actor) -> Vec<Settlement> {
     if actor.held.is_empty() {
         return Vec::new();
@@ -117,7 +117,7 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
     let few = 1 + actor.draw(3, 40) as usize;
     let count = actor.or_a_handful(few);
     if count > few {
-        // All of them meet the same end: as many are due again, or dead, as a call takes back.
+        // All get the same disposition: then as many fall due again, or die, as one call reclaims.
         let all = disposition(actor);
         let held = actor.held.iter().take(count);
         return held
@@ -134,7 +134,7 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
     batch
 }
 
-/// Gives up what has been settled, or is lost.
+/// Forgets the receipts that are settled or lost.
 fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
     for (settlement, settled) in batch.iter().zip(settled) {
         actor.held.retain(|held| *held != settlement.receipt);
@@ -158,7 +158,7 @@ async fn settle(actor: &mut Actor, queue: &dyn Leasing) {
     end(actor, queue, &batch).await;
 }
 
-/// Settles, and settles again if nobody knows what became of it.
+/// Settles, and perhaps settles again if the outcome is unknown.
 async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
     for _ in 0..3 {
         match queue.settle(batch).await {
@@ -169,7 +169,7 @@ async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
     }
 }
 
-/// A receipt that is perhaps not one's own, not the latest, or not even real.
+/// A receipt that may be another lane's, outdated, or made up.
 fn stale(actor: &Actor) -> Option<Receipt> {
     let receipt = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
     let Receipt { id, token } = receipt;
@@ -238,8 +238,8 @@ async fn read(actor: &Actor, queue: &dyn Leasing) {
     }
 }
 
-/// Reads dead letters page by page, perhaps from where an earlier step left off, while others bury,
-/// revive and discard, as this lane does.
+/// Reads dead letters page by page, perhaps from the end of an earlier page. Meanwhile other lanes
+/// bury, revive and discard, as this lane does.
 async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
     let limit = actor.page_limit();
     let mut page = actor.page(limit);
@@ -270,7 +270,7 @@ async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
 async fn revive(actor: &Actor, queue: &dyn Leasing) {
     let mut ids = actor.ids();
     if actor.flip(60) {
-        // A person looks first.
+        // An operator looks first.
         let most = actor.or_a_handful(10);
         let page = queue.dead_letters(Page::first(most)).await;
         let letters = page.map(|page| page.entries).unwrap_or_default();
@@ -294,6 +294,6 @@ async fn pause(actor: &Actor, queue: &dyn Leasing) {
         return;
     }
     time::sleep(actor.span()).await;
-    // Whoever dies in between leaves it paused; the drain resumes it.
+    // If the lane dies before this, the queue stays paused; the drain resumes it.
     let _ = queue.resume().await;
 }

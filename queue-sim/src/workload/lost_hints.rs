@@ -1,5 +1,5 @@
-//! Moments at which a hint that gets lost shows: somebody does what others must be told of, and then
-//! nobody does anything for so long that whoever was not told is seen to sleep.
+//! Moments at which a lost hint shows: one lane makes a change of which others must get a hint, and
+//! then no lane does anything for so long that a lane without the hint sleeps too long.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -9,22 +9,22 @@ use tokio::time;
 use super::{actor::Actor, goals};
 use crate::{plan::Chance, workload::Mode};
 
-/// How often a lane works on what it waited for, instead of going on at once.
+/// The chance that a lane works on a message that it waited for, instead of going on at once.
 const WORKS: Chance = 30;
-/// How often one does who came only to wait.
+/// The same chance for a lane that only waits.
 const AUDIENCE_WORKS: Chance = 75;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Works on what it was handed out, perhaps beyond its lease, then perhaps looks or settles without
-/// taking anything: that takes back what has expired, also its own, and others must be told.
+/// Works on a message, perhaps beyond its lease. Then perhaps looks or settles without taking
+/// anything: that call reclaims expired leases, also its own, and others must get a hint.
 pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     if !works(actor) {
         return;
     }
     let ttl = actor.workload.ttl;
     match actor.choose(4) {
-        // So long that what others do meanwhile shows.
+        // So long that other lanes' changes meanwhile show.
         0 => return keep_still(actor).await,
         1 => time::sleep(ttl).await,
         2 => time::sleep(ttl + MILLISECOND).await,
@@ -49,7 +49,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     keep_still(actor).await;
 }
 
-/// Whether the lane works now, where a lost hint shows.
+/// Whether the lane works now, in a mode where a lost hint shows.
 pub(super) fn works(actor: &Actor) -> bool {
     let chance = match actor.is_audience {
         true => AUDIENCE_WORKS,
@@ -58,20 +58,21 @@ pub(super) fn works(actor: &Actor) -> bool {
     actor.workload.mode == Mode::Waiting && actor.flip(chance)
 }
 
-/// Does nothing while others sleep.
+/// Does nothing while other lanes sleep.
 pub(super) async fn keep_still(actor: &Actor) {
     time::sleep(actor.workload.longest_delay() / 2).await;
 }
 
-/// Where somebody does nothing but wait, now and then lets what was put in have its course.
+/// If a lane only waits, perhaps leaves it time to take the new message.
 pub(super) async fn after_putting(actor: &Actor) {
     if actor.workload.audience > 0 && actor.flip(60) {
         keep_still(actor).await;
     }
 }
 
-/// Leases messages for long, and when others have come to wait, puts them off to moments close to
-/// each other. Whoever is told learns of the first, takes it, and leaves the next for others.
+/// Leases messages for long. When others have come to wait, puts the messages off to moments close
+/// to each other. A waiting lane that gets the hint learns of the first, takes it, and leaves the
+/// next for others.
 pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
     let most = NonZeroUsize::MIN.saturating_add(1 + actor.choose(2) as usize);
     let long = actor.workload.longest_lease();

@@ -1,4 +1,4 @@
-//! What is put in.
+//! Messages to put in.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -15,7 +15,7 @@ const KEYS: [&str; 3] = ["k0", "k1", "k2"];
 const BODIES: [&str; 3] = ["a", "b", ""];
 
 impl Actor {
-    /// How many messages the next batch has.
+    /// The number of messages in the next batch.
     pub(super) fn batch(&self) -> u32 {
         let few = 1 + self.choose(self.workload.batch);
         self.heavy.store(false, Ordering::Relaxed);
@@ -29,7 +29,7 @@ impl Actor {
         }
     }
 
-    /// This was put in at once, split where it is more than one call may hold.
+    /// Notes that this batch went in at once, split where it exceeds one call.
     pub(super) fn put_in<'a>(&self, batch: impl Iterator<Item = &'a Push>) {
         let (mut count, mut bytes) = (0, 0);
         for push in batch {
@@ -44,7 +44,7 @@ impl Actor {
         }
     }
 
-    /// A body. Equal ones are frequent, since they are different messages.
+    /// A body. Equal bodies are frequent, and belong to different messages.
     fn body(&self) -> Bytes {
         if self.heavy.load(Ordering::Relaxed) {
             return size::large(self.flip(20));
@@ -55,7 +55,7 @@ impl Actor {
         }
     }
 
-    /// One of a few keys, so that they meet.
+    /// One of a few keys, so that they collide.
     pub(super) fn key(&self) -> Bytes {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
@@ -72,10 +72,10 @@ impl Actor {
         push
     }
 
-    /// How long a push is remembered: about as long as a lease lives.
+    /// The time for which the queue remembers a push: about a lease's time.
     fn window(&self) -> Duration {
-        // Whether a mark that is over comes back when the clock steps back is not promised: where it
-        // does, none is over before the end.
+        // The contract does not promise whether a mark that is over comes back when the clock steps
+        // back. So under that fault, no mark is over before the run ends.
         if self.context.faults.chance(Fault::ClockBack) > 0 {
             return Duration::from_secs(60 * 60);
         }

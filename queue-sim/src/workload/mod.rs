@@ -1,12 +1,12 @@
-//! What the lanes of a run do to a queue, by chance.
+//! The lanes' random calls to a queue.
 //!
-//! A [`Workload`] holds the parameters of one run, which differ more between runs than what is
-//! done within one (swarm testing): how the queue is configured, how long leases are, who produces
-//! and who consumes. A player is one lane: it opens the queue and makes calls, step by step, while
-//! it is cancelled, crashed and stalled; the drain at the end empties the queue.
+//! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases,
+//! the producers and the consumers. Parameters differ more between runs than calls do within one
+//! (swarm testing). A player is one lane: it opens the queue and makes calls, step by step, while
+//! faults cancel, crash and stall it. The drain at the end empties the queue.
 //!
-//! Every decision is drawn at a site of the lane's own step, and times are drawn at boundaries (a
-//! lease's end, a millisecond before it, one after), since that is where bugs are.
+//! A site of the lane's own step decides everything. Times lie at boundaries (a lease's end, a
+//! millisecond before it, one after), since bugs do.
 
 mod abandon;
 mod actor;
@@ -46,29 +46,29 @@ use crate::{
 pub struct Workload {
     /// The kind of queue.
     pub kind: QueueKind,
-    /// How the queue is configured.
+    /// The queue's configuration.
     pub config: QueueConfig,
-    /// What may go wrong.
+    /// The faults that may strike.
     pub mode: Mode,
-    /// For how long messages are leased, mostly.
+    /// The usual lease time.
     pub ttl: Duration,
-    /// Messages in one batch, at most.
+    /// The most messages in one batch.
     pub batch: u32,
-    /// How often messages have a dedup key.
+    /// The chance that a message has a dedup key.
     pub dedup: Chance,
-    /// How often messages have a distinct key, on a bounded queue.
+    /// The chance that a message has a distinct key, on a bounded queue.
     pub distinct: Chance,
-    /// Whether lanes also do what operators do: purge, pause, discard.
+    /// Whether lanes also make operators' calls: purge, pause, discard.
     pub operators: bool,
-    /// How likely another task than the last goes on.
+    /// The chance that the next task to go on is another than the last.
     pub preemption: Chance,
-    /// How many lanes there are beside the others that do nothing but wait.
+    /// The number of additional lanes that only wait.
     pub audience: u8,
-    /// How much is in play.
+    /// The size of batches and bodies.
     pub size: Size,
 }
 
-/// The configuration's attempts, by the number that is drawn.
+/// Numbers of attempts; the decision chooses one.
 const ATTEMPTS: [u32; 4] = [3, 1, 2, 4];
 const DEAD_LETTER_CAPS: [u64; 4] = [1_000, 1, 2, 3];
 const CAPACITIES: [usize; 4] = [2, 1, 3, 4];
@@ -78,19 +78,19 @@ const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
-/// How often there are how many who only wait: a change tells as many as there is work for, and it
-/// takes one more who is to be told later.
+/// The weights of zero to three lanes that only wait. A change wakes as many waiters as it has work
+/// for, and one more lane is there to wake later.
 const AUDIENCES: [u32; 4] = [64, 12, 12, 12];
 
 impl Workload {
-    /// Whether the queue's answers are known under this fault. Of a ring with a pace, which item is
-    /// due first after the clock was set back is not promised.
+    /// Whether the contract determines the queue's answers under this fault. It does not promise
+    /// which item of a paced ring is due first after the clock was set back.
     pub fn bears(&self, fault: Fault) -> bool {
         let paced = matches!(&self.config, QueueConfig::Rotating(config) if config.pace.is_some());
         !(paced && fault == Fault::ClockBack)
     }
 
-    /// The parameters of one run, as decided.
+    /// Draws the parameters of one run.
     pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
         let choose = |nth, options: usize| {
             let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
@@ -177,8 +177,8 @@ impl Workload {
         }
     }
 
-    /// How long the queue may take to be empty once the faults are over (L7), or a ring to turn
-    /// once.
+    /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
+    /// turns once.
     pub fn drains_within(&self) -> Duration {
         let (attempts, once) = match &self.config {
             QueueConfig::Reliable(config) => (config.leasing.max_attempts, None),
@@ -192,9 +192,9 @@ impl Workload {
     }
 }
 
-/// A delay that is long beside all others, so that whoever sleeps through something that came
-/// sooner is late by more than the contract allows.
+/// A delay far above all others, so that a lane that sleeps through an earlier change is later than
+/// the contract allows.
 const LONG: Duration = Duration::from_secs(1);
 
-/// What the contract allows a waiter to be late.
+/// The lateness that the contract allows a waiter.
 const SLACK: Duration = Duration::from_millis(20);

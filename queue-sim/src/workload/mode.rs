@@ -1,14 +1,14 @@
-//! What may go wrong in a run, by which lanes act differently.
+//! The faults that a run may have. Lanes act differently by them.
 
 use crate::world::Fault;
 
-/// What may go wrong in a run.
+/// The faults that a run may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
-    /// Everything.
+    /// All faults.
     Faults,
-    /// Nothing that loses a hint: calls are late or cancelled, and whoever waits may wait long.
-    /// No timer stands behind a hint, so that one that is lost is seen.
+    /// Only faults that lose no hint: they delay or cancel calls, and waits may be long. No timer
+    /// stands behind a hint, so a lost one shows.
     Waiting,
 }
 

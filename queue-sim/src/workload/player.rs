@@ -22,8 +22,8 @@ use crate::{
     world::{Fault, RunContext, World},
 };
 
-/// One lane of a run: opens the queue and makes calls, one step after another. If it crashes, it
-/// begins anew with nothing but the number of the step.
+/// One lane of a run: it opens the queue and makes calls, one step after another. After a crash it
+/// begins again, and remembers only the step's number.
 #[derive(Debug, Clone)]
 pub(crate) struct Player {
     pub(crate) lane: Lane,
@@ -33,14 +33,14 @@ pub(crate) struct Player {
     pub(crate) name: QueueName,
     pub(crate) workload: Arc<Workload>,
     pub(crate) pool: Pool,
-    /// The clients of lanes that are done, where no hint may get lost: they stay until the run is
-    /// over, since a process that goes away may take a hint along.
+    /// The clients of lanes that have ended, in runs where no hint may get lost. They stay until
+    /// the run is over, since a process that goes away may take a hint along.
     pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
-    /// Whether the lane does nothing but wait.
+    /// Whether the lane only waits.
     pub(crate) is_audience: bool,
 }
 
-/// The awaits at which a step is interrupted.
+/// The awaits at which a fault may interrupt a step.
 const AWAITS: u32 = 6;
 
 impl Player {
@@ -54,7 +54,7 @@ impl Player {
         executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
     }
 
-    /// A client of the lane's own, whose calls are recorded.
+    /// Connects a client of the lane's own, whose calls the journal records.
     pub(super) async fn connect(&self) -> (AnyQueue, Arc<dyn Backend>) {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
@@ -90,7 +90,7 @@ impl Player {
         for step in from..=self.steps {
             decisions.enter(self.lane, step);
             if self.play(&mut actor, &queue, &leaning).await {
-                // Not before here, since dropping the client is part of it.
+                // Dropping the client belongs to the life, so it comes last.
                 drop(queue);
                 let again = self.clone();
                 executor.crash(self.lane);
@@ -110,7 +110,7 @@ impl Player {
         Box::pin(self.live(from, leaning))
     }
 
-    /// Plays one step; answers whether the lane crashed in it.
+    /// Plays one step. Answers whether the lane crashed in it.
     async fn play(&self, actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) -> bool {
         let Some(fault) = self.interrupt() else {
             step(actor, queue, leaning).await;
@@ -154,7 +154,7 @@ impl Player {
         }
     }
 
-    /// What becomes of the lane in this step, if anything.
+    /// The fault that strikes the lane in this step, if any.
     fn interrupt(&self) -> Option<Fault> {
         const INTERRUPTS: [Fault; 3] = [Fault::Cancelled, Fault::Crashed, Fault::Stalled];
         let mut weights = [0; 4];
@@ -171,7 +171,7 @@ impl Player {
         Some(INTERRUPTS[struck.checked_sub(1)?])
     }
 
-    /// How long it takes until the lane is interrupted, or goes on.
+    /// The time until the lane's interruption, or until it goes on.
     fn pause(&self) -> Duration {
         let ttl = self.workload.ttl;
         let millisecond = Duration::from_millis(1);
@@ -205,7 +205,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         }
         (queue, verb) => {
             if verb == Verb::PutOff {
-                // Whoever is told of these comes later than this lane itself, mostly.
+                // Waiting lanes mostly get the hint of these after this lane has leased them.
                 put(actor, queue).await;
                 put(actor, queue).await;
             }

@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use queue_core::{Delivery, MessageId, Receipt, Timestamp};
 
-/// What all lanes of a run have seen, for those who use what is not theirs: stale receipts, the
-/// receipts of others, ids of long ago. Clones are the same.
+/// The receipts and ids that all lanes of a run have seen. Lanes take from it stale receipts, other
+/// lanes' receipts, and old ids. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<Seen>>);
 
@@ -11,13 +11,13 @@ pub(crate) struct Pool(Arc<Mutex<Seen>>);
 struct Seen {
     receipts: Vec<Receipt>,
     ids: Vec<MessageId>,
-    /// When something changes by itself, as far as the lanes know.
+    /// The times of changes that come by themselves, as far as the lanes know.
     boundaries: Vec<Timestamp>,
-    /// How many bodies were made.
+    /// The number of bodies made.
     bodies: u64,
 }
 
-/// As far back as anybody looks.
+/// The lanes look back at most this far.
 const WINDOW: usize = 8;
 
 impl Pool {
@@ -36,7 +36,7 @@ impl Pool {
         self.lock().boundaries.push(at);
     }
 
-    /// How many receipts, and how many ids, there are to choose from.
+    /// The numbers of receipts and of ids to choose from.
     pub(super) fn receipts(&self) -> u32 {
         self.lock().receipts.len().min(WINDOW) as u32
     }
@@ -60,12 +60,12 @@ impl Pool {
         self.lock().ids.iter().rev().nth(back as usize).copied()
     }
 
-    /// The latest ids, as many at most.
+    /// The latest ids, at most this many.
     pub(super) fn latest(&self, most: usize) -> Vec<MessageId> {
         self.lock().ids.iter().rev().take(most).copied().collect()
     }
 
-    /// The next boundaries after now, soonest first, a few at most.
+    /// The next few boundaries after now, soonest first.
     pub(super) fn boundaries(&self, now: Timestamp) -> Vec<Timestamp> {
         let mut seen = self.lock();
         seen.boundaries.retain(|at| *at > now);
@@ -74,7 +74,7 @@ impl Pool {
         seen.boundaries.iter().take(4).copied().collect()
     }
 
-    /// A number that no body had before.
+    /// A number that no body has had.
     pub(super) fn next_body(&self) -> u64 {
         let mut seen = self.lock();
         seen.bodies += 1;

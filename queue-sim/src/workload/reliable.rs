@@ -16,7 +16,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn ReliableQueue) {
     }
 }
 
-/// Remembers what was accepted.
+/// Remembers the accepted messages.
 pub(super) fn accepted(actor: &Actor, pushed: &[Pushed]) {
     for pushed in pushed {
         match pushed {

@@ -60,7 +60,7 @@ fn visited(actor: &Actor, items: &[Message]) {
 }
 
 async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
-    // What is more than a call may hold is left for another time: here nobody splits it.
+    // Entries beyond one call wait for another time, since no caller here splits a batch.
     let most = actor.batch().min(MAX_BATCH as u32);
     let mut batch: Vec<_> = (0..most).map(|_| actor.item()).collect();
     limits_of_a_call(&mut batch);
@@ -81,7 +81,7 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
     }
 }
 
-/// Keeps of a batch what one call carries.
+/// Truncates a batch to what one call may carry.
 fn limits_of_a_call(batch: &mut Vec<Insert>) {
     let mut bytes = 0;
     batch.retain(|item| {
@@ -97,7 +97,7 @@ async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     }
 }
 
-/// Reads how long the ring is, or shows it page by page, perhaps from where an earlier step left off,
+/// Reads the ring's length, or reads it page by page, perhaps from the end of an earlier page,
 /// while it turns.
 async fn read(actor: &mut Actor, queue: &dyn RotatingQueue) {
     if actor.flip(30) {

@@ -1,5 +1,5 @@
-//! How much is in play: mostly little, since that is fast and reads well; rarely so much that calls,
-//! scripts and answers meet their bounds.
+//! The size of batches and bodies: mostly small, since such runs are fast and read well; rarely so
+//! large that calls, scripts and answers reach their bounds.
 
 use std::sync::LazyLock;
 
@@ -11,33 +11,33 @@ use queue_core::{
 
 use crate::plan::{Decisions, Lane, Plan, Site, What};
 
-/// How much is in play.
+/// The size of batches and bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Size {
     /// A handful of messages.
     Usual,
     /// More messages than one call takes, expires or promotes.
     Crowd,
-    /// Bodies of which more than one call carries are put in at once.
+    /// Lanes put in more bodies at once than one call carries.
     Heavy,
 }
 
-/// How often each is drawn.
+/// The weight of each size.
 const SIZES: [u32; 3] = [9_992, 5, 3];
 
 /// Messages put in at once, in a crowd: about one batch, about two, more.
 const CROWDS: [u32; 5] = [129, 128, 200, 256, 300];
 /// Messages taken, settled or extended at once, in a crowd: about as many as a script reads at a
-/// time, and as many as a call may.
+/// time, or as many as a call may carry.
 const HANDFULS: [usize; 4] = [MAX_BATCH, MAX_BATCH - 1, 17, 16];
 /// Entries of a page.
 const PAGES: [usize; 6] = [100, 1, 2, 10, MAX_BATCH, MAX_PAGE];
 
-/// The largest body that a queue takes by default: eight of them are all that a call carries.
+/// The largest body that a queue takes by default. One call carries no more than eight of them.
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; MAX_BATCH_BYTES / 8]));
 
 impl Size {
-    /// Where it is decided.
+    /// The site that decides the size.
     const SITE: Site = Site::new(Lane::WORLD, 0, What::Parameter).nth(12);
 
     pub(super) fn draw(decisions: &Decisions) -> Self {
@@ -48,17 +48,17 @@ impl Size {
         }
     }
 
-    /// The plan that decides this and nothing else.
+    /// A plan that decides this and nothing else.
     pub fn plan(self) -> Plan {
         [(Self::SITE, self as u32)].into_iter().collect()
     }
 
-    /// What is to be reached where so much is in play.
+    /// The goals of runs of this size.
     pub fn goals(self, kind: QueueKind) -> Vec<&'static str> {
         use super::goals::{BEYOND_ONE_BATCH, BEYOND_ONE_CALLS_BYTES, FULL_HANDFUL};
         match self {
             Self::Usual => Vec::new(),
-            // A ring takes no more than a batch at once.
+            // A ring takes at most one batch at once.
             Self::Crowd if kind == QueueKind::Rotating => vec![FULL_HANDFUL],
             Self::Crowd => vec![BEYOND_ONE_BATCH, FULL_HANDFUL],
             Self::Heavy if kind == QueueKind::Rotating => Vec::new(),
@@ -67,22 +67,22 @@ impl Size {
     }
 }
 
-/// How many are put in at once, in a crowd, and how many of them there are to choose from.
+/// The number of messages put in at once, in a crowd.
 pub(super) fn crowd(choose: impl FnOnce(u32) -> u32) -> u32 {
     CROWDS[choose(CROWDS.len() as u32) as usize]
 }
 
-/// How many are taken or settled at once, in a crowd.
+/// The number of messages taken or settled at once, in a crowd.
 pub(super) fn handful(choose: impl FnOnce(u32) -> u32) -> usize {
     HANDFULS[choose(HANDFULS.len() as u32) as usize]
 }
 
-/// How many entries a page has.
+/// The number of entries of a page.
 pub(super) fn page(choose: impl FnOnce(u32) -> u32) -> usize {
     PAGES[choose(PAGES.len() as u32) as usize]
 }
 
-/// A body of the largest size, or one less: every eighth or ninth of them is beyond a call.
+/// A body of the largest size, or one byte less. Every eighth or ninth of them exceeds a call.
 pub(super) fn large(shorter: bool) -> Bytes {
     LARGE.slice(usize::from(shorter)..)
 }

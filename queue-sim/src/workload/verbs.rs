@@ -8,14 +8,14 @@ use crate::{
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $weights:expr,)*) => {
-        /// What a lane does in a step.
+        /// A lane's action in a step.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Verb {
             $($(#[$doc])* $name,)*
         }
 
         impl Verb {
-            /// All of them.
+            /// All verbs.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Its name in reports.
@@ -25,7 +25,7 @@ macro_rules! verbs {
                 }
             }
 
-            /// How often lanes of each role do it.
+            /// The weight of the verb for lanes of each role.
             const fn weights(self) -> [u32; 4] {
                 match self {
                     $(Self::$name => $weights,)*
@@ -35,7 +35,7 @@ macro_rules! verbs {
     };
 }
 
-// The columns: who does a bit of everything, producers, consumers, operators.
+// The columns: lanes that do a bit of everything, producers, consumers, operators.
 verbs! {
     /// Nothing.
     Idle = "idle": [2, 2, 2, 2],
@@ -43,19 +43,20 @@ verbs! {
     Sleep = "sleep": [8, 8, 10, 8],
     /// Put messages in.
     Put = "put": [26, 60, 8, 12],
-    /// Take what is there.
+    /// Take ready messages.
     Take = "take": [20, 4, 30, 8],
-    /// Wait for something to take.
+    /// Wait for a message, and take it.
     Receive = "receive": [8, 2, 14, 3],
-    /// Settle what is held.
+    /// Settle held messages.
     Settle = "settle": [22, 4, 34, 6],
-    /// Settle what others held, or what was held before, or what nobody ever held.
+    /// Settle messages that another lane held, that this lane held before, or that no lane ever
+    /// held.
     SettleStale = "settle stale": [5, 1, 5, 5],
     /// Settle and lease.
     Turn = "turn": [8, 1, 12, 3],
-    /// Extend leases, one's own or others'.
+    /// Extend leases, the lane's own or others'.
     Extend = "extend": [6, 1, 8, 4],
-    /// What only this kind of queue can do.
+    /// Make a call that only this kind of queue has.
     Particular = "particular": [12, 14, 6, 20],
     /// Wait for room, then put a message in.
     Wait = "wait": [6, 12, 1, 2],
@@ -77,12 +78,12 @@ verbs! {
     PutOff = "put off": [2, 4, 2, 1],
 }
 
-/// How likely a lane does what: drawn once for each lane.
+/// A lane's weights of the verbs, drawn once for each lane.
 #[derive(Debug, Clone)]
 pub(super) struct Leaning(Vec<u32>);
 
 impl Leaning {
-    /// The leaning of this lane.
+    /// Draws this lane's leaning.
     pub(super) fn draw(lane: Lane, workload: &Workload, decisions: &Decisions) -> Self {
         let site = Site::new(lane, 0, What::Parameter);
         let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
@@ -93,9 +94,9 @@ impl Leaning {
             }
             let weight = verb.weights()[role];
             match verb {
-                // Where a lost hint shows, there is to be much waiting.
+                // In this mode a lost hint shows, so lanes wait a lot.
                 Verb::Receive | Verb::Wait if workload.mode == Mode::Waiting => weight * 4,
-                // Nowhere else does anybody sleep for so long.
+                // In this mode no lane sleeps for so long.
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
                 _ => weight,
@@ -104,7 +105,7 @@ impl Leaning {
         Self(Verb::ALL.iter().map(weight).collect())
     }
 
-    /// The leaning of those who only wait.
+    /// The leaning of lanes that only wait.
     pub(super) fn of_audience(workload: &Workload) -> Self {
         let weight = |verb: &Verb| match verb {
             Verb::Receive => 90,
@@ -114,7 +115,7 @@ impl Leaning {
         Self(Verb::ALL.iter().map(weight).collect())
     }
 
-    /// What the lane does next.
+    /// Draws the lane's next verb.
     pub(super) fn verb(&self, lane: Lane, decisions: &Decisions) -> Verb {
         let site = decisions.site(lane, What::Verb);
         Verb::ALL[decisions.weigh(site, &self.0) as usize]
@@ -122,7 +123,7 @@ impl Leaning {
 }
 
 impl Verb {
-    /// Whether this kind of queue can be asked that.
+    /// Whether this kind of queue has the verb.
     pub const fn is_of(self, kind: QueueKind) -> bool {
         match self {
             Self::Idle

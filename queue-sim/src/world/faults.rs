@@ -4,14 +4,14 @@ use crate::plan::{Chance, Decisions, Lane, Site, What};
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What can go wrong.
+        /// A fault that can strike.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Fault {
             $($(#[$doc])* $name,)*
         }
 
         impl Fault {
-            /// All of them.
+            /// All faults.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Its name in reports.
@@ -25,35 +25,35 @@ macro_rules! faults {
 }
 
 faults! {
-    /// A request is lost before it is executed.
+    /// A request is lost before the backend executes it.
     RequestLost = "request lost",
-    /// A request is executed, and its reply lost.
+    /// The backend executes a request, and its reply is lost.
     ReplyLost = "reply lost",
     /// A request or a reply is late, but arrives in time.
     Delayed = "delayed",
-    /// A request is executed after its caller gave up.
+    /// The backend executes a request after its caller gave up.
     Late = "late",
-    /// A request is executed twice.
+    /// The backend executes a request twice.
     Repeated = "repeated",
-    /// A request is refused before anything is sent.
+    /// The client refuses a request before it sends anything.
     Refused = "refused",
     /// A wait ends for no reason.
     Spurious = "spurious hint",
-    /// A connection is cut, before or after what is on its way is executed.
+    /// A connection breaks, before or after the backend executes the requests on it.
     Cut = "cut",
-    /// A connection is cut in the middle of a reply.
+    /// A connection breaks in the middle of a reply.
     CutInFrame = "cut in mid-frame",
-    /// A lane is cut off from the backend for a while; then everything arrives.
+    /// A lane cannot reach the backend for a while; then everything arrives.
     Partition = "partition",
-    /// A call's future is dropped.
+    /// A caller drops a call's future.
     Cancelled = "cancelled",
-    /// A lane's process dies, and starts anew without its memory.
+    /// A lane's process dies, and starts again without its memory.
     Crashed = "crashed",
     /// A lane stands still, and goes on as if nothing had happened.
     Stalled = "stalled",
     /// The server forgets its scripts.
     ScriptsFlushed = "scripts flushed",
-    /// The server is killed and started again.
+    /// The server dies, and starts again.
     Restarted = "restarted",
     /// The server's clock steps back.
     ClockBack = "clock stepped back",
@@ -62,7 +62,7 @@ faults! {
 }
 
 impl Fault {
-    /// Whether it befalls a lane itself, and not what the lane sends.
+    /// Whether it strikes a lane itself, and not its requests and replies.
     pub const fn is_of_lanes(self) -> bool {
         matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How often each fault strikes, in percent of the occasions that it has.
+/// The chance of each fault, in percent of its occasions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
     mix: Vec<(Fault, Chance)>,
@@ -82,7 +82,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No fault strikes.
     pub const fn none() -> Self {
         Self {
             mix: Vec::new(),
@@ -90,10 +90,9 @@ impl Faults {
         }
     }
 
-    /// The mix of one run: each of these faults strikes in some runs and not in others, at a
-    /// chance of the run's own; in some runs nothing goes wrong, in some nearly everything. Mixes
-    /// differ more from each other than draws from one mix would (swarm testing: Groce and others,
-    /// 2012).
+    /// Draws the mix of one run: each of these faults strikes in some runs and not in others, at a
+    /// chance of the run's own. In some runs no fault strikes, in some nearly all do. Mixes differ
+    /// more from each other than draws from one mix would (swarm testing: Groce and others, 2012).
     pub fn drawn(decisions: &Decisions, possible: &[Fault]) -> Self {
         let mut mix = Vec::new();
         let site = Site::new(Lane::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
@@ -115,7 +114,7 @@ impl Faults {
         }
     }
 
-    /// The same with this fault at this chance.
+    /// Sets this fault's chance.
     #[must_use]
     pub fn with(mut self, fault: Fault, chance: Chance) -> Self {
         self.mix.retain(|(other, _)| *other != fault);
@@ -123,32 +122,32 @@ impl Faults {
         self
     }
 
-    /// The same without those that this refuses.
+    /// Takes out the faults that `allowed` refuses.
     #[must_use]
     pub fn only(mut self, allowed: impl Fn(Fault) -> bool) -> Self {
         self.mix.retain(|(fault, _)| allowed(*fault));
         self
     }
 
-    /// How often it strikes.
+    /// The fault's chance.
     pub fn chance(&self, fault: Fault) -> Chance {
         let found = self.mix.iter().find(|(other, _)| *other == fault);
         found.map_or(0, |(_, chance)| *chance)
     }
 
-    /// The same, but never on this lane.
+    /// Takes all faults from this lane.
     #[must_use]
     pub fn sparing(mut self, lane: Lane) -> Self {
         self.spared.push(lane);
         self
     }
 
-    /// Whether nothing ever strikes this lane.
+    /// Whether no fault ever strikes this lane.
     pub fn spares(&self, lane: Lane) -> bool {
         self.spared.contains(&lane)
     }
 
-    /// The faults that strike at all.
+    /// The faults with a chance above 0.
     pub fn iter(&self) -> impl Iterator<Item = Fault> {
         self.mix.iter().map(|(fault, _)| *fault)
     }

@@ -17,7 +17,7 @@ use crate::{
     plan::{Lane, What},
 };
 
-/// What can become of a request.
+/// The faults of a request.
 const REQUEST: &[Fault] = &[
     Fault::Refused,
     Fault::RequestLost,
@@ -25,20 +25,20 @@ const REQUEST: &[Fault] = &[
     Fault::Late,
     Fault::Repeated,
 ];
-/// What can become of a reply.
+/// The faults of a reply.
 const REPLY: &[Fault] = &[Fault::ReplyLost, Fault::Delayed];
-/// What can become of a wait.
+/// The faults of a wait.
 const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault::Cut];
 
 /// Puts a faulty network between one lane and any queue.
 ///
-/// Before and after a call is executed others may have their turn, so that calls that are atomic
-/// in themselves interleave in every order. When the queue has executed a recorded call, its
-/// [`Journal`](crate::history::Journal) is told: that is the truth which the caller of a call whose
-/// reply was lost does not know.
+/// Before and after the queue executes a call, other lanes may go first, so that calls that are
+/// atomic in themselves interleave in every order. When the queue has executed a recorded call,
+/// this tells the [`Journal`](crate::history::Journal). So the history has the truth even where a
+/// lost reply leaves the caller without it.
 ///
-/// A queue whose calls take effect before their last poll is only told truly as long as none of
-/// them is dropped half-way.
+/// A queue's call may take effect before its last poll. Then the journal has the truth only if no
+/// caller drops a call half-way.
 #[derive(Debug, Clone)]
 pub struct Faulty {
     lane: Lane,
@@ -46,7 +46,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// The faults of this lane, on this network.
+    /// This lane's faults, on this network.
     pub const fn new(lane: Lane, network: Network) -> Self {
         Self { lane, network }
     }
@@ -60,7 +60,7 @@ impl Layer for Faulty {
         })
     }
 
-    /// Nothing strikes it: what opens a queue is repeated until it is open.
+    /// No fault strikes here, since a lane repeats its opening until the queue is open.
     fn before_resizing<'a>(
         &'a self,
         _name: &'a QueueName,
@@ -80,7 +80,7 @@ impl Layer for Faulty {
     }
 }
 
-/// What one lane's calls to one queue go through.
+/// One lane's way to one queue, with its faults.
 #[derive(Debug, Clone)]
 struct Line {
     faulty: Faulty,
@@ -129,7 +129,7 @@ impl Line {
                 let answer = self.execute(id, call).await;
                 network.carry(*lane, network.trouble().delay(*lane), async move {
                     let (line, call) = again;
-                    // Nobody is there to read this reply.
+                    // No client reads this reply.
                     let _ = line.execute(id, call).await;
                 });
                 answer?
@@ -152,8 +152,8 @@ impl Line {
         }
     }
 
-    /// Has the call executed so much later, whatever becomes of the caller, and waits for its
-    /// reply until the limit.
+    /// Executes the call after a delay, even if the caller goes away, and waits for the reply until
+    /// the limit.
     async fn send(
         &self,
         id: Option<CallId>,
@@ -166,7 +166,7 @@ impl Line {
         let line = self.clone();
         network.carry(*lane, late, async move {
             let answer = line.execute(id, call).await;
-            // Who gave up reads no reply.
+            // A client that gave up reads no reply.
             let _ = sender.send(answer);
         });
         match time::timeout_at(limit, reply).await {
@@ -175,7 +175,7 @@ impl Line {
         }
     }
 
-    /// Executes a call here and now, and says so.
+    /// Executes a call here and now, and tells the journal.
     async fn execute(&self, id: Option<CallId>, call: Call) -> Result<Answer> {
         let answer = self.queue.call(call).await;
         let refused = matches!(&answer, Err(error) if error.outcome() == Outcome::NotApplied);
@@ -186,13 +186,13 @@ impl Line {
         answer
     }
 
-    /// The error of a call without a reply, once its caller has lost patience.
+    /// The error of a call without a reply, once its caller gives up.
     async fn no_reply(&self, limit: Instant) -> Error {
         time::sleep_until(limit).await;
         Error::new(ErrorKind::Unavailable, "no reply").with_outcome(Outcome::Unknown)
     }
 
-    /// Waits are never executed: they move nothing.
+    /// The queue never executes waits, since they move nothing.
     async fn wait(&self, call: Call) -> Result<Answer> {
         let Faulty { lane, network } = &self.faulty;
         yield_now().await;
@@ -205,7 +205,7 @@ impl Line {
                 return answer;
             }
             Some(_) => {
-                // The connection is cut, and the client waits anew on another one.
+                // The connection breaks, and the client waits again on another one.
                 let early = self.queue.call(call.clone());
                 if let Some(answer) = polled_once(early).await {
                     return answer;
@@ -224,7 +224,7 @@ fn refused() -> Error {
     Error::new(ErrorKind::Unavailable, "refused before it was sent")
 }
 
-/// What the future answers if it is polled once, and dropped if it is not ready.
+/// Polls the future once and drops it. Answers its result if it was ready.
 async fn polled_once<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     std::future::poll_fn(|cx| {

@@ -19,7 +19,7 @@ pub struct MemoryEnvironment {
 }
 
 impl MemoryEnvironment {
-    /// queue-memory.
+    /// An environment of queue-memory.
     pub fn new() -> Self {
         Self {
             name: "memory",
@@ -27,9 +27,9 @@ impl MemoryEnvironment {
         }
     }
 
-    /// The backends that this makes, one for each run. Their clocks have to show [`EPOCH`] when they
-    /// are made, and each of their calls to take effect in the poll that ends it; of a backend
-    /// that cannot keep the latter say [`without_truth`](Self::without_truth).
+    /// An environment of the backends that this factory makes, one for each run. A new backend's
+    /// clock must show [`EPOCH`], and each call must take effect in the poll that ends it. For a
+    /// backend that cannot keep the latter, call [`without_truth`](Self::without_truth).
     pub fn over(factory: impl Fn() -> Arc<dyn Backend> + Send + Sync + 'static) -> Self {
         Self {
             name: "own",
@@ -38,8 +38,8 @@ impl MemoryEnvironment {
         }
     }
 
-    /// Calls may take effect at other moments than their ends, so the history says nothing of when
-    /// they were executed.
+    /// Calls may take effect before they end, so the history does not say when the backend executed
+    /// them.
     #[must_use]
     pub const fn without_truth(mut self) -> Self {
         self.has_truth = false;
@@ -63,7 +63,7 @@ impl fmt::Debug for MemoryEnvironment {
 }
 
 impl Environment for MemoryEnvironment {
-    /// `memory`, and `own` over a backend of somebody's own.
+    /// `memory`, or `own` if the caller gave the factory.
     fn name(&self) -> &str {
         self.name
     }

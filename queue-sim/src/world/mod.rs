@@ -1,4 +1,5 @@
-//! What a run is played on: a backend, and everything between it and the lanes that can go wrong.
+//! Environments: each gives a run its backend, and everything between the backend and the lanes
+//! that can fail.
 
 mod faults;
 mod faulty;
@@ -25,54 +26,54 @@ use crate::{
     plan::{Decisions, Lane},
 };
 
-/// What every part of a run shares.
+/// The parts of a run that its lanes and its world share.
 #[derive(Debug, Clone)]
 pub struct RunContext {
-    /// Runs its tasks.
+    /// Runs the tasks.
     pub executor: Executor,
-    /// Decides what is left to chance.
+    /// Takes the decisions.
     pub decisions: Decisions,
-    /// Writes down what happens.
+    /// Writes the history.
     pub journal: Journal,
-    /// Which faults strike, and how often.
+    /// The faults that strike, and how often.
     pub faults: Faults,
-    /// For how long messages are leased: what is late is late by about as much.
+    /// The usual lease time. A late message is late by about as much.
     pub ttl: Duration,
 }
 
 /// The backend's clock at the beginning of every run.
 pub const EPOCH: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-/// A backend that a run is played on, empty when the run begins.
+/// A run's backend. It is empty when the run begins.
 #[async_trait]
 pub trait World: Debug + Send + Sync + 'static {
-    /// A client of the backend for this lane, as a process of its own would have: its background
-    /// tasks belong to the lane, and its faults are drawn at the lane's sites. A lane that crashed
-    /// connects anew.
+    /// Connects this lane to the backend with a client of its own, as its own process would. The
+    /// client's background tasks belong to the lane, and its faults are drawn at the lane's sites.
+    /// A lane that crashed connects again.
     ///
     /// # Errors
     ///
-    /// Those of the backend, under whatever faults strike.
+    /// Errors of the backend, under the faults that strike.
     async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>>;
 
-    /// Ends the faults: partitions heal, what is on its way arrives, nothing goes wrong any more.
-    /// Returns when that is so.
+    /// Ends the faults: partitions heal, requests and replies on their way arrive, and no fault
+    /// strikes any more. Returns when all of this has happened.
     async fn heal(&self);
 
-    /// By how much the backend's clock has been put back in this run: what is due or expires comes
-    /// later by as much.
+    /// The time by which a fault has put the backend's clock back in this run. Messages fall due
+    /// and leases expire later by as much.
     fn behind(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// What the backend keeps that no message, letter or item of its queues explains, a line for
-    /// each: nothing, if the world cannot tell. Looked at at the end of each run.
+    /// The backend's data that no message, letter or item of its queues explains, a line for each;
+    /// none if the world cannot tell. Every run looks at its end.
     async fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// A connection of the lane's own to the server under the backend, if there is one, for
-    /// commands that no queue sends. They are written down as
+    /// commands that no queue sends. The history has each of them as
     /// [`Event::Command`](crate::history::Event::Command).
     #[cfg(all(unix, feature = "redis"))]
     async fn connection(
@@ -83,18 +84,18 @@ pub trait World: Debug + Send + Sync + 'static {
     }
 }
 
-/// Makes worlds: holds what is expensive and outlives a run, such as a server.
+/// Makes worlds, and keeps expensive parts that outlive a run, such as a server.
 pub trait Environment: Debug + Send {
-    /// What it is called: `memory`, `redis`. Plans that fail are kept by it, since what one environment
-    /// asks to be decided another may not.
+    /// The environment's name: `memory`, `redis`. Failing plans are kept under it, since one
+    /// environment may ask for decisions that another does not.
     fn name(&self) -> &str;
 
-    /// A fresh world, for a run. Called inside the run's virtual time.
+    /// Makes a fresh world for a run. The caller must be in the run's virtual time.
     fn world(&mut self, context: &RunContext) -> Arc<dyn World>;
 
-    /// Whether its worlds tell what was executed.
+    /// Whether its worlds tell the journal what the backend executed.
     fn has_truth(&self) -> bool;
 
-    /// Which faults strike here at all.
+    /// The faults that can strike here.
     fn faults(&self) -> &'static [Fault];
 }

@@ -1,4 +1,4 @@
-//! What is between the lanes and a backend in this process.
+//! The network between the lanes and a backend in this process.
 
 use std::{
     collections::BTreeMap,
@@ -14,11 +14,10 @@ use tokio::time;
 use super::{Fault, RunContext, trouble::Trouble};
 use crate::plan::{Chance, Lane, What};
 
-/// Carries requests and replies, and loses, delays and repeats them as is decided. Clones are the
+/// Carries requests and replies, and loses, delays and repeats them by decisions. Clones are the
 /// same network.
 ///
-/// A message that is late travels by itself: what becomes of whoever sent it, crashes and dropped
-/// futures included, does not call it back.
+/// A late message travels by itself: it arrives even if its sender crashes or drops the call.
 #[derive(Clone)]
 pub struct Network(Arc<Inner>);
 
@@ -26,7 +25,7 @@ struct Inner {
     context: RunContext,
     trouble: Trouble,
     carriers: Mutex<Vec<Running>>,
-    /// By lane: kept by what is held up, one after another, so that it arrives in order.
+    /// By lane: each delayed message takes its turn here, so that they arrive in order.
     turns: Mutex<BTreeMap<Lane, Turn>>,
 }
 
@@ -43,28 +42,28 @@ impl Network {
         }))
     }
 
-    /// What the run shares.
+    /// The run's shared parts.
     pub fn context(&self) -> &RunContext {
         &self.0.context
     }
 
-    /// What goes wrong on it.
+    /// The network's faults.
     pub(super) fn trouble(&self) -> &Trouble {
         &self.0.trouble
     }
 
-    /// How long a client waits for a reply.
+    /// The time that a client waits for a reply.
     pub fn patience(&self) -> Duration {
         self.trouble().patience()
     }
 
-    /// Whether nothing goes wrong with what it carries: never, or not any more.
+    /// Whether no fault strikes, either in this run or from now on.
     pub(super) fn is_calm(&self) -> bool {
         let faults = self.trouble().faults();
         faults.iter().all(|fault| fault.is_of_lanes()) || self.trouble().is_over()
     }
 
-    /// Ends the faults: partitions heal, and what is on its way arrives before this returns.
+    /// Ends the faults. Partitions heal, and all messages on their way arrive before this returns.
     pub async fn heal(&self) {
         self.trouble().end();
         while self.trouble().is_under_way() {
@@ -72,7 +71,7 @@ impl Network {
         }
     }
 
-    /// Which of these faults strikes this lane now, if any.
+    /// The one of these faults that strikes this lane now, if any.
     pub(super) fn strike(&self, lane: Lane, what: What, faults: &[Fault]) -> Option<Fault> {
         let fault = self.trouble().strike(lane, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
@@ -82,7 +81,7 @@ impl Network {
         Some(fault)
     }
 
-    /// Cuts a lane off for a while, if that is decided now.
+    /// Cuts a lane off for a while, if a decision says so.
     pub(super) fn partition(&self, lane: Lane) {
         let partition = self.strike(lane, What::Server, &[Fault::Partition]);
         if partition.is_some() {
@@ -90,7 +89,7 @@ impl Network {
         }
     }
 
-    /// Lets what it carries arrive so much later, but not while the lane is cut off.
+    /// Delivers after this delay, but not while the lane is cut off.
     pub(super) fn carry(
         &self,
         lane: Lane,

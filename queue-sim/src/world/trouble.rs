@@ -1,4 +1,4 @@
-//! What goes wrong on the way between the lanes and a backend, whatever travels there.
+//! Faults on the way between the lanes and any backend.
 
 use std::{
     collections::BTreeMap,
@@ -15,11 +15,11 @@ use crate::{
     plan::{Chance, Decisions, Lane, What},
 };
 
-/// A lane waits so much longer than a request and a reply that are delayed.
+/// A client's patience exceeds a delayed request and a delayed reply by this.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Draws the faults of what travels, knows which lanes are cut off, and counts what is on its way.
-/// Clones are the same.
+/// Draws the faults of requests and replies, knows which lanes are cut off, and counts messages on
+/// their way. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Trouble(Arc<Inner>);
 
@@ -37,11 +37,11 @@ struct Inner {
 struct State {
     over: bool,
     under_way: usize,
-    /// Until when nothing gets through to or from a lane.
+    /// The times until which nothing passes to or from a lane.
     held: BTreeMap<Lane, Instant>,
 }
 
-/// As many faults as are drawn at one site, and that none strikes.
+/// The weights of up to seven faults at one site, and of none striking.
 pub(crate) type Weights = [Chance; 8];
 
 impl Trouble {
@@ -64,13 +64,13 @@ impl Trouble {
         &self.0.journal
     }
 
-    /// How long a client waits for a reply: longer than a request and a reply that are delayed.
+    /// The time that a client waits for a reply: longer than a delayed request and a delayed reply.
     pub(crate) fn patience(&self) -> Duration {
         self.0.ttl * 2 + MILLISECOND * 3
     }
 
-    /// Which of these faults strikes this lane now, if any: each as often as the run has it, which
-    /// `weigh` makes weights of. It is not yet written down.
+    /// The one of these faults that strikes this lane now, if any. `weigh` makes weights of the
+    /// faults' chances. This writes nothing down.
     pub(crate) fn strike(
         &self,
         lane: Lane,
@@ -94,18 +94,18 @@ impl Trouble {
         faults.get((struck as usize).checked_sub(1)?).copied()
     }
 
-    /// Says that a fault has struck.
+    /// Writes down that a fault has struck.
     pub(crate) fn note(&self, fault: Fault, lane: Lane) {
         self.0.journal.note(Event::Fault(fault.as_str(), lane));
     }
 
-    /// One of so many ways in which a fault can strike.
+    /// Chooses one of this many ways in which a fault can strike.
     pub(crate) fn way(&self, lane: Lane, what: What, options: u32) -> u32 {
         let site = self.0.decisions.site(lane, what);
         self.0.decisions.choose(site, options)
     }
 
-    /// How long something is late: about as long as a lease lives, or hardly.
+    /// The delay of a late message: about a lease's time, or hardly any.
     pub(crate) fn delay(&self, lane: Lane) -> Duration {
         let ttl = self.0.ttl;
         let delays = [
@@ -117,14 +117,14 @@ impl Trouble {
         delays[self.way(lane, What::Delay, 4) as usize]
     }
 
-    /// For how long a lane is cut off.
+    /// The time for which a lane is cut off.
     pub(crate) fn pause(&self, lane: Lane) -> Duration {
         let ttl = self.0.ttl;
         let pauses = [ttl, MILLISECOND, ttl + MILLISECOND, ttl * 4];
         pauses[self.way(lane, What::Delay, 4) as usize]
     }
 
-    /// Cuts a lane off for so long.
+    /// Cuts a lane off for this long.
     pub(crate) fn hold(&self, lane: Lane, pause: Duration) {
         let until = Instant::now() + pause;
         let mut state = self.lock();
@@ -132,7 +132,7 @@ impl Trouble {
         *held = until.max(*held);
     }
 
-    /// Until when the lane is cut off.
+    /// The time until which the lane is cut off.
     pub(crate) fn held(&self, lane: Lane) -> Option<Instant> {
         let held = self.lock().held.get(&lane).copied();
         held.filter(|until| *until > Instant::now())
@@ -143,25 +143,25 @@ impl Trouble {
         self.lock().over
     }
 
-    /// Ends the faults: nobody is cut off any more.
+    /// Ends the faults: no lane is cut off any more.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.over = true;
         state.held.clear();
     }
 
-    /// Something is on its way, until what this returns is dropped.
+    /// Counts a message as on its way, until the caller drops the answer.
     pub(crate) fn set_out(&self) -> UnderWay {
         self.lock().under_way += 1;
         UnderWay(self.clone())
     }
 
-    /// Whether anything is on its way.
+    /// Whether any message is on its way.
     pub(crate) fn is_under_way(&self) -> bool {
         self.lock().under_way > 0
     }
 
-    /// Waits until something has arrived.
+    /// Waits until a message has arrived.
     pub(crate) async fn arrived(&self) {
         self.0.arrived.notified().await;
     }
@@ -171,7 +171,7 @@ impl Trouble {
     }
 }
 
-/// Something on its way.
+/// A message on its way.
 pub(crate) struct UnderWay(Trouble);
 
 impl Drop for UnderWay {

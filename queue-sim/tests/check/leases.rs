@@ -1,4 +1,4 @@
-//! Who holds a message, until when, and what it costs: leases, receipts and attempts.
+//! Leases, receipts and attempts: who holds a message, until when, and at what cost.
 
 use queue_core::{
     call::{Answer, Call},

@@ -1,5 +1,5 @@
-//! The checks, on histories written by hand: each rule holds in a good one, and is found to be
-//! broken in one that is hardly bad.
+//! The checks, on handwritten histories: each rule passes a good one, and fails one that is only
+//! slightly wrong.
 
 mod bounded;
 mod delay;

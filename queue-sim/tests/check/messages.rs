@@ -1,4 +1,4 @@
-//! What becomes of messages: none is made up, none is lost, none counts twice.
+//! The fates of messages: the queue makes none up, loses none, and counts none twice.
 
 use queue_core::{
     call::{Answer, Call},

@@ -2,7 +2,7 @@ use queue_core::{QueueConfig, call::Call, *};
 
 use crate::story::{Story, TTL, lease, ms, push};
 
-/// What would be leased second comes first, then the first.
+/// The message that is second to lease comes first, then the first.
 fn swapped(story: &mut Story) {
     let both = [story.take(), story.take()];
     story.swap_last_two(&both);

@@ -41,8 +41,8 @@ fn runs_on_memory_hold_and_reach_what_they_must() {
     }
 }
 
-/// The order of execution need not be the one that explains the answers: the first of two pushes
-/// that overlap is executed last.
+/// The order of execution may not be the one that explains the answers: the backend executes the
+/// first of two overlapping pushes last.
 #[test]
 fn another_order_than_that_of_execution_is_found() {
     let mut story = Story::reliable();

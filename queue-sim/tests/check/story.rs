@@ -1,4 +1,4 @@
-//! Histories written by hand.
+//! Handwritten histories.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -19,8 +19,7 @@ use queue_sim::{
 /// The time of a lease, in ms.
 pub(crate) const TTL: u64 = 100;
 
-/// A history in the making: calls are answered as the model answers, unless the story has it
-/// otherwise.
+/// A history in the making. Calls get the model's answers, unless the story sets others.
 #[derive(Debug)]
 pub(crate) struct Story {
     config: QueueConfig,
@@ -61,7 +60,7 @@ impl Story {
         Self::of(QueueConfig::Bounded(BoundedConfig::new(capacity)))
     }
 
-    /// So many ms later.
+    /// This many ms later.
     pub(crate) fn after(&mut self, ms: u64) -> &mut Self {
         self.now += ms;
         self
@@ -75,7 +74,7 @@ impl Story {
         }
     }
 
-    /// Makes a call, which the model answers.
+    /// Makes a call, with the model's answer.
     pub(crate) fn call(&mut self, call: Call) -> Answer {
         let answer = self.model.apply(EPOCH.plus_millis(self.now), &call);
         let answer = answer.unwrap_or_else(|kind| panic!("{call:?} is {kind:?}"));
@@ -83,13 +82,13 @@ impl Story {
         answer
     }
 
-    /// Makes a call, which is executed, and answered like this.
+    /// Makes a call that the backend executes, with this answer.
     pub(crate) fn says(&mut self, call: Call, answer: Answer) {
         let _ = self.model.apply(EPOCH.plus_millis(self.now), &call);
         self.record(call, Some(Outcome::Ok(answer)), true);
     }
 
-    /// Makes a call, which is answered like this, and does nothing.
+    /// Makes a call with this answer that changes nothing.
     pub(crate) fn claims(&mut self, call: Call, answer: Answer) {
         self.record(call, Some(Outcome::Ok(answer)), true);
     }
@@ -153,7 +152,7 @@ impl Story {
         self.order
     }
 
-    /// Forgets what the model has seen: the backend lost it.
+    /// Takes the model back: the backend lost its later executions.
     pub(crate) fn rolls_back(&mut self, to: u64, model: Model) {
         self.model = model;
         self.event(Event::RolledBack { to });
@@ -177,7 +176,7 @@ impl Story {
         }
     }
 
-    /// Leases what must be there.
+    /// Leases a message that must be there.
     pub(crate) fn take(&mut self) -> Delivery {
         self.lease().remove(0)
     }
@@ -186,7 +185,7 @@ impl Story {
         self.call(Call::Settle(vec![settlement]))
     }
 
-    /// Has the last two leases hand out these, the other way round.
+    /// Makes the last two leases hand out these, in the other order.
     pub(crate) fn swap_last_two(&mut self, deliveries: &[Delivery; 2]) {
         let [first, second] = deliveries.clone();
         let tokens = (first.receipt.token, second.receipt.token);
@@ -216,18 +215,18 @@ impl Story {
         self.case(&self.history).check(budget)
     }
 
-    /// Every rule holds.
+    /// No rule breaks.
     pub(crate) fn holds(&self) {
         assert_eq!(self.check(&self.history), Verdict::Holds);
         assert_eq!(self.blind(), []);
     }
 
-    /// Every rule holds; without the truth a roll-back cannot be followed.
+    /// No rule breaks; without the truth, the checks cannot follow a roll-back.
     pub(crate) fn holds_with_truth(&self) {
         assert_eq!(self.check(&self.history), Verdict::Holds);
     }
 
-    /// What is seen without knowing what the backend did when.
+    /// The findings without the truth of what the backend executed when.
     fn blind(&self) -> Vec<Finding> {
         let mut history = self.history.clone();
         history.has_truth = false;
@@ -241,7 +240,7 @@ impl Story {
         }
     }
 
-    /// This rule is broken first, as is also seen without the truth.
+    /// This rule breaks first, also without the truth.
     pub(crate) fn breaks(&self, rule: &str) {
         self.breaks_first(rule);
         let blind = self.blind();
@@ -249,7 +248,7 @@ impl Story {
         assert!(found, "{rule} is not among {blind:#?}");
     }
 
-    /// This rule is broken first; it takes the truth to see it.
+    /// This rule breaks first; the checks need the truth to find it.
     pub(crate) fn breaks_first(&self, rule: &str) {
         let Verdict::Broken(violations) = self.check(&self.history) else {
             panic!("{rule} is not seen to be broken");

@@ -13,7 +13,7 @@ use queue_sim::{
 
 use crate::story::{Story, TTL, lease, ms, push};
 
-/// Somebody on another lane waits, until the end of the story.
+/// A client on another lane waits, until the end of the story.
 fn waits(story: &mut Story, call: Call) -> usize {
     story.slack = Some(ms(20));
     story.record(call, None, false);
@@ -21,7 +21,7 @@ fn waits(story: &mut Story, call: Call) -> usize {
     story.calls() - 1
 }
 
-/// It is told now.
+/// The waiter gets its hint now.
 fn is_told(story: &mut Story, wait: usize) {
     let at = story.moment();
     story.nth(wait).ended = Some(Ended {
@@ -85,7 +85,7 @@ fn d5_a_sooner_message_while_two_sleep() {
     story.after(490);
     is_told(&mut story, first);
     story.call(lease(1));
-    // That the other is told by then excuses nobody.
+    // The other waiter's hint by then excuses nothing.
     story.after(100);
     is_told(&mut story, second);
     story.breaks_first("D5");
@@ -145,7 +145,8 @@ fn who_takes_something_and_leaves_what_is_due_later_tells_of_that() {
     let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
     let delay = ms(60);
     story.settle(Settlement::new(later.receipt, Disposition::Defer { delay }));
-    // On a third lane: one is told, takes what is ready, and does not learn of the other.
+    // On a third lane: one waiter gets a hint, takes the ready message, and does not learn of the
+    // other.
     story.after(10).call(lease(1));
     story.after(85);
     is_told(&mut story, wait);

@@ -1,4 +1,4 @@
-//! What the environment asks of a simulation: each test plays one in a process of its own.
+//! The variables that control a simulation: each test plays one in its own process.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use crate::jobs::harmless;
 
 const CHILD: &str = "QUEUE_SIM_TEST_ASKED";
 
-/// The simulation that is asked; on its own it does nothing.
+/// The simulation that the other tests start. Alone it does nothing.
 #[test]
 fn of_a_child() {
     if env::var_os(CHILD).is_some() {

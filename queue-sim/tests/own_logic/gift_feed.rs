@@ -1,15 +1,15 @@
-//! The last few gifts of a live stream, pushed by many at once: a list that must never be longer
-//! than it may.
+//! The last few gifts of a live stream, which many clients push at once: a list that must never
+//! exceed its length.
 
 use std::time::Duration;
 
 use queue_core::{Bounded, BoundedConfig, Overflow};
 use queue_sim::sim::{BoxError, Rules, Run, Sim, sim};
 
-/// How many gifts are shown.
+/// The number of gifts in the feed.
 const SHOWN: usize = 3;
 
-/// The feed as we have it in queue-kit.
+/// The feed on queue-kit.
 async fn give(run: Run) -> Result<(), BoxError> {
     let feed: Bounded<String> = run.queues().bounded("gifts", SHOWN).await?;
     for gift in 0..3 {
@@ -61,7 +61,7 @@ mod on_redis {
 
     use super::*;
 
-    /// The feed as it is often written by hand: three commands, each of them atomic.
+    /// The feed as programs often write it by hand: three commands, each of them atomic.
     async fn give_by_hand(run: Run) -> Result<(), BoxError> {
         let mut redis = run.redis().await?;
         for gift in 0..3 {

@@ -1,4 +1,4 @@
-//! A simulation never passes for nothing, and says what it needs.
+//! A simulation never passes without playing anything, and names what it needs.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -188,7 +188,7 @@ fn under_proptest_the_plan_is_shrunk() {
     let failure = failure.expect_err("it is harmful").to_string();
     assert!(failure.contains("effects exactly once"), "{failure}");
 
-    // The same by hand: what is left in the end is small.
+    // The same by hand: the last plan is small.
     let mut runner = TestRunner::deterministic();
     let mut tree = loop {
         let tree = cases.new_tree(&mut runner).expect("a case");

@@ -6,7 +6,7 @@ use queue_core::{Reliable, ReliableConfig};
 use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
 use queue_worker::Context;
 
-/// How many seeds a simulation plays that asks for this many.
+/// The number of seeds that a simulation plays when it asks for this many.
 pub(crate) fn played(seeds: u64) -> u64 {
     match env::var("QUEUE_SIM_SEEDS").as_deref() {
         Err(_) | Ok("") => seeds,
@@ -25,21 +25,21 @@ pub(crate) async fn push_two(jobs: Reliable<u32>) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Their effects go to a ledger that does not mind being asked twice.
+/// Jobs whose effects go to a ledger that deduplicates.
 pub(crate) fn harmless(name: &str) -> Sim {
     jobs(name, |run| {
         let done = run.ledger("job");
         move |job, _cx| {
             let done = done.clone();
             async move {
-                // Whether it was done before makes no difference.
+                // It does not matter whether the effect happened before.
                 let _ = done.apply_once(job).await;
             }
         }
     })
 }
 
-/// The same with a ledger that does mind.
+/// The same with a ledger that does not deduplicate.
 pub(crate) fn harmful(name: &str) -> Sim {
     jobs(name, |run| {
         let done = run.ledger("job");

@@ -1,4 +1,4 @@
-//! Plans that fail are kept, played first, and never pass for nothing.
+//! A simulation keeps plans that fail, plays them first, and never lets them pass without a proof.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ impl Folder {
         fs::write(self.file(), text).expect("writes");
     }
 
-    /// The plan of the one failure that is kept.
+    /// The plan of the one kept failure.
     fn plan(&self) -> String {
         let text = self.read();
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -48,7 +48,7 @@ impl Folder {
         line.rsplit(' ').next().unwrap_or_default().to_owned()
     }
 
-    /// Where a plan is that `keep` was the first to write.
+    /// The place of the first plan that `keep` wrote.
     fn first_place(&self) -> String {
         let before = self
             .read()
@@ -73,7 +73,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a simulation panics with.
+/// The message of a simulation's panic.
 fn failure(simulation: &Sim) -> String {
     let panic = catch_unwind(AssertUnwindSafe(|| simulation.run())).expect_err("it fails");
     *panic.downcast::<String>().expect("a message")
@@ -130,7 +130,7 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
     folder.write(format!("{replacement}\n"));
     folder.mended().run();
 
-    // One more is one too many.
+    // One more than the line grants.
     folder.write(format!("{replacement},78.0.user=1\n"));
     says(
         &failure(&folder.mended()),

@@ -1,5 +1,5 @@
-//! Somebody's own logic under the simulator: two worked examples, which the page
-//! `docs/simulate-your-logic.md` tells, and what keeps a simulation honest.
+//! A user's own logic under the simulator: the two worked examples of the page
+//! `docs/simulate-your-logic.md`, and the checks that keep a simulation honest.
 
 mod asked;
 mod gift_feed;

@@ -1,4 +1,4 @@
-//! Unpaid orders are cancelled, and what was paid in advance is refunded: once, please.
+//! A program that cancels unpaid orders, and refunds advance payments exactly once.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-/// The simulation, with whatever way of refunding.
+/// The simulation, with this handler for refunds.
 fn order_timeouts<H, F>(name: &str, handler: H) -> Sim
 where
     H: Fn(Ledger, CancelOrder, Context) -> F + Clone + Send + Sync + 'static,
@@ -40,18 +40,18 @@ where
         .check(Drained::within(secs(3600)))
 }
 
-/// Refunds whatever it is asked to.
+/// Refunds at every delivery.
 async fn refund(refunds: Ledger, job: CancelOrder, _cx: Context) {
     refunds.apply(job.order).await;
 }
 
-/// Refuses who holds an older lease than another who was there.
+/// Refuses a holder whose lease is older than another's that was there.
 async fn refund_fenced(refunds: Ledger, job: CancelOrder, cx: Context) {
-    // Who is refused has nothing to do.
+    // A refused holder has nothing to do.
     let _ = refunds.apply_fenced(job.order, cx.token()).await;
 }
 
-/// Knows the orders that were refunded.
+/// Knows the refunded orders.
 async fn refund_once(refunds: Ledger, job: CancelOrder, _cx: Context) {
     refunds.apply_once(job.order).await;
 }

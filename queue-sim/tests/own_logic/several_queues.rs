@@ -21,7 +21,7 @@ const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-/// Takes an order, and schedules its reminder: under the order's number, or without.
+/// Takes an order and schedules its reminder, with or without the order's number as dedup key.
 async fn take(run: &Run, order: &Order, dedup: bool) -> Result<(), BoxError> {
     let reminders = run.queues().delay::<Remind>("reminders").await?;
     let remind = Remind {
@@ -76,8 +76,8 @@ fn what_one_queue_feeds_to_another_arrives() {
     assert!(tally.redeliveries > 0, "{tally}");
 }
 
-/// An order that is taken twice schedules two reminders, and no worker of the second queue can
-/// know.
+/// An order that is delivered twice schedules two reminders, and no worker of the second queue can
+/// notice.
 #[test]
 fn a_hand_over_without_a_dedup_key_doubles() {
     let broken = shop(false)

@@ -1,4 +1,4 @@
-//! What a failure tells somebody who knows nothing of the simulator.
+//! The messages of failures, for readers who do not know the simulator.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-/// One job, and this handler, where nothing goes wrong.
+/// One job with this handler, without faults.
 fn calm<F, R>(name: &str, handler: fn(Run, u32) -> F) -> Sim
 where
     F: Future<Output = Result<(), R>> + Send + 'static,
@@ -205,7 +205,7 @@ fn of_which_queue_a_message_is() {
     let message = &broken.message;
     let missing = "1 effects on mail, for 2 messages of reminders";
     assert!(message.contains(missing), "{broken}");
-    // Each queue counts its deliveries by itself.
+    // Each queue counts its own deliveries.
     assert!(
         message.contains("tables: lease for 30000 ms -> 1 #1"),
         "{broken}"

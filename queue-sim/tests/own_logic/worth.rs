@@ -1,5 +1,5 @@
-//! What a simulation is worth: a message counts as done by what the queue knows, not by who was
-//! told, and nothing else counts.
+//! The worth of a simulation: a message counts as done if, and only if, the queue knows so. It does
+//! not matter which lane got the answer.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -9,7 +9,7 @@ use queue_worker::{Context, Failure};
 
 use crate::jobs::{push_one, push_two};
 
-/// More than are pushed.
+/// More messages than a test pushes.
 const ALL: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 const fn secs(n: u64) -> Duration {
@@ -22,7 +22,7 @@ fn proves_nothing(simulation: &Sim) -> Broken {
     *broken
 }
 
-/// One job, done by one worker under every fault.
+/// One job, which one worker does under every fault.
 fn one_message(name: &str, config: ReliableConfig) -> Sim {
     sim(name)
         .reliable::<u32>("jobs", config)

@@ -1,5 +1,5 @@
-//! Bugs that can be had on any backend: they stand in front of a queue and pass on something else
-//! than they were given.
+//! Bugs that any backend can have: a layer in front of a queue that passes on other calls or
+//! answers than it gets.
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
@@ -17,17 +17,17 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// A bug in front of a queue.
 #[async_trait]
 pub(crate) trait Flaw: Debug + Copy + Send + Sync + 'static {
-    /// What is asked instead.
+    /// The call to make instead.
     fn ask(self, call: Call) -> Call {
         call
     }
 
-    /// What is answered instead.
+    /// The answer to give instead.
     fn answer(self, answer: Answer) -> Answer {
         answer
     }
 
-    /// Both, in one call, if nothing else is said.
+    /// By default, makes the one changed call and changes its answer.
     async fn call(self, queue: &dyn Service, call: Call) -> Result<Answer> {
         Ok(self.answer(queue.call(self.ask(call)).await?))
     }
@@ -75,7 +75,7 @@ impl Flaw for EarlyByOne {
     }
 }
 
-/// Messages with equal bodies are taken for one.
+/// Takes messages with equal bodies for one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EqualBodiesCollide;
 
@@ -97,7 +97,7 @@ impl Flaw for EqualBodiesCollide {
     }
 }
 
-/// Headers are lost on the way in.
+/// Loses headers on the way in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LosesHeaders;
 
@@ -112,7 +112,7 @@ impl Flaw for LosesHeaders {
     }
 }
 
-/// A batch goes in backwards.
+/// Reverses a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchBackwards;
 
@@ -137,7 +137,7 @@ impl Flaw for BatchBackwards {
     }
 }
 
-/// A claim takes a lease of an hour, and gives it its length when the reply is there.
+/// Leases for an hour, and sets the right length when the reply has come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimsForAnHour;
 
@@ -162,7 +162,7 @@ impl Flaw for ClaimsForAnHour {
     }
 }
 
-/// What may or may not have been executed is asked a second time.
+/// Makes each call of unknown outcome again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepeatsTheUnknown;
 
@@ -176,7 +176,7 @@ impl Flaw for RepeatsTheUnknown {
     }
 }
 
-/// Settling with a lease that is lost is said to be done.
+/// Answers that a settlement with a lost lease is done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LostMeansDone;
 
@@ -193,7 +193,7 @@ impl Flaw for LostMeansDone {
     }
 }
 
-/// To defer costs an attempt.
+/// Charges an attempt for a defer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeferCharges;
 
@@ -206,7 +206,7 @@ impl Flaw for DeferCharges {
     }
 }
 
-/// The delay of a retry is forgotten.
+/// Forgets the delay of a retry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RetriesAtOnce;
 
@@ -230,7 +230,7 @@ fn disposing(mut call: Call, of: impl Fn(Disposition) -> Disposition) -> Call {
     call
 }
 
-/// The time until something changes is a millisecond short.
+/// Answers the time until the next change a millisecond too short.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NextRoundedDown;
 
@@ -247,7 +247,7 @@ impl Flaw for NextRoundedDown {
     }
 }
 
-/// Releases are counted as retries.
+/// Counts releases as retries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountsWrong;
 
@@ -263,7 +263,7 @@ impl Flaw for CountsWrong {
     }
 }
 
-/// What was dropped for want of room is not told.
+/// Does not answer which messages the queue dropped for lack of room.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SilentEviction;
 
@@ -280,7 +280,7 @@ impl Flaw for SilentEviction {
     }
 }
 
-/// What a smaller capacity dropped is not told.
+/// Does not answer which messages a smaller capacity dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SilentResize;
 
@@ -293,7 +293,7 @@ impl Flaw for SilentResize {
     }
 }
 
-/// The newest are read oldest first.
+/// Reads the newest messages oldest first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecentBackwards;
 

@@ -1,4 +1,4 @@
-//! Looks for a bug: plays seed after seed until the rule that it breaks is seen to be broken.
+//! Looks for a bug: plays seed after seed until the checks find the rule that it breaks.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use crate::{
     steps::Meddling,
 };
 
-/// A bug that takes more seeds is not caught.
+/// The checks must find a bug within this many seeds.
 const SEEDS: u64 = 2_000;
 
 /// Looks for a bug inside the memory backend.
@@ -69,7 +69,7 @@ pub(crate) fn before_redis<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
 }
 
 struct Caught {
-    /// How many seeds it took.
+    /// The number of seeds that it took.
     seeds: u64,
     finding: Finding,
 }
@@ -96,7 +96,7 @@ fn judge(kind: QueueKind, seed: u64, environment: &mut dyn Environment) -> Verdi
     check(&played, Budget::default())
 }
 
-/// A backend without bugs, and up to which seed that is known, by kind of queue.
+/// A backend without bugs, and the seeds up to which it is known to pass, by kind of queue.
 struct Sound {
     backend: &'static str,
     known: LazyLock<Mutex<Known>>,
@@ -124,7 +124,8 @@ fn known(environment: impl Environment + 'static) -> Mutex<Known> {
 }
 
 impl Sound {
-    /// Says how a bug was caught, and makes sure that the same seeds break nothing without it.
+    /// Tells how the checks caught a bug, and makes sure that the same seeds break nothing without
+    /// it.
     fn told(&self, kind: QueueKind, bug: &dyn Debug, caught: &Caught) {
         let Caught { seeds, finding } = caught;
         let told: String = finding.to_string().chars().take(160).collect();

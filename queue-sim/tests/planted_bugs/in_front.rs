@@ -10,7 +10,7 @@ use queue_sim::{
     world::{Environment, Fault, RunContext, World},
 };
 
-/// An environment, or a world, whose clients have a layer in front of them.
+/// An environment, or a world, that puts a layer in front of its clients.
 #[derive(Debug)]
 pub(crate) struct InFront<G, L>(pub(crate) G, pub(crate) L);
 

@@ -1,27 +1,27 @@
-//! Bugs in the scripts of the Redis backend: what is replaced in which file of `lua/`, by what.
+//! Bugs in the scripts of the Redis backend: a replacement of text in a file of `lua/`.
 //!
-//! Each text that is replaced occurs exactly once in its file, or the test fails: a script that
-//! changes cannot quietly lose its bug.
+//! Each replaced text occurs exactly once in its file, or the test fails. So a script that changes
+//! cannot quietly lose its bug.
 
 use std::{collections::BTreeMap, fs};
 
 /// A change of one file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edit {
-    /// Below `queue-redis/lua`, without the extension.
+    /// The path below `queue-redis/lua`, without the extension.
     pub(crate) file: &'static str,
     pub(crate) find: &'static str,
     pub(crate) replace: &'static str,
 }
 
-/// A bug: all the changes that make it.
+/// A bug: all its changes.
 pub(crate) type Edits = &'static [Edit];
 
-/// The scripts that have this bug, by name; only those whose name ends so.
+/// The scripts that have this bug, by name; only those whose name ends with `only`.
 ///
 /// # Panics
 ///
-/// If a text does not occur exactly once in its file, or no script has a file in it.
+/// If a text does not occur exactly once in its file, or no script has the file in it.
 pub(crate) fn with(edits: Edits, only: &str) -> BTreeMap<&'static str, String> {
     let mut files = BTreeMap::<&str, (String, String)>::new();
     for Edit {
@@ -325,7 +325,7 @@ edits! {
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
     }
-    /// On a list either would do: who promotes tells one more than it takes.
+    /// On a list either would do: a call that promotes sends one hint more than it takes messages.
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";

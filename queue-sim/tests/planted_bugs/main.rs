@@ -1,23 +1,24 @@
-//! The checks can fail: bugs that queues have had, planted into the backends, and found.
+//! The checks can fail: each test plants a bug that queues have had, and the checks find it.
 //!
-//! A bug is planted where it would be: in the memory backend's state machine (`queue_memory::planted`),
-//! in the text of the Redis backend's scripts (`lua`), between its client and the server, where one
-//! request becomes several (`steps`), or in front of any backend (`flaw`). Each test plays seeds
-//! until a rule that the bug breaks is seen to be broken, says how many it took, and then plays the
-//! same seeds without the bug, in which nothing may be broken. A hang only counts for a wake-up that
-//! is lost.
+//! A bug is planted where it would be: in the memory backend's state machine
+//! (`queue_memory::planted`), in the text of the Redis backend's scripts (`lua`), between its
+//! client and the server, where one request becomes several (`steps`), or in front of any backend
+//! (`flaw`). Each test plays seeds until the checks find a rule that the bug breaks, and tells how
+//! many it took. Then it plays the same seeds without the bug, and they must break nothing. A hang
+//! only counts for a lost wake-up.
 //!
-//! What some backend cannot have:
+//! Bugs that some backend cannot have:
 //!
 //! | bug | where not | why not |
 //! | --- | --- | --- |
 //! | non-atomic claim, reaper, nack; check, then push; rotate in two steps | memory | a call does all its work in one poll, under one lock: nothing can come in between |
 //! | a client's clock decides | memory | there is one clock |
 //! | `MULTI` for Lua, no fall-back for `NOSCRIPT`, a wrong hash tag | memory | no scripts, no keys |
-//! | unchecked `ZREM` | kinds other than delay | only cancelling takes out what it does not hold; on memory it is an unchecked removal |
-//! | check, then register | | on Redis a marker keeps what nobody waits for, so the bug is one that forgets it |
+//! | unchecked `ZREM` | kinds other than delay | only cancelling removes a message that it does not hold; on memory it is an unchecked removal |
+//! | check, then register | | on Redis a marker keeps a hint for which no client waits, so the bug is a marker that forgets it |
 
-/// Makes a test of each bug: it must be caught, within two thousand seeds, by a rule that it breaks.
+/// Makes a test of each bug: the checks must catch it, within two thousand seeds, by a rule that it
+/// breaks.
 macro_rules! bugs {
     ($hunt:ident($kind:ident) { $($test:ident: $bug:expr, by $($rule:literal)|+;)+ }) => {$(
         #[test]

@@ -1,4 +1,4 @@
-//! Bugs of the Redis backend that no text of a script has: between client and server, one request
+//! Bugs of the Redis backend that no script's text has: between client and server, one request
 //! becomes several, or another.
 
 use async_trait::async_trait;
@@ -7,11 +7,11 @@ use queue_sim::wire::{Reply, Request, Rewrite, Steps};
 
 use crate::lua::{Edit, Edits};
 
-/// A bug between a client and its server, and what its scripts need for it.
+/// A bug between a client and its server, and the changes that it needs in scripts.
 pub(crate) trait Meddling: Rewrite + Copy {
-    /// The scripts that it calls in other ways than they are written for.
+    /// The end of the names of the scripts that it calls in another way than usual.
     const SCRIPT: &str = "";
-    /// What is changed in them.
+    /// The changes in them.
     const EDITS: Edits = &[];
 }
 
@@ -25,13 +25,13 @@ macro_rules! edit {
     };
 }
 
-/// Whether this is a call that leases and settles nothing.
+/// Whether this call leases and settles nothing.
 fn leases(request: &Request) -> bool {
     let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
     is_turn && request.arguments().len() == 4 && &request.arguments()[2][..] != b"0"
 }
 
-/// The same call in this phase, which it is told together with the lease's length.
+/// The same call in this phase: the argument of the lease's length also tells the phase.
 fn phase(request: &Request, phase: &str) -> Request {
     let mut request = request.clone();
     let ttl = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
@@ -54,7 +54,7 @@ const PHASES: Edit = edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), 
      local max, ttl = tonumber(ARGV[3]), tonumber(length or ARGV[4])
      local memory = META .. (lane or '')");
 
-/// A claim looks what is there, and takes it after that.
+/// Looks for messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimsInTwoSteps;
 
@@ -82,7 +82,7 @@ impl Rewrite for ClaimsInTwoSteps {
     }
 }
 
-/// What has expired is looked for, and given back after that.
+/// Looks for expired leases, and gives their messages back in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReclaimsInTwoSteps;
 
@@ -120,7 +120,7 @@ impl Rewrite for ReclaimsInTwoSteps {
     }
 }
 
-/// Ends the lease, and gives the message back after that.
+/// Ends the lease, and gives the message back in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NacksInTwoSteps;
 
@@ -155,7 +155,7 @@ impl Rewrite for NacksInTwoSteps {
         }
         steps.command(&[b"ZREM", &leases[..], &member]).await;
         for _ in 0..8 {
-            // The client has other things to do meanwhile.
+            // Meanwhile the client has other things to do.
             steps.command(&["PING"]).await;
         }
         let mut ended = request;
@@ -165,7 +165,7 @@ impl Rewrite for NacksInTwoSteps {
     }
 }
 
-/// Looks how many there are, and pushes after that.
+/// Counts the messages, and pushes in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChecksThenPushes;
 
@@ -197,7 +197,7 @@ impl Rewrite for ChecksThenPushes {
     }
 }
 
-/// Takes items from the head, and puts them at the tail after that.
+/// Takes items from the head, and puts them at the tail in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RotatesInTwoSteps;
 
@@ -237,7 +237,7 @@ impl Rewrite for RotatesInTwoSteps {
     }
 }
 
-/// Reads the last id, and pushes in one step after that: what `MULTI` can do instead of a script.
+/// Reads the last id, and pushes in another step: `MULTI` can do this in place of a script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NumbersThenPushes;
 
@@ -266,7 +266,7 @@ impl Rewrite for NumbersThenPushes {
     }
 }
 
-/// Goes by the clock of the client; they differ by some milliseconds.
+/// Goes by the client's clock; clients' clocks differ by some milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientsClock;
 
@@ -283,7 +283,7 @@ impl Rewrite for ClientsClock {
     }
 }
 
-/// A script that the server has forgotten stays forgotten.
+/// Never sends a forgotten script again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoFallBack;
 
@@ -300,7 +300,7 @@ impl Rewrite for NoFallBack {
     }
 }
 
-/// One key has another hash tag than its queue.
+/// Gives one key another hash tag than its queue's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrongHashTag;
 
@@ -319,7 +319,7 @@ impl Rewrite for WrongHashTag {
     }
 }
 
-/// An arrival is told only to those who listen at that moment.
+/// Sends an arrival's hint only to clients that listen at that moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TellsListenersOnly;
 

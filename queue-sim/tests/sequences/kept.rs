@@ -1,4 +1,4 @@
-//! Sequences that told a wrong queue from a right one, made small by hand.
+//! Sequences that told a wrong queue from a right one, shrunk by hand.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn call(call: Call) -> Vec<Step> {
     vec![Step::Call(call)]
 }
 
-/// 256 messages, leased for a short and for a longer time.
+/// 256 messages, leased first for a short and then for a longer time.
 fn leased_twice(kind: QueueKind) -> Vec<Step> {
     let leased = |ttl| Round {
         ttl: Some(ttl),
@@ -60,7 +60,7 @@ fn keyed(first: u8) -> Vec<Step> {
     burst(QueueKind::Reliable, &[round])
 }
 
-/// 256 leases expire at once; the receipt is of one beyond the 128 that the call reclaims.
+/// 256 leases expire at once; the receipt belongs to one beyond the 128 that the call reclaims.
 #[test]
 fn a_lease_that_expired_is_lost_before_it_is_reclaimed() {
     for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Priority] {
@@ -82,7 +82,7 @@ fn an_expired_lease_beyond_128_is_not_cancelled() {
     );
 }
 
-/// More marks end at once than one call need clear away.
+/// More marks end at once than one call must clear away.
 #[test]
 fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
     holds(

@@ -1,8 +1,8 @@
 //! Random sequences of calls on each kind of queue, in virtual time, on the memory backend and on a
-//! real redis-server: every rule holds, and each answer is the reference model's.
+//! real redis-server. They break no rule, and each answer is the reference model's.
 //!
-//! Without `PROPTEST_CASES` the sequences are the same each time, so that this is no test that fails
-//! now and then; with it, there are so many, and fresh ones unless `PROPTEST_RNG_SEED` is set.
+//! Without `PROPTEST_CASES` the sequences are always the same, so this test does not fail now and
+//! then. With it, there are this many, and they are fresh unless `PROPTEST_RNG_SEED` is set.
 
 mod kept;
 
@@ -20,7 +20,7 @@ use queue_sim::{
     world::Environment,
 };
 
-/// So many of each kind that all together take some seconds, unoptimised and on one core.
+/// The number of cases of each kind: all together take some seconds, unoptimised and on one core.
 const CASES: u32 = 400;
 
 macro_rules! each_kind {
@@ -48,8 +48,8 @@ macro_rules! each_kind {
 }
 each_kind!(Reliable reliable, Delay delay, Priority priority, Bounded bounded, Rotating rotating);
 
-/// Plays sequences, and fails at the first that breaks a rule, or if they did not reach their goals
-/// though they were enough to.
+/// Plays sequences. Fails at the first that breaks a rule, or if enough of them did not reach their
+/// goals.
 fn compare(kind: QueueKind, environment: impl Environment) {
     let (environment, seen) = (RefCell::new(environment), RefCell::new(BTreeSet::new()));
     let config = config();
@@ -80,13 +80,13 @@ fn config() -> ProptestConfig {
             RngSeed::Random if fixed => RngSeed::Fixed(0),
             seed => seed,
         },
-        // What failed once is kept as calls, which outlive a change of the strategies.
+        // The tests keep failures as calls, which outlive a change of the strategies.
         failure_persistence: None,
         ..default
     }
 }
 
-/// Plays a sequence and checks it; answers what it reached, or tells what it breaks.
+/// Plays a sequence and checks it. Answers its goals, or the broken rule.
 pub(crate) fn hold(
     sequence: &Sequence,
     environment: &mut dyn Environment,

@@ -1,4 +1,4 @@
-//! Many runs of one kind on one backend: what failed before first, then seeds, each twice.
+//! Many runs of one kind on one backend: kept plans first, then seeds, each twice.
 
 use std::{env, path::Path};
 
@@ -11,13 +11,13 @@ use queue_sim::{
     world::Environment,
 };
 
-/// With fewer seeds than this, not every goal may be reached.
+/// Fewer seeds than this may miss a goal.
 const ENOUGH: u64 = 300;
 
-/// So many seeds of each kind are played, unless `QUEUE_SIM_SEEDS` says otherwise.
+/// The number of seeds of each kind, unless `QUEUE_SIM_SEEDS` sets another.
 const SEEDS: u64 = 500;
 
-/// So many seeds of each size that is rarely drawn are played besides: many messages, large ones.
+/// The number of additional seeds of each rare size: many messages, large ones.
 const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 
 /// A test of each kind in this environment.
@@ -37,8 +37,8 @@ macro_rules! each_kind {
 }
 pub(crate) use each_kind;
 
-/// Plays what is kept, then the seeds; fails if a rule is broken, if a run is not the same again, or
-/// if the runs did not get to see what they must.
+/// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again,
+/// or if the runs miss a goal.
 pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     let seeds = match env::var("QUEUE_SIM_SEEDS").as_deref() {
         Err(_) | Ok("") => SEEDS,

@@ -1,12 +1,11 @@
-//! Nobody sleeps on while there is something to do: a wake-up that is lost shows only in who sleeps
-//! longer than it has to, so each is given an hour, and watched.
+//! No client may sleep while there is work. A lost wake-up shows only in a client that sleeps
+//! longer than it should, so each client may sleep for an hour, and the test watches it.
 //!
-//! Producers put one message at a time and wait until it is acked, so that the queue is empty
-//! again and again and everybody sleeps often. A consumer that leaves something behind comes back
-//! only when somebody else has taken it, since one that comes back at once would make up for a
-//! wake-up that another has missed. How soon someone has to be woken is judged by what this machine
-//! does meanwhile, and not by the clock alone: the same runtime and the same server answer twenty
-//! other calls.
+//! Producers put one message at a time and wait for its ack, so that the queue is empty again and
+//! again and all clients sleep often. A consumer that leaves a message behind comes back only when
+//! another has taken it: if it came back at once, it would make up for another's lost wake-up. The
+//! test does not judge a client's lateness by the clock alone, but by this machine's other work:
+//! meanwhile the same runtime and the same server answer twenty other calls.
 
 use std::{
     sync::{
@@ -30,21 +29,21 @@ use tokio::{
 
 use super::{Clients, nap::Sleeper};
 
-/// Of a bounded queue: fewer than there are producers, so that they wait for room.
+/// The capacity of a bounded queue: less than the number of producers, so that they wait for room.
 const CAPACITY: usize = 1;
 const PATIENCE: Duration = Duration::from_secs(3_600);
 const LEASE: Duration = Duration::from_secs(3_600);
-/// How long each is played.
+/// The time for which each kind plays.
 const TIME: Duration = Duration::from_millis(1_500);
-/// What is to be seen of someone who sleeps while there is something to do.
+/// The number of looks that must find a client asleep while there is work.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// How much there is of something that can be waited for.
+/// The amount of something that clients wait for.
 #[derive(Debug, Default)]
 struct Supply {
     level: AtomicI64,
-    /// How often there was nothing.
+    /// The number of times that there was nothing.
     gaps: AtomicU64,
 }
 
@@ -59,27 +58,27 @@ impl Supply {
         }
     }
 
-    /// In which stretch without a gap we are, if there is something.
+    /// The number of the current stretch without a gap; `None` in a gap.
     fn stretch(&self) -> Option<u64> {
         let gaps = self.gaps.load(SeqCst);
         (self.level.load(SeqCst) > 0).then_some(gaps)
     }
 }
 
-/// A queue and those who are at it.
+/// A queue and its clients.
 struct Environment {
     ready: Supply,
     room: Supply,
     acked: Vec<Notify>,
     consumers: Vec<Arc<Sleeper>>,
     producers: Vec<Arc<Sleeper>>,
-    /// How many messages were taken.
+    /// The number of messages taken.
     taken: watch::Sender<u64>,
     over: AtomicBool,
 }
 
 impl Environment {
-    /// Takes one message from what is ready. Answers when it was the last, or when another took one.
+    /// Takes one ready message. Returns when it was the last, or when another client took one.
     async fn take(&self) {
         self.ready.take();
         let mut taken = 0;
@@ -95,9 +94,9 @@ impl Environment {
     }
 }
 
-/// Plays one kind with as many producers as consumers, and panics if somebody sleeps who should
-/// not. Two and two find a lost wake-up soonest: the more there are, the sooner somebody comes by
-/// who makes up for it.
+/// Plays one kind with equal numbers of producers and consumers, and panics if a client sleeps that
+/// should not. Two and two find a lost wake-up soonest: with more clients, one sooner comes by and
+/// makes up for it.
 pub(crate) fn nobody(
     runtime: &Handle,
     clients: &Arc<impl Clients>,
@@ -122,7 +121,7 @@ pub(crate) fn nobody(
         .parse()
         .expect("a name");
     let (backends, other) = runtime.block_on(async {
-        // Those who share a connection, and those who do not.
+        // Clients that share a connection, and clients that do not.
         let backends = [clients.connect().await, clients.connect().await];
         let other = backends[0].open_once(&name).await.expect("a store");
         (backends, other)
@@ -167,7 +166,7 @@ pub(crate) fn nobody(
     }
 }
 
-/// How long somebody has slept while there was something all the time, if that was too long.
+/// How long a client has slept while there was work all the time, if that was too long.
 fn overslept(
     runtime: &Handle,
     other: &Arc<dyn OnceStore>,
@@ -236,7 +235,7 @@ async fn consume(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
                 let Some(Message { id, body, .. }) = visited.into_iter().next() else {
                     continue;
                 };
-                // Others have seen it, too.
+                // Other consumers have seen the item, too.
                 if ring.remove(&[id]).await.expect("nothing goes wrong") == 0 {
                     continue;
                 }

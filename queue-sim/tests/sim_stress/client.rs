@@ -1,4 +1,4 @@
-//! One lane: calls by chance, as fast as they go.
+//! One lane: random calls, as fast as they go.
 
 use std::{
     num::NonZeroUsize,
@@ -13,9 +13,9 @@ use queue_core::{
 };
 use queue_sim::plan::{Decisions, Lane, What};
 
-/// No lease runs out: when one does in real time is nobody's to decide.
+/// No lease expires, since no test can decide when one does in real time.
 const TTL: Duration = Duration::from_secs(3_600);
-/// No more receipts are shared.
+/// The most receipts that lanes share.
 const SHARED: usize = 16;
 
 pub(crate) struct Client {
@@ -23,7 +23,7 @@ pub(crate) struct Client {
     lane: u8,
     decisions: Decisions,
     held: Vec<Receipt>,
-    /// Of all lanes: what one holds, others settle too.
+    /// Receipts of all lanes, so that each also settles what others hold.
     shared: Arc<Mutex<Vec<Receipt>>>,
 }
 
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// So many calls by chance; then it gives back what it holds.
+    /// Makes this many random calls, and then gives back its messages.
     pub(crate) async fn play(mut self, steps: u32) {
         for step in 0..steps {
             let call = match (self.choose(10), self.queue.kind()) {
@@ -70,7 +70,7 @@ impl Client {
         }
     }
 
-    /// Acks until nothing is left, and counts.
+    /// Acks until no message is left, and counts.
     pub(crate) async fn drain(mut self) {
         if self.queue.kind() == QueueKind::Rotating {
             self.call(Call::Len).await;
@@ -165,7 +165,7 @@ impl Client {
         }
     }
 
-    /// What it holds, and what others hold, or held.
+    /// Settlements of its own messages, and of others', past or present.
     fn settlements(&mut self) -> Vec<Settlement> {
         let mut settlements = Vec::new();
         if let Some(receipt) = self.held.pop() {

@@ -1,6 +1,6 @@
-//! Both backends under real threads, in real time: what locks and sockets do that one thread in
-//! virtual time cannot show. Nobody knows the order in which the calls took effect, so only what
-//! the callers were told is held against the rules.
+//! Both backends under real threads, in real time. This shows what locks and sockets do, which one
+//! thread in virtual time cannot. Nobody knows the order in which the calls took effect, so the
+//! rules check only the callers' answers.
 
 mod asleep;
 mod client;
@@ -28,7 +28,7 @@ use self::client::Client;
 const LANES: u8 = 8;
 const STEPS: u32 = 60;
 const ROUNDS: u64 = 4;
-/// A round takes milliseconds; whoever hangs fails, and does not hang the tests.
+/// A round takes milliseconds. A client that hangs fails the test instead of hanging it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Clients of one backend.
@@ -70,7 +70,7 @@ mod redis {
     impl Clients for Connections {
         async fn connect(&self) -> Arc<dyn Backend> {
             let builder = RedisBackend::builder(&self.0.url()).expect("a good URL");
-            // Nothing but a wake-up ends a wait.
+            // Only a wake-up ends a wait.
             let builder = builder.fall_back(Duration::from_secs(3_600));
             Arc::new(builder.connect().await.expect("the server takes us"))
         }
@@ -91,7 +91,7 @@ mod redis {
     }
 }
 
-/// Each kind with clients who wait for one another.
+/// Each kind with clients that wait for one another.
 fn watch(clients: &Arc<impl Clients>) {
     let runtime = runtime(2);
     for kind in QueueKind::ALL {

@@ -1,4 +1,4 @@
-//! A future that shows whether it sleeps: it was polled in vain, and nobody has woken it since.
+//! A future that shows whether it sleeps: a poll was in vain, and nothing has woken it since.
 
 use std::{
     future::poll_fn,
@@ -12,7 +12,7 @@ pub(crate) struct Sleeper(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often it was polled.
+    /// The number of its polls.
     polls: u64,
     woken: bool,
     pending: bool,
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl Sleeper {
-    /// Drives a future of this sleeper's.
+    /// Drives a future of this sleeper.
     pub(crate) async fn watch<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|cx| {
@@ -38,7 +38,7 @@ impl Sleeper {
         .await
     }
 
-    /// Which sleep it is in, if it sleeps: the same number is the same sleep.
+    /// The number of its current sleep, if it sleeps. The same number means the same sleep.
     pub(crate) fn nap(&self) -> Option<u64> {
         let state = self.lock();
         (state.pending && !state.woken).then_some(state.polls)

@@ -1,4 +1,4 @@
-//! How bugs are planted: other scripts, and other requests.
+//! The ways to plant bugs: other scripts, and other requests.
 
 use std::{
     collections::BTreeSet,
@@ -41,7 +41,7 @@ fn a_script_that_does_not_compile_is_told_at_once() {
     assert!(error.to_string().contains("compiling"), "{error}");
 }
 
-/// Forgets the queue right before the first push gets there.
+/// Forgets the queue right before the first push arrives.
 #[derive(Debug, Default)]
 struct Flushes(AtomicBool);
 
@@ -67,7 +67,7 @@ fn a_call_that_creates_its_queue_anew_is_executed_once() {
     assert_eq!(history.records[0].executed.len(), 1);
 }
 
-/// Looks whether there is room, and takes it in another step, whatever the capacity.
+/// Looks for room, and takes it in another step, whatever the capacity.
 #[derive(Debug)]
 struct ChecksThenOffers;
 
@@ -108,7 +108,7 @@ fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
                         let backend = set.backend(lane).await;
                         let config = BoundedConfig::new(1);
                         let queue = backend.open_bounded(&name(), &config).await.unwrap();
-                        // Full or not: both are well.
+                        // Both results are right, full or not.
                         let _ = queue.offer_one("a", Overflow::Reject).await;
                     };
                     executor.spawn(Lane(lane), Box::pin(offer));
@@ -129,7 +129,7 @@ fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
     assert_eq!(lengths, BTreeSet::from([1, 2]));
 }
 
-/// Answers something else.
+/// Answers with another reply.
 #[derive(Debug)]
 struct Forges;
 

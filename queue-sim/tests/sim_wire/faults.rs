@@ -1,4 +1,4 @@
-//! What befalls the server, and everybody with it.
+//! Faults that strike the server, and all lanes with it.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
         let stale = lease_one(&*queue, SECOND).await.unwrap();
         assert_eq!(stale.body, "kept");
         set.step(1, 2);
-        // Its connection is cut, with all others.
+        // The fault cuts its connection, with all others.
         let error = queue.push_one("cut off").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         set.step(1, 3);
@@ -102,7 +102,7 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
             executed.is_some_and(|moment| to < moment.order && moment.order <= at)
         })
         .collect();
-    // Kept, lost, leased, cut off, and what came after.
+    // Kept, lost, leased, cut off, and later calls.
     assert_eq!(undone, [false, true, true, false, false, false]);
 }
 

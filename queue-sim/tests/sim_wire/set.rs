@@ -1,4 +1,4 @@
-//! A run of a few calls, where each fault is decided.
+//! A run of a few calls, in which the plan decides each fault.
 
 use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// A client of this lane's own, and the queue of its kind, opened.
+    /// A client of this lane's own, with its open queue.
     pub(crate) async fn backend(&self, lane: u8) -> Layered<Recorder> {
         let backend = self.world.connect(Lane(lane)).await.unwrap();
         let recorder = Recorder::new(Lane(lane), self.context.journal.clone());
@@ -34,7 +34,7 @@ impl Set {
         backend.open_reliable(&name(), &config).await.unwrap()
     }
 
-    /// From here on the lane decides at this step.
+    /// From here on the lane is at this step.
     pub(crate) fn step(&self, lane: u8, step: u32) {
         self.context.decisions.enter(Lane(lane), step);
     }
@@ -55,13 +55,13 @@ pub(crate) fn name() -> QueueName {
     QueueName::new("queue").unwrap()
 }
 
-/// Decides that the first thing about `what` which lane 1 does in this step is struck by a
-/// fault; `fault` is its number, from 1.
+/// Decides that fault number `fault`, counted from 1, strikes the first request or reply about
+/// `what` in this step of lane 1.
 pub(crate) fn decided(plan: &mut Plan, step: u32, what: What, fault: u32) {
     plan.set(Site::new(Lane(1), step, what), fault);
 }
 
-/// Plays this on lane 1. The faults strike only where the plan says so.
+/// Plays this on lane 1. Faults strike only where the plan says so.
 pub(crate) fn play<F>(
     environment: &mut RedisEnvironment,
     faults: &[Fault],
@@ -74,7 +74,7 @@ where
     play_as(environment, faults, Decisions::planned(plan), act)
 }
 
-/// Plays this on lane 1, as is decided.
+/// Plays this on lane 1, by these decisions.
 pub(crate) fn play_as<F>(
     environment: &mut RedisEnvironment,
     faults: &[Fault],

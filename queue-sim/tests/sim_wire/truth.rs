@@ -1,4 +1,4 @@
-//! What is known of calls whose callers do not know.
+//! The truth about calls whose callers do not know the outcome.
 
 use std::{future::Future, pin::pin, task::Poll, time::Duration};
 
@@ -14,8 +14,8 @@ use tokio::time;
 
 use crate::set::{SECOND, decided, play, play_as};
 
-/// One push in a fresh world, which this fault strikes (`number` is its place among the faults); what
-/// is ready a minute later.
+/// Makes one push in a fresh world, while this fault strikes (`number` is its place among the
+/// faults). Answers the ready messages a minute later.
 fn struck(
     environment: &mut RedisEnvironment,
     fault: Fault,
@@ -30,7 +30,7 @@ fn struck(
         set.step(1, 1);
         let _ = queue.push_one("a").await;
         time::sleep(60 * SECOND).await;
-        // A half-open connection is replaced after two silent requests.
+        // The client replaces a half-open connection after two silent requests.
         if queue.depth().await.is_err() {
             time::sleep(SECOND).await;
             let _ = queue.depth().await.unwrap();
@@ -46,7 +46,7 @@ fn struck(
 #[test]
 fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
     let mut environment = RedisEnvironment::start().unwrap();
-    // The client gives up after 43 ms; what is late is so by one more.
+    // The client gives up after 43 ms; a late request comes one later.
     for (fault, what, number, certain, ends, executed) in [
         (Fault::RequestLost, What::Request, 1, false, 43, &[][..]),
         (Fault::Delayed, What::Request, 2, true, 1, &[1]),
@@ -78,7 +78,7 @@ fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
 #[test]
 fn a_dropped_call_is_known_to_have_been_executed_or_not() {
     let mut environment = RedisEnvironment::start().unwrap();
-    // How often a dropped push was executed, by how often that was.
+    // The number of dropped pushes that were executed never, and once.
     let mut dropped = [0; 2];
     for seed in 0..20 {
         let decisions = Decisions::seeded(seed);

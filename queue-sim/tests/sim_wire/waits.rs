@@ -1,4 +1,4 @@
-//! Blocked connections, woken by the server and timed by the virtual clock.
+//! Waits on the wire: the server wakes them, and the virtual clock times them.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,7 +20,7 @@ fn a_wait_ends_with_its_time_to_the_millisecond() {
     play(&mut environment, &[], Plan::default(), async |set| {
         let queue = set.reliable(1).await;
         assert_eq!(set.time(), 0, "connecting takes no time");
-        // Beyond the time after which the client blocks anew.
+        // Longer than the time after which the client waits again.
         for (wait, end) in [(7, 7), (100_000, 100_007), (1, 100_008)] {
             let wait = Duration::from_millis(wait);
             queue.wait_for_arrival(wait).await.unwrap();
@@ -49,7 +49,7 @@ fn a_push_wakes_one_who_waits_at_once_and_no_other() {
         queue.push_one("work").await.unwrap();
         time::sleep(SECOND).await;
         assert_eq!(*woken.lock().unwrap(), [(2, 40_000)]);
-        // Whoever leases and leaves nothing behind wakes nobody; the next push does.
+        // A lease that leaves nothing behind wakes no waiter; the next push does.
         queue.push_one("more").await.unwrap();
         time::sleep(60 * SECOND).await;
         let woken = woken.lock().unwrap();
@@ -76,7 +76,7 @@ fn who_waits_for_another_queue_too_is_woken_by_either() {
             let (set, ends) = (set.clone(), Arc::clone(&ends));
             let executor = set.context.executor.clone();
             let wait = async move {
-                // The second joins while the connection is blocked for the first alone.
+                // The second waiter joins while the first waits alone.
                 time::sleep(after * SECOND).await;
                 queue.wait_for_arrival(30 * SECOND).await.unwrap();
                 ends.lock().unwrap().push(set.time());

@@ -17,7 +17,7 @@ fn seeded(environment: &mut RedisEnvironment, scenario: &Scenario, seed: u64) ->
     scenario.play(environment, &Decisions::seeded(seed))
 }
 
-/// Plays each seed twice, and hands on what was played.
+/// Plays each seed twice, and answers the runs.
 fn twice(
     environment: &mut RedisEnvironment,
     scenario: &Scenario,
@@ -106,7 +106,7 @@ fn runs_repeat_where_the_server_is_killed() {
     assert!(restarts > 0);
 }
 
-/// What is due comes later by as much as the clock was put back, and the end waits for it.
+/// Messages fall due later by as much as the clock went back, and the end waits for them.
 #[test]
 fn a_clock_that_is_put_back_leaves_time_to_drain() {
     let mut environment = RedisEnvironment::start().unwrap();
@@ -129,7 +129,7 @@ fn two_servers_play_the_same_runs() {
         RedisEnvironment::start().unwrap(),
         RedisEnvironment::start().unwrap(),
     ];
-    // One of them has had another life before.
+    // One server has played other runs before.
     seeded(
         &mut environments[1],
         &Scenario::new(QueueKind::Delay),

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// None if help is wanted.
+    /// `None` if the words ask for help.
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut arguments = Self {
             rounds: 1,

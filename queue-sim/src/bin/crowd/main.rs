@@ -1,7 +1,7 @@
-//! What the simulator's world does not have, on a real Redis in real time: several runtimes on
-//! threads of their own, a thousand queues, large bodies, a long line, futures that are polled by
-//! halves. Counts every message, and fails if one is lost, comes twice, or if a consumer sleeps on
-//! while a message is there: `crowd --help`.
+//! Tests on a real Redis, in real time, what the simulator's world does not have: several runtimes
+//! on their own threads, a thousand queues, large bodies, a long line, half-polled futures. It
+//! counts every message. It fails if one is lost or comes twice, or if a consumer sleeps while a
+//! message is there. See `crowd --help`.
 
 mod arguments;
 mod round;

@@ -24,21 +24,21 @@ type Queue = Arc<dyn ReliableQueue>;
 const LEASE: Duration = Duration::from_secs(120);
 const PATIENCE: Duration = Duration::from_secs(60);
 const LARGE: usize = 1_000_000;
-/// One in so many pushes is polled once and given up.
+/// A producer polls one in this many pushes once, and gives it up.
 const GIVEN_UP: u64 = 50;
 
-/// What the threads of a round share.
+/// The state that the threads of a round share.
 struct Round {
     arguments: Arguments,
     url: String,
     start: Instant,
     tally: Mutex<Tally>,
-    /// Both sides are as far.
+    /// Waits until both sides have come this far.
     together: Barrier,
     over: watch::Sender<bool>,
 }
 
-/// Plays one round: half of the consumers on one runtime, half on another, the producers on both.
+/// Plays one round: half of the consumers on one runtime, half on another, and producers on both.
 pub(crate) fn play(arguments: &Arguments) -> Result<Tally> {
     let server = Server::start()?;
     let line = runtime()?;
@@ -97,7 +97,7 @@ impl Round {
         Ok(())
     }
 
-    /// Pushes at the rate of one side, whatever becomes of each.
+    /// Pushes at one side's rate, whatever the outcome of each push.
     async fn produce(self: &Arc<Self>, side: usize, queues: &[Queue]) {
         let every = Duration::from_secs(2) / self.arguments.rate;
         let mut ticks = time::interval(every);
@@ -106,7 +106,7 @@ impl Round {
         let mut number = side as u64;
         while time::Instant::now() < until {
             ticks.tick().await;
-            // A large step, so that each side pushes to the other's queues too.
+            // A large step, so that each side also pushes to the other's queues.
             let queue = Arc::clone(&queues[(number * 7_919) as usize % queues.len()]);
             let round = Arc::clone(self);
             pushes.spawn(async move { round.push(&queue, number).await });
@@ -127,7 +127,7 @@ impl Round {
         let batch = [Push::new(body)];
         let mut push = pin!(queue.push(&batch));
         if number % GIVEN_UP == 7 {
-            // Polled, kept for a while, and dropped.
+            // Polls the push once, keeps it for a while, and drops it.
             let _ = time::timeout(Duration::ZERO, &mut push).await;
             time::sleep(Duration::from_millis(50)).await;
             self.tally(|tally| tally.given_up += 1);
@@ -171,13 +171,13 @@ impl Round {
         }
     }
 
-    /// Waits until all that was pushed has come, or nothing more is to be expected.
+    /// Waits until all pushed messages have come, or no more are to be expected.
     async fn finish(&self) {
         let end = time::Instant::now() + PATIENCE / 2;
         while !self.tally(|tally| tally.is_complete()) && time::Instant::now() < end {
             time::sleep(Duration::from_millis(10)).await;
         }
-        // What was given up may still come.
+        // Pushes that were given up may still come.
         time::sleep(Duration::from_millis(500)).await;
     }
 

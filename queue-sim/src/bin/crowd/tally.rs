@@ -1,14 +1,13 @@
 use std::{collections::HashSet, fmt, time::Duration};
 
-/// Longer than this a consumer is told nothing only if what should have told it got lost: by then it
-/// looks by itself.
+/// A message that takes this long shows a lost hint: by then its consumer looks by itself.
 pub(crate) const SLEPT: Duration = Duration::from_secs(4);
 
-/// What became of the messages of a round.
+/// The fates of a round's messages.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pushed: HashSet<u64>,
-    /// Pushes that were given up before their answer.
+    /// Pushes that a producer gave up before their answer.
     pub(crate) given_up: u64,
     received: HashSet<u64>,
     twice: u64,
@@ -28,7 +27,7 @@ impl Tally {
         self.took.push(took);
     }
 
-    /// Whether all that was pushed has come. What was given up may have been pushed or not.
+    /// Whether all pushed messages have come. Given-up pushes may have been accepted or not.
     pub(crate) fn is_complete(&self) -> bool {
         self.pushed.is_subset(&self.received)
     }

@@ -29,7 +29,7 @@ It ends with one line for each kind. The status is 0 if every rule held, 1 if on
 than one run of a hundred was inconclusive, 2 if an argument is wrong, and 3 if a plan no longer fits
 the code.";
 
-/// What is to be done.
+/// The program's task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) kinds: Vec<QueueKind>,
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     pub(crate) keep: bool,
 }
 
-/// Which backend.
+/// The backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Memory,
@@ -65,7 +65,7 @@ impl Place {
 }
 
 impl Arguments {
-    /// Reads the command line; `None` if the help is asked for.
+    /// Reads the command line. `None` if it asks for help.
     pub(crate) fn parse(
         arguments: impl IntoIterator<Item = String>,
     ) -> Result<Option<Self>, String> {
@@ -134,14 +134,14 @@ impl Arguments {
         if self.first_seed.checked_add(self.seeds).is_none() {
             return Err("there are not so many seeds after the first one".to_owned());
         }
-        // The lane after the last one is the drain's.
+        // The drain has the lane after the last one.
         if self.lanes.is_some_and(|lanes| lanes > 50) {
             return Err("--lanes: at most 50".to_owned());
         }
         Ok(self)
     }
 
-    /// How many threads play: no more than there is work for.
+    /// The number of threads: no more than there is work for.
     pub(crate) fn threads(&self) -> u64 {
         let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
         let threads = self.threads.map_or_else(cores, u64::from);

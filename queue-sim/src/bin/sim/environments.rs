@@ -1,10 +1,10 @@
-//! What the runs are played on.
+//! The environments of the runs.
 
 use queue_sim::world::{Environment, MemoryEnvironment};
 
 use crate::arguments::Place;
 
-/// Makes so many environments; on an error, says what is missing.
+/// Makes this many environments. An error says what is missing.
 pub(crate) fn start(place: Place, count: u64) -> Result<Vec<Box<dyn Environment>>, String> {
     let start = || -> Result<Box<dyn Environment>, String> {
         match place {

@@ -30,7 +30,7 @@ use self::{
     progress::Progress,
 };
 
-/// How it ended: what the shell is told.
+/// The end of the program, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     Passed,
@@ -85,7 +85,7 @@ fn refuse(wrong: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Plays what failed before, and then the seeds.
+/// Plays the kept plans, and then the seeds.
 fn play(
     arguments: &Arguments,
     kind: QueueKind,
@@ -95,7 +95,7 @@ fn play(
     let scenario = arguments.scenario(kind);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
-    // Plans are of the usual scenario.
+    // Kept plans belong to the usual scenario.
     let usual = scenario == Scenario::new(kind);
     let mut threads: Vec<_> = environments
         .iter_mut()
@@ -112,7 +112,8 @@ fn play(
     let start = Instant::now();
     let progress = Progress::of(kind, backend, arguments.seeds);
     let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
-    // At once: who stops the program before its end has seen it, and the plan is kept.
+    // At once, so that a user who stops the program early has seen the failure, and its plan is
+    // kept.
     let told = Mutex::new(BTreeSet::new());
     let tell = |failure: &(u64, Failure<Played>)| {
         let Failure { finding, run, .. } = &failure.1;
@@ -148,8 +149,8 @@ fn play(
 /// Tells a failure, and keeps its plan.
 type Tell<'a> = dyn Fn(&(u64, Failure<Played>)) -> io::Result<()> + Sync + 'a;
 
-/// Plays the seeds, each thread its share of them, and tells the first failure of each rule that a
-/// thread finds.
+/// Plays the seeds, each thread its share, and tells the first failure of each rule that a thread
+/// finds.
 fn side_by_side<'a>(
     threads: Vec<Runs<'a>>,
     seeds: &Range<u64>,
@@ -184,7 +185,7 @@ fn side_by_side<'a>(
     })
 }
 
-/// What failed before must not fail again.
+/// Kept plans must not fail again.
 fn relapses(
     runner: &mut Runner<'_, Scenario>,
     regressions: &Regressions,
@@ -277,7 +278,8 @@ fn misfit(plan: &Plan, unmet: usize) -> String {
     )
 }
 
-/// What no run got to see.
+/// Names the goals that no run reached, the faults that none met, and the mixes of inconclusive
+/// runs.
 fn missed(runs: &Runs<'_>) {
     let goals = runs.missed_goals();
     if !goals.is_empty() {

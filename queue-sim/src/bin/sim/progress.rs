@@ -1,4 +1,4 @@
-//! How far it has got, now and then, on standard error.
+//! Shows the progress, now and then, on standard error.
 
 use std::{
     io::{IsTerminal, stderr},
@@ -13,7 +13,7 @@ pub(crate) struct Progress {
     seeds: u64,
     start: Instant,
     every: Duration,
-    /// A line that is written over, or lines one after another.
+    /// Whether one line is written over; otherwise lines follow one another.
     terminal: bool,
     sofar: Mutex<SoFar>,
 }
@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// One more run, with so many violations.
+    /// Counts one more run, with this many violations.
     pub(crate) fn tell(&self, violations: u64) {
         let mut sofar = self.sofar.lock().unwrap_or_else(PoisonError::into_inner);
         sofar.runs += 1;

@@ -1,4 +1,4 @@
-//! The backend's clock, as its executions were told it.
+//! The backend's clock, as its executions told the journal.
 
 use crate::{
     check::{
@@ -8,11 +8,11 @@ use crate::{
     history::Moment,
 };
 
-/// How far apart two readings of the clock of a call in real time may be, in ms: a backend's time
-/// is cut to whole ones, and so is the journal's.
+/// The largest difference between two readings of the clock in a call in real time, in ms: the
+/// backend and the journal both cut their times to whole ones.
 const GRAIN: u64 = 2;
 
-/// How far the backend's clock had come at each execution.
+/// The latest time that the backend's clock had shown at each execution.
 pub(super) struct Clock(Vec<(u64, u64)>);
 
 impl Clock {

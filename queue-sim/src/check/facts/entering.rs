@@ -1,4 +1,4 @@
-//! What each call did to which messages.
+//! The effects of each call on each message.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! What happened to one message.
+//! The life of one message.
 
 use queue_core::{Delivery, Extended, MessageId, Revived, Settled};
 
 use super::{Happened, What};
 use crate::check::span::Span;
 
-/// Everything that happened to one message, in order.
+/// All events of one message, in order.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) struct Life<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
 
@@ -25,7 +25,7 @@ impl<'f, 'a> Life<'f, 'a> {
         self.0.iter()
     }
 
-    /// The deliveries, in order, with the lease's time.
+    /// The deliveries, in order, with the times of their leases.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
         self.0.iter().filter_map(|happened| match happened.what {
             What::Delivered(delivery, ttl) => Some(Lease {
@@ -37,7 +37,7 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// Whether it may have been revived between the two.
+    /// Whether a call may have revived the message between the two.
     pub(in crate::check) fn may_be_revived(&self, from: &Span, to: &Span) -> bool {
         self.0.iter().any(|happened| {
             matches!(happened.what, What::Revived(None | Some(Revived::Revived)))
@@ -45,7 +45,7 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// Whether this lease may have been settled before that.
+    /// Whether a call may have settled this lease before that.
     pub(in crate::check) fn may_be_settled(&self, lease: &Lease<'_>, until: &Span) -> bool {
         self.0.iter().any(|happened| match happened.what {
             What::Settled(token, _, answer) => {
@@ -57,8 +57,8 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// The earliest and the latest time at which this lease may have its deadline, with all that
-    /// may have extended it before that.
+    /// The earliest and the latest possible deadline of this lease, with all extensions that may
+    /// have come before that.
     pub(in crate::check) fn deadline(&self, lease: &Lease<'_>, until: &Span) -> (u64, u64) {
         let mut earliest = lease.span.earliest.saturating_add(lease.ttl);
         let mut latest = lease.span.latest.saturating_add(lease.ttl);
@@ -80,14 +80,14 @@ impl<'f, 'a> Life<'f, 'a> {
         !self.may_be_settled(lease, then) && then.clock < self.deadline(lease, then).0
     }
 
-    /// Whether the message is surely under a live lease then.
+    /// Whether a live lease surely holds the message then.
     pub(in crate::check) fn is_leased(&self, then: &Span) -> bool {
         self.leases()
             .any(|lease| lease.span.before(then) && self.is_live(&lease, then))
     }
 }
 
-/// A delivery with the time of its lease in ms.
+/// A delivery, with the time of its lease in ms.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) struct Lease<'a> {
     pub(in crate::check) span: Span,

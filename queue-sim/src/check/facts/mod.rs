@@ -1,4 +1,4 @@
-//! What the calls of a history did, message by message, as far as their callers were told.
+//! The effects of a history's calls, message by message, as far as their callers were told.
 
 mod clock;
 mod entering;
@@ -20,22 +20,22 @@ use super::{
     span::Span,
 };
 
-/// What the rules are looked at with.
+/// The facts that the rules check.
 #[derive(Debug)]
 pub(in crate::check) struct Facts<'a> {
     pub(in crate::check) case: &'a Case<'a>,
     pub(in crate::check) branch: &'a Branch<'a>,
-    /// When each call of the branch took effect.
+    /// The time at which each call of the branch took effect.
     pub(in crate::check) spans: Vec<Span>,
-    /// Everything that was pushed, in the order of the calls.
+    /// All pushed messages, in the order of the calls.
     pub(in crate::check) pushes: Vec<Pushing<'a>>,
-    /// Everything that happened to messages, by id, then in order.
+    /// All events of messages, by id, then in order.
     happened: Vec<Happened<'a>>,
-    /// Leases and rotations whose answers nobody saw: they may have taken anything.
+    /// Leases and rotations without an answer: they may have taken anything.
     pub(in crate::check) ghosts: Vec<Span>,
 }
 
-/// A message that was pushed.
+/// A pushed message.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) struct Pushing<'a> {
     pub(in crate::check) span: Span,
@@ -44,21 +44,21 @@ pub(in crate::check) struct Pushing<'a> {
     pub(in crate::check) dedup: Option<&'a Dedup>,
     pub(in crate::check) priority: i16,
     pub(in crate::check) due: Option<Due>,
-    /// The distinct key, or the key of an item of a ring.
+    /// The distinct key, or the key of a ring's item.
     pub(in crate::check) key: Option<&'a Bytes>,
-    /// What came of it, if that is known.
+    /// The answer, if there was one.
     pub(in crate::check) put: Option<Put>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::check) enum Put {
     Accepted(MessageId),
-    /// It was there already: a duplicate, or an item with its key.
+    /// Present already: a duplicate, or an item whose key the ring has.
     Present(MessageId),
     Full,
 }
 
-/// Something that happened to a message.
+/// An event of a message.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) struct Happened<'a> {
     pub(in crate::check) id: MessageId,
@@ -66,10 +66,10 @@ pub(in crate::check) struct Happened<'a> {
     pub(in crate::check) what: What<'a>,
 }
 
-/// An answer that nobody saw is `None`.
+/// An event's kind. `None` in it stands for a missing answer.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) enum What<'a> {
-    /// Pushed, with this place among the pushes.
+    /// Pushed, with its place among the pushes.
     Accepted(usize),
     Delivered(&'a Delivery, u64),
     Settled(Token, &'a Disposition, Option<Settled>),
@@ -83,7 +83,7 @@ pub(in crate::check) enum What<'a> {
     Revived(Option<Revived>),
     /// Whether the answer came.
     Discarded(bool),
-    /// Seen without being taken.
+    /// Shown, and not taken.
     Seen(&'a Message),
     Visited(&'a Message),
     /// Whether the answer came.
@@ -138,30 +138,30 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What happened to each message, in order.
+    /// The events of each message, in order.
     pub(in crate::check) fn lives(&self) -> impl Iterator<Item = Life<'_, 'a>> {
         let lives = self.happened.chunk_by(|one, other| one.id == other.id);
         lives.map(Life)
     }
 
-    /// What happened to this message.
+    /// The events of this message.
     pub(in crate::check) fn life(&self, id: MessageId) -> Life<'_, 'a> {
         let start = self.happened.partition_point(|happened| happened.id < id);
         let rest = &self.happened[start..];
         Life(&rest[..rest.partition_point(|happened| happened.id == id)])
     }
 
-    /// The push that this message came by, if its answer was seen.
+    /// The push of this message, if its answer came.
     pub(in crate::check) fn push_of(&self, id: MessageId) -> Option<&Pushing<'a>> {
         self.life(id).push().map(|at| &self.pushes[at])
     }
 
-    /// The calls with what is known of them.
+    /// The calls, with their spans.
     pub(in crate::check) fn calls(&self) -> impl Iterator<Item = (&Done<'a>, Span)> {
         self.branch.calls.iter().zip(self.spans.iter().copied())
     }
 
-    /// How many leases that nobody saw may have been before this.
+    /// The number of leases without an answer that may have come before this.
     pub(in crate::check) fn ghosts_before(&self, span: &Span) -> u32 {
         let ghosts = self.ghosts.iter();
         ghosts.filter(|ghost| ghost.may_precede(span)).count() as u32
@@ -189,13 +189,13 @@ impl<'a> Pushing<'a> {
         }
     }
 
-    /// The earliest and the latest time at which it is due, in ms.
+    /// The earliest and the latest possible due time, in ms.
     pub(in crate::check) fn due(&self) -> (u64, u64) {
         due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)
     }
 }
 
-/// The earliest and the latest that a due time given then may be, in ms.
+/// The earliest and the latest possible time that a due value given then means, in ms.
 pub(in crate::check) fn due(due: Due, span: &Span) -> (u64, u64) {
     match due {
         Due::After(delay) => (

@@ -1,4 +1,4 @@
-//! Where pages go on.
+//! Cursors: the places after which pages go on.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,16 +7,16 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-/// The cursors that a backend gave, each with the one that the model gave for the same page.
+/// Pairs of cursors: the backend's and the model's for the same page.
 ///
-/// What a cursor's number means is its backend's own business; what it stands for is not: the place
-/// at which that page ended.
+/// The number in a cursor is the backend's own business. Its meaning is not: the place at which
+/// that page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Cursors(BTreeMap<Cursor, Cursor>);
 
 impl Cursors {
-    /// The call with the model's cursor in the place of the backend's. `None` if no page is known to
-    /// have ended there: one of a history that was lost, say.
+    /// The call with the model's cursor in place of the backend's. `None` if no known page ended
+    /// there, for example one of a lost history.
     pub(super) fn known<'a>(&self, call: &'a Call) -> Option<Cow<'a, Call>> {
         let (Call::DeadLetters(page) | Call::List(page)) = call else {
             return Some(Cow::Borrowed(call));
@@ -31,7 +31,7 @@ impl Cursors {
         }))
     }
 
-    /// The backend answered a call so, and the model this.
+    /// Learns the cursors of one page from both answers.
     pub(super) fn note(&mut self, answer: &Answer, expected: &Answer) {
         let (theirs, ours) = match (answer, expected) {
             (Answer::DeadLetters(page), Answer::DeadLetters(expected)) => {

@@ -1,4 +1,4 @@
-//! Where an answer is not the model's.
+//! The first difference between the backend's answers and the model's.
 
 use std::fmt::Debug;
 
@@ -7,12 +7,12 @@ use queue_core::call::Call;
 use super::replay::Deviation;
 use crate::check::facts::Facts;
 
-/// What of a value is shown.
+/// The most characters of a value to show.
 const SHOWN: usize = 60;
 
 /// The call at which the model disagrees, in the order in which the backend executed the calls, and
-/// the field of its answer. Which rule that breaks is for people to say: what went wrong may have
-/// done so long before.
+/// the field that differs. A person must say which rule that breaks: the bug may have struck long
+/// before.
 pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> String {
     let done = &facts.branch.calls[deviation.call];
     let verb = verb(&done.record.call);
@@ -31,7 +31,7 @@ pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> String {
     }
 }
 
-/// The method that a call stands for.
+/// The name of the call's method.
 fn verb(call: &Call) -> String {
     let mut name = String::new();
     let shown = format!("{call:?}");
@@ -51,8 +51,8 @@ struct Difference {
     other: String,
 }
 
-/// The first field in which two values differ, as their `Debug` shows them: one field a line, and
-/// the deeper it is the further in.
+/// The first field in which two values differ, in their `Debug` output: it has one field a line,
+/// and indents inner fields.
 fn difference(one: &impl Debug, other: &impl Debug) -> Difference {
     let (one, other) = (format!("{one:#?}"), format!("{other:#?}"));
     let (one, other): (Vec<&str>, Vec<&str>) = (one.lines().collect(), other.lines().collect());
@@ -70,7 +70,7 @@ fn difference(one: &impl Debug, other: &impl Debug) -> Difference {
     }
 }
 
-/// Where the last of these lines is: `deliveries[0].receipt.token`.
+/// The path to the last of these lines: `deliveries[0].receipt.token`.
 fn field(lines: &[&str]) -> String {
     let mut open: Vec<Level<'_>> = Vec::new();
     for line in lines {
@@ -103,21 +103,21 @@ fn field(lines: &[&str]) -> String {
     }
 }
 
-/// A line that others stand further in after.
+/// A line with indented lines after it.
 struct Level<'a> {
     name: Option<&'a str>,
     is_list: bool,
     elements: usize,
 }
 
-/// A line's field: what stands before a colon at its beginning.
+/// A line's field: the text before a colon at its beginning.
 fn name(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(": ")?;
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     name.chars().all(plain).then_some(name)
 }
 
-/// A line's value, cut where it is long.
+/// A line's value, shortened if it is long.
 fn value(line: &str) -> String {
     let text = line.trim().trim_end_matches(',');
     let text = match name(text) {

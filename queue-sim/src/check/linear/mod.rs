@@ -1,4 +1,4 @@
-//! Whether there is an order of the calls in which the reference model answers as the backend did.
+//! Looks for an order of the calls in which the reference model answers as the backend did.
 
 mod cursors;
 mod explain;
@@ -12,10 +12,10 @@ use self::{
 };
 use super::{Budget, Facts, Finding, rules::Found};
 
-/// Looks for an order; answers whether it is known if there is one.
+/// Looks for an order. Answers whether the search came to a result.
 ///
-/// The order in which the backend told that it executed the calls is tried first, and is nearly
-/// always one. Only if it is not, all others are.
+/// The search first tries the order in which the backend told that it executed the calls, which is
+/// nearly always right. Only if it is not, the search tries all others.
 pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -> bool {
     let steps = Steps::of(facts.branch);
     let Some(deviation) = replay::deviation(facts.case.config, facts.branch, &steps) else {
@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -
     }
     let call = facts.branch.calls[deviation.call].record.id;
     found.push(Found {
-        // A rule that is broken says more, wherever it is.
+        // A broken rule says more, wherever it is.
         at: u64::MAX,
         finding: Finding::new("linearisable", explain::explain(facts, &deviation)).shown_by([call]),
     });

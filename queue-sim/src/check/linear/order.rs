@@ -1,4 +1,4 @@
-//! The order in which the backend says that it executed the calls.
+//! The order in which the backend told that it executed the calls.
 
 use queue_core::Timestamp;
 
@@ -12,7 +12,7 @@ pub(super) struct Steps(pub(super) Vec<Step>);
 pub(super) struct Step {
     pub(super) order: u64,
     pub(super) at: Timestamp,
-    /// Which call of the branch.
+    /// The call's place in the branch.
     pub(super) call: usize,
 }
 

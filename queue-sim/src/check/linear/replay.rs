@@ -1,4 +1,4 @@
-//! The calls in the order in which they were executed.
+//! Replays the calls on the model, in the order in which the backend executed them.
 
 use super::{cursors::Cursors, order::Steps};
 use crate::{
@@ -11,14 +11,14 @@ use queue_core::{QueueConfig, call::Answer};
 /// The first call whose answer is not the model's.
 #[derive(Debug)]
 pub(super) struct Deviation {
-    /// Which call of the branch.
+    /// The call's place in the branch.
     pub(super) call: usize,
-    /// What the model answers.
+    /// The model's answer.
     pub(super) expected: model::Answer<Answer>,
 }
 
-/// Applies the calls to the model as they were executed. A call that was executed more than once
-/// must have been answered by one of these executions.
+/// Applies the calls to the model in the order of their executions. If the backend executed a call
+/// more than once, the answer must be that of one execution.
 pub(super) fn deviation(
     config: &QueueConfig,
     branch: &Branch<'_>,

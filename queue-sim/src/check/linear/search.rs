@@ -1,5 +1,5 @@
-//! All orders of the calls: the search of Wing and Gong (1993), which remembers where it was
-//! (Lowe 2017).
+//! Tries all orders of the calls. The search is Wing and Gong's (1993), and remembers the places
+//! that it has been to (Lowe 2017).
 
 use std::{
     collections::HashSet,
@@ -17,23 +17,23 @@ use crate::{
     model::Model,
 };
 
-/// What is to be put in order.
+/// The calls to order.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     config: &'a QueueConfig,
     items: Vec<Item<'a>>,
-    /// Whether time must not step back from one to the next.
+    /// Whether no call may have an earlier time than the one before it.
     in_time: bool,
 }
 
-/// What came of it.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Searched {
     /// There is an order.
     Found,
-    /// There is none.
+    /// There is no order.
     Impossible,
-    /// The budget was spent before that was known.
+    /// The search spent its budget first.
     Spent,
 }
 
@@ -41,25 +41,25 @@ pub(super) enum Searched {
 #[derive(Debug)]
 struct Item<'a> {
     call: &'a Call,
-    /// `None` if nobody saw it.
+    /// `None` if the caller got no answer.
     answer: Option<&'a Answer>,
-    /// Between which places of the run's order it took effect.
+    /// The first and the last place in the run's order at which it may have taken effect.
     from: u64,
     to: u64,
-    /// At which of these times of the backend.
+    /// The backend's times at which it may have taken effect.
     times: Vec<Timestamp>,
-    /// Whether it took effect at all. Of a call that was executed more than once, the executions
+    /// Whether it surely took effect. If the backend executed a call more than once, the executions
     /// beside the one that answered may be parts of a verb that is not atomic.
     must: bool,
 }
 
-/// A place in the search: what is done, and what is left to try there.
+/// A place in the search: the calls placed so far, and the next one to try.
 struct Node {
     done: Vec<bool>,
     model: Model,
     cursors: Cursors,
     time: Timestamp,
-    /// The latest beginning of what is done.
+    /// The latest beginning of the placed calls.
     latest_from: u64,
     next: usize,
 }
@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks for an order in so many steps.
+    /// Looks for an order in this many steps.
     pub(super) fn run(&self, budget: u64) -> Searched {
         let mut left = budget;
         let mut seen = HashSet::new();
@@ -145,8 +145,8 @@ impl<'a> Search<'a> {
         items.fold(true, |all, (item, done)| all && (*done || !item.must))
     }
 
-    /// Whether nothing that must come ended before it began, and it did not end before something
-    /// that is done began.
+    /// Whether the candidate may be the next call. No call that must still come may have ended
+    /// before the candidate began, and the candidate may not have ended before a placed call began.
     fn may_be_next(&self, node: &Node, candidate: usize) -> bool {
         let item = &self.items[candidate];
         if node.done[candidate] || item.to < node.latest_from {
@@ -187,8 +187,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Where the search is, in 128 bits: that two places share one is less likely than that the memory
-/// which compares them fails.
+/// A digest of the search's place, in 128 bits. A collision is less likely than a failure of the
+/// memory that compares them.
 fn digest(node: &Node) -> (u64, u64) {
     let mut hasher = DefaultHasher::new();
     (&node.done, &node.model, &node.cursors).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! L6: attempts are charged and refunded, and end.
+//! L6: the queue charges and refunds attempts, and they run out.
 
 use queue_core::{DeathReason, Disposition, Settled};
 
@@ -41,7 +41,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Which attempt this lease can be, after the last one.
+/// The attempts that this lease may have, after the last one.
 fn follows(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -55,7 +55,7 @@ fn follows(
     let between = facts.ghosts.iter();
     let ghosts = between.filter(|ghost| ghost.may_be_between(&last.span, &lease.span));
     let ghosts = ghosts.count() as u32;
-    // Not settled, it has expired.
+    // If no call settled the lease, it has expired.
     let (mut least, mut most) = (attempt + 1, attempt + 1);
     for happened in life.iter() {
         let What::Settled(token, disposition, settled) = happened.what else {
@@ -80,7 +80,7 @@ fn follows(
     (least, most)
 }
 
-/// A retry on the last attempt answers `Dead`, so does a burial, and nothing else.
+/// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does.
 fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Settled(token, disposition, Some(settled)) = happened.what else {
@@ -108,7 +108,7 @@ fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
     }
 }
 
-/// Who dies of his attempts has spent them.
+/// A message that died of its attempts has spent them.
 fn letters(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Letter(letter) = happened.what else {

@@ -1,4 +1,4 @@
-//! B1, B2, B3, B5, B6: a fixed length, and what makes room.
+//! B1, B2, B3, B5, B6: the fixed length, and the ways to make room.
 
 use queue_core::{
     Cancelled, Offered, Overflow, QueueConfig, Settled,
@@ -34,10 +34,10 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// How long the queue was allowed to be, and when.
+/// The capacities of the queue, and their times.
 struct Sizes {
     first: u64,
-    /// When, to what, and how many messages may have been leased then.
+    /// Each resize's time, its capacity, and the most messages that may have been leased then.
     resizes: Vec<(Span, u64, u64)>,
 }
 
@@ -74,7 +74,7 @@ impl Sizes {
     }
 }
 
-/// How many messages may be leased then, at the most.
+/// The most messages that may be leased then.
 fn most_leased(facts: &Facts<'_>, then: &Span) -> u64 {
     if facts.ghosts_before(then) > 0 {
         return u64::MAX;
@@ -92,7 +92,7 @@ fn most_leased(facts: &Facts<'_>, then: &Span) -> u64 {
     lives.count() as u64
 }
 
-/// B1, after every execution and as the queue itself says.
+/// B1, after every execution and in the queue's own counters.
 fn lengths(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
     let mut too_long = |span: &Span, length: u64| {
         let most = sizes.at(span).map(|(_, most)| most).max();
@@ -156,7 +156,7 @@ fn answers(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
     }
 }
 
-/// What is refused or makes another one go has found no room.
+/// A queue that refuses or evicts has no room.
 fn offered_in_vain(
     facts: &Facts<'_>,
     sizes: &Sizes,
@@ -187,7 +187,7 @@ fn offered_in_vain(
     }
 }
 
-/// How many messages may be held then, at the most.
+/// The most messages that the queue may hold then.
 fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
     let pushes = facts.pushes.iter();
     let unseen = pushes.filter(|push| push.put.is_none() && push.span.may_precede(then));
@@ -213,7 +213,7 @@ fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
     lives.count() as u64 + unseen.count() as u64
 }
 
-/// What is evicted or dropped was not leased, and is gone.
+/// An evicted or dropped message was not leased, and is gone.
 fn evicted(
     life: Life<'_, '_>,
     happened: &Happened<'_>,
@@ -236,7 +236,7 @@ fn evicted(
     }
 }
 
-/// No message that was ready all the time is ahead of one that makes room.
+/// Eviction takes the next message: none that was ready all the time stands before it.
 fn evicted_in_turn(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -273,7 +273,7 @@ fn evicted_in_turn(
     }
 }
 
-/// B6: newest first, each once, and none that is leased or gone.
+/// B6: the newest message first, each once, and none that is leased or gone.
 fn recent(
     facts: &Facts<'_>,
     span: &Span,

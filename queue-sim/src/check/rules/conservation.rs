@@ -1,4 +1,4 @@
-//! L5: nothing lost, nothing made up.
+//! L5: the queue loses nothing and makes nothing up.
 
 use bytes::Bytes;
 use queue_core::{
@@ -28,7 +28,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     counted(facts, found);
 }
 
-/// An id is given once.
+/// The queue gives each id once.
 fn accepted_once<'f, 'a: 'f>(
     facts: &Facts<'_>,
     life: impl Iterator<Item = &'f Happened<'a>>,
@@ -52,7 +52,7 @@ fn accepted_once<'f, 'a: 'f>(
     }
 }
 
-/// What is handed out or shown was pushed, and not later than that.
+/// Each delivered or shown message was pushed, and not later than that.
 fn was_pushed(
     facts: &Facts<'_>,
     id: MessageId,
@@ -86,7 +86,7 @@ fn was_pushed(
     }
 }
 
-/// What a call adds to the counters of the queue, at the least and at the most.
+/// The least and the most that a call adds to the queue's counters.
 struct Tally {
     span: Span,
     what: Count,
@@ -141,7 +141,7 @@ impl Count {
     }
 }
 
-/// The counters balance, and are what the answers add up to.
+/// The counters balance, and equal the sums of the answers.
 fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let reads = facts.calls().filter_map(|(done, span)| match done.answer {
         Some(Answer::Counters(counters)) => Some((span, &**counters)),
@@ -222,7 +222,7 @@ fn tally(facts: &Facts<'_>) -> Vec<Tally> {
         }
     }
     for (done, span) in facts.calls() {
-        // It tells nobody what it drops.
+        // This call does not answer the dropped messages.
         if matches!(done.record.call, Call::OpenOrResize(_)) {
             add(span, Count::Evicted, 0, u64::from(u32::MAX));
         }

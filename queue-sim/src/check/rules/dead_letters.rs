@@ -1,4 +1,5 @@
-//! L13: dead letters are kept up to a cap, each as it died, until they are revived or discarded.
+//! L13: the queue keeps dead letters up to a cap, each as it died, until a call revives or discards
+//! it.
 
 use queue_core::{
     DeathReason, Disposition, QueueConfig, Revived, Settled, call::Answer, limits::MAX_REASON,
@@ -48,7 +49,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A reason is that of a burial.
+/// A dead letter's reason is its burial's.
 fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
     let said = life.iter().any(|happened| match happened.what {
         What::Settled(_, Disposition::Bury { reason }, settled) => {
@@ -65,7 +66,7 @@ fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// Acked, or discarded when it was dead, it is not among the dead again.
+/// A message that was acked, or discarded when dead, is never a dead letter again.
 fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     for happened in life.iter().filter(|happened| happened.span.before(span)) {
         let left = match happened.what {
@@ -78,7 +79,8 @@ fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether it was surely among the dead then: seen there, or told so, and not revived since.
+/// Whether it was surely dead then: a caller saw it dead, or was told so, and it was not revived
+/// since.
 fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     life.iter().any(|happened| {
         let died = matches!(
@@ -89,7 +91,7 @@ fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     })
 }
 
-/// Only the dead are revived: whoever died was leased before.
+/// Only dead letters are revived, and a message that died was leased before.
 fn never_died(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let leased = life.leases().any(|lease| lease.span.may_precede(span));
     if !leased && facts.ghosts_before(span) == 0 {

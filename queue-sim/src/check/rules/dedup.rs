@@ -1,4 +1,4 @@
-//! L9: within its window a key is accepted once.
+//! L9: within its window, the queue accepts a key once.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn window(push: &Pushing<'_>) -> u64 {
     push.dedup.map_or(0, |dedup| millis(dedup.window))
 }
 
-/// No mark may have been live.
+/// A queue that accepts a push had no live mark of its key.
 fn accepted(
     key: &Bytes,
     push: &Pushing<'_>,
@@ -56,7 +56,7 @@ fn accepted(
     }
 }
 
-/// There was a first push, and its window may not have been over.
+/// A duplicate had a first push, whose window may not have been over.
 fn duplicate(
     key: &Bytes,
     push: &Pushing<'_>,

@@ -1,4 +1,5 @@
-//! D1, D4: never early; cancelled or moved in time, or too late.
+//! D1, D4: no message comes early; a call cancels or moves it in time, or answers that it is too
+//! late.
 
 use queue_core::{Cancelled, Due, Rescheduled};
 
@@ -31,7 +32,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Its first delivery is not before it is due; after that it returns when it returns.
+/// The first delivery is not before the due time. Later ones follow other rules.
 fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     let (Some(push), Some(lease)) = (life.push(), life.leases().next()) else {
         return;
@@ -50,7 +51,7 @@ fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
             _ => {}
         }
     }
-    // Without the backend's own times, a time of its clock cannot be told from one of ours.
+    // Without the backend's own times, a time on its clock and one on ours cannot be compared.
     let by_clock = dues.iter().any(|due| matches!(due, Due::At(_)));
     if by_clock && !facts.case.history.has_truth {
         return;
@@ -65,7 +66,7 @@ fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     }
 }
 
-/// What is cancelled or moved was not leased, and not cancelled already.
+/// A message that a call cancels or moves was not leased, and not cancelled already.
 fn in_time(life: Life<'_, '_>, span: &Span, verb: &str, found: &mut Vec<Found>) {
     for lease in life.leases() {
         if lease.span.before(span) && life.is_live(&lease, span) {
@@ -88,7 +89,7 @@ fn in_time(life: Life<'_, '_>, span: &Span, verb: &str, found: &mut Vec<Found>) 
     }
 }
 
-/// What was never leased, nor taken out in any other way, is not too late.
+/// A message that was never leased, nor removed in any other way, is not too late.
 fn too_late(
     facts: &Facts<'_>,
     life: Life<'_, '_>,

@@ -1,4 +1,4 @@
-//! B7: a key that is present is replaced.
+//! B7: a push replaces the undelivered message with its key.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     side_by_side(facts, found);
 }
 
-/// Two messages with one key are never undelivered together.
+/// Two messages with one key are never undelivered at the same time.
 fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let mut keys: BTreeMap<&Bytes, Vec<&Pushing<'_>>> = BTreeMap::new();
     for push in &facts.pushes {
@@ -59,12 +59,12 @@ fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
             let Some(Put::Accepted(id)) = first.put else {
                 continue;
             };
-            // What is revived has lost its key.
+            // A revived message has lost its key.
             let mut life = facts.life(id).iter();
             if life.any(|happened| matches!(happened.what, What::Revived(_))) {
                 continue;
             }
-            // Delivered for the first time after the second came, it was undelivered all along.
+            // If its first delivery came after the second message, it was undelivered all along.
             let mut leases = facts.life(id).leases();
             let Some(taken) = leases.next().filter(|lease| lease.delivery.attempt == 1) else {
                 continue;

@@ -1,4 +1,4 @@
-//! L4, L10: only the live lease's receipt is taken, and it is; tokens grow.
+//! L4, L10: the queue takes only the live lease's receipt, and does take it; tokens grow.
 
 use queue_core::{Extended, Settled, Token};
 
@@ -44,7 +44,7 @@ fn taken_wrongly(
 ) {
     let id = life.id();
     let Some(lease) = lease_of(life, token) else {
-        // A receipt may be made up, and still be that of a lease that nobody saw.
+        // A made-up receipt may equal that of a lease whose answer nobody saw.
         if facts.ghosts_before(span) == 0 {
             let rule = if facts.case.history.has_roll_back() {
                 "R1"

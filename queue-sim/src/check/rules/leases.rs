@@ -1,4 +1,5 @@
-//! L1, L2, L3, L11: one live lease, redelivery only for a cause, and not before its time.
+//! L1, L2, L3, L11: a message has one live lease, and comes again only for a cause, and not before
+//! its time.
 
 use queue_core::{Disposition, QueueKind, Rescheduled, Settled};
 
@@ -59,7 +60,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether its due time may have been changed before this delivery.
+/// Whether a call may have changed the due time before this delivery.
 fn may_be_moved(life: Life<'_, '_>, lease: &Lease<'_>) -> bool {
     life.iter().any(|happened| {
         matches!(

@@ -1,8 +1,8 @@
-//! The rules of the contract, one by one, over what the callers of a history were told.
+//! The rules of the contract, one by one. They check the answers that a history's callers got.
 //!
-//! None of them alarms without being sure: an order is concluded only from calls that do not
-//! overlap, an expiry only if the backend's clock had surely come so far, and what nobody saw
-//! answered may have done anything.
+//! A rule alarms only when it is sure. It concludes an order only from calls that do not overlap,
+//! and an expiry only if the backend's clock had surely come so far. A call without an answer may
+//! have done anything.
 
 mod attempts;
 mod bounded;
@@ -23,7 +23,7 @@ use queue_core::QueueKind;
 
 use super::{Facts, Finding, span::Span};
 
-/// What is wrong, and where in the order of the run it can be seen.
+/// A finding, and its place in the order of the run.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) at: u64,
@@ -31,7 +31,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// These calls show that a rule is broken.
+    /// A finding of this rule, shown by these calls.
     fn at(rule: &'static str, spans: &[&Span], message: String) -> Self {
         let mut calls: Vec<_> = spans.iter().map(|span| span.call).collect();
         calls.sort_unstable();
@@ -43,7 +43,7 @@ impl Found {
     }
 }
 
-/// Looks at every rule that the kind of queue has.
+/// Checks every rule that the kind of queue has.
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     if facts.kind() == QueueKind::Rotating {
         rotating::check(facts, found);

@@ -1,4 +1,4 @@
-//! F1, F2, D2, P1, P2, P4, L11: who is delivered before whom.
+//! F1, F2, D2, P1, P2, P4, L11: the delivery order.
 
 use queue_core::{Disposition, Due, QueueConfig, QueueKind, Settled};
 
@@ -8,21 +8,22 @@ use crate::check::{
     span::Span,
 };
 
-/// A message that is ready all the time between two moments, and where it stands in its line.
+/// A message that is ready all the time between two moments, and its place in its line.
 #[derive(Debug, Clone, Copy)]
 struct Ready {
     id: u64,
-    /// Of a delay queue: of its due time. Otherwise since when it is ready.
+    /// On a delay queue, the span of the due time; otherwise, the span since which it is ready.
     since: Span,
     until: Span,
     rank: Rank,
-    /// Back from a release; otherwise it was never leased before.
+    /// Whether it is back from a release; otherwise it was never leased before.
     returned: bool,
-    /// Whether it is known since when it is ready. What was delivered was, whenever that began.
+    /// Whether the time since which it is ready is known. A delivered message was ready at its
+    /// delivery in any case.
     may_be_first: bool,
 }
 
-/// Where it stands, at the least and at the most; the smaller goes first.
+/// The least and the greatest possible rank; a smaller rank goes first.
 #[derive(Debug, Clone, Copy)]
 struct Rank {
     least: i64,
@@ -41,7 +42,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
     for first in ready.iter().filter(|ready| ready.may_be_first) {
         for second in &ready {
-            // Ready when the second was delivered, and delivered after it.
+            // The first was ready when the second was delivered, and was delivered later.
             if first.since.before(&second.until)
                 && second.until.before(&first.until)
                 && let Some(rule) = goes_before(facts, first, second)
@@ -65,10 +66,10 @@ fn ageing(facts: &Facts<'_>) -> Option<i64> {
     }
 }
 
-/// Its first delivery, if that is surely the first and its place is known.
+/// Its first delivery, if no earlier one can have been, and its rank is known.
 fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
     let push = &facts.pushes[life.push()?];
-    // Without the backend's own times, a time of its clock cannot be told from one of ours.
+    // Without the backend's own times, a time on its clock and one on ours cannot be compared.
     if matches!(push.due, Some(Due::At(_))) && !facts.case.history.has_truth {
         return None;
     }
@@ -106,7 +107,7 @@ fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
     })
 }
 
-/// Its deliveries after a release, if nobody else may have had it between.
+/// Its deliveries after a release, if no other lease may have come between.
 fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
     let Some(push) = life.push() else {
         return;
@@ -140,7 +141,8 @@ fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
     }
 }
 
-/// Its deliveries after a retry, where urgency grows with age: it arrived anew when it was due again.
+/// Its deliveries after a retry, if urgency grows with age: the message arrived again at its new
+/// due time.
 fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Ready>) {
     let Some(push) = life.push() else {
         return;
@@ -176,7 +178,7 @@ fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Rea
     }
 }
 
-/// By which rule the first surely goes before the second, both being ready.
+/// The rule by which the first surely goes before the second, if both are ready.
 fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
     let sooner = first.rank.most < second.rank.least;
     let level = first.rank.most == second.rank.least && first.rank.least == second.rank.most;

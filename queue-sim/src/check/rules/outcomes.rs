@@ -1,4 +1,4 @@
-//! L8: what callers are told of calls that fail is true.
+//! L8: a failed call tells its caller the truth.
 
 use queue_core::{ErrorKind, Timestamp, call::Call};
 
@@ -30,7 +30,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
                     found.push(broken("limits", ended.at.order, record, message));
                 }
             }
-            // A queue that has the capacity already is opened, and nothing is done to it.
+            // A queue that has this capacity already opens, and the backend executes nothing.
             Outcome::Ok(_) if matches!(record.call, Call::OpenOrResize(_)) => {}
             Outcome::Ok(_) if case.history.has_truth && !record.call.is_wait() => {
                 if record.executed.is_empty() {
@@ -51,8 +51,8 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A call is refused only where something has struck that can have it refused. What a client gets
-/// over by itself, such as a server that has forgotten its scripts, no caller sees.
+/// A call may fail only if a fault struck that can make it fail. A client handles some faults by
+/// itself, such as a server that has forgotten its scripts, and they must not fail a call.
 fn unexplained(
     case: &Case<'_>,
     record: &Record,
@@ -86,7 +86,8 @@ fn unexplained(
     }
 }
 
-/// Whether a call is valid does not depend on what is in the queue.
+/// The model of an empty queue decides whether a call is valid: the queue's content does not
+/// matter.
 fn is_valid(case: &Case<'_>, record: &Record) -> bool {
     let now = Timestamp::from_millis(record.began.at.as_millis());
     Model::new(case.config).apply(now, &record.call).is_ok()

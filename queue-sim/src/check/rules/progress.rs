@@ -1,4 +1,4 @@
-//! L7, L8: once the faults are over everything is acked or dead, and nothing was lost on the way.
+//! L7, L8: once the faults are over, every message is acked or dead, and none was lost on the way.
 
 use queue_core::{
     Cancelled, Counters, Disposition, Settled,
@@ -36,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     lost(facts, &span, counters, found);
 }
 
-/// A message that never left, and is not there.
+/// A message that never left the queue, and is not in it.
 fn lost(facts: &Facts<'_>, end: &Span, counters: &Counters, found: &mut Vec<Found>) {
     let blind = facts.calls().any(|(done, _)| match done.record.call {
         Call::Purge(_) | Call::OpenOrResize(_) => true,

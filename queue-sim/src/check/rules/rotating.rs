@@ -1,4 +1,4 @@
-//! T1 to T4: members come and go, and each has its turn.
+//! T1 to T4: items come and go, and each has its turn.
 
 use queue_core::{
     Message, MessageId, QueueConfig,
@@ -48,7 +48,7 @@ fn once_each(items: &[Message], rule: &'static str, span: &Span, found: &mut Vec
     }
 }
 
-/// What is seen was inserted as it is, and is never seen after its removal.
+/// Each visited or shown item was inserted with this body, and never shows after its removal.
 fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     let id = life.id();
     let mut pushes = life.iter().filter_map(|happened| match happened.what {
@@ -91,7 +91,7 @@ fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether a removal before this came surely after the insertion.
+/// Whether a removal before this surely came after the insertion.
 fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
     life.iter().any(|removed| {
         matches!(removed.what, What::Removed(true))
@@ -100,8 +100,8 @@ fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
     })
 }
 
-/// Between two visits of an item every other item that was there all the time has one, and a third
-/// comes not before its pace.
+/// Between two visits of an item, every other item that was there all the time has one. An item's
+/// next visit comes no sooner than the pace allows.
 fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Found>) {
     let mut last: Option<Span> = None;
     for happened in life.iter() {
@@ -123,7 +123,7 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Foun
             let steps_back = span.clock > span.latest;
             let mut ghosts = facts.ghosts.iter();
             let unseen = ghosts.any(|ghost| ghost.may_be_between(&last, &span));
-            // Of real threads, which overlap: the two need not be next to each other.
+            // Calls of real threads overlap, so the two visits need not be consecutive.
             let third = life.iter().any(|other| {
                 matches!(other.what, What::Visited(_)) && other.span.may_be_between(&last, &span)
             });
@@ -161,7 +161,7 @@ fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &m
     }
 }
 
-/// How many are in the ring.
+/// The number of items in the ring.
 fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
     let (mut least, mut most) = (0, 0);
     for push in &facts.pushes {
@@ -190,7 +190,7 @@ fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
     }
 }
 
-/// What an insert finds present has its key, and is there.
+/// If an insert finds an item present, that item has the key, and is in the ring.
 fn present(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for push in &facts.pushes {
         match (push.put, push.key) {

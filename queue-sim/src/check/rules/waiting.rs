@@ -1,7 +1,7 @@
-//! D5, B4 and waiting: who waits is told in time.
+//! D5, B4 and waiting: a waiter gets its hint in time.
 //!
-//! Looked at only in runs in which nothing else wakes a waiter, and nothing goes wrong. What there
-//! is to be told is what the reference model has after each execution.
+//! These checks run only where nothing else wakes a waiter, and no hint can get lost. The reference
+//! model's state after each execution says which hints are due.
 
 use queue_core::{
     Inserted, QueueConfig, QueueKind, Timestamp,
@@ -36,8 +36,8 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// How late a hint may be by the fault of the network, in ms: no delay that it draws is longer.
-/// Whoever waits with no other timer waits longer, so that a hint that is lost is still seen.
+/// The most that the network's faults delay a hint, in ms. A waiter with no other timer waits
+/// longer, so a lost hint still shows.
 const LATENESS: u64 = 150;
 
 fn lateness(facts: &Facts<'_>) -> u64 {
@@ -50,7 +50,7 @@ fn lateness(facts: &Facts<'_>) -> u64 {
     }
 }
 
-/// When the run was over: a run that hangs never is.
+/// The end of the run; a run that hangs has none.
 fn end(facts: &Facts<'_>) -> u64 {
     if matches!(facts.case.end, End::Hung(_)) {
         return u64::MAX;
@@ -91,7 +91,7 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// A time in which nothing is executed.
+/// A time without executions.
 #[derive(Debug)]
 struct Still {
     /// The execution before it.
@@ -99,9 +99,9 @@ struct Still {
     order: u64,
     from: u64,
     until: u64,
-    /// From when on there is something to lease, and whether only time brings it.
+    /// The time from which there is a message to lease, and whether only time brings it.
     ready: Option<(u64, bool)>,
-    /// Whether the execution left room. That a lease expires makes none: whoever reclaims does.
+    /// Whether the execution left room. An expired lease makes none until a call reclaims it.
     room: bool,
 }
 
@@ -130,12 +130,12 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         if !still {
             continue;
         }
-        // A call that puts in what will be due later tells a waiter of it, but only if nothing else
+        // A call that puts in a message with a later due time gives a hint only if no other message
         // is due sooner.
         let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
         let ready = match answer {
-            // That an item becomes due again is no arrival: only who has asked since its last visit
-            // knows when. What is left that is due is.
+            // An item that becomes due again is no arrival: only a caller that has asked since its
+            // last visit knows the time. A due item that a call leaves behind is an arrival.
             Ok(answer) if paced => left_due(&model, *at, &answer),
             Ok(answer) if takes(&answer) && !model.is_ready(*at) => due_ahead(&model, *at, until),
             _ => ready_from(&model, *at, until).filter(|(time, by_time)| !by_time || sooner(*time)),
@@ -152,7 +152,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     stills
 }
 
-/// Whether the verb puts something in, or back, and so tells who waits.
+/// Whether the verb puts messages in, or back, and so gives a hint to waiters.
 const fn hints(call: &Call) -> bool {
     matches!(
         call,
@@ -167,7 +167,7 @@ const fn hints(call: &Call) -> bool {
     )
 }
 
-/// Whether somebody was handed something: they may have been the only one who knew what comes next.
+/// Whether the caller took a message. It may have been the only one that knew the next due time.
 fn takes(answer: &Answer) -> bool {
     match answer {
         Answer::Leased(leased) | Answer::Turned(_, leased) => !leased.is_empty(),
@@ -175,14 +175,14 @@ fn takes(answer: &Answer) -> bool {
     }
 }
 
-/// When what is delayed is due next: who takes something and leaves that says so. That the lease
-/// ends is told to nobody.
+/// The next due time of a delayed message: a call that takes a message and leaves this one gives a
+/// hint of it. No hint tells that the lease ends.
 fn due_ahead(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
     let due = model.first_due(at)?;
     (due.as_millis() < until && model.is_ready(due)).then_some((due.as_millis(), true))
 }
 
-/// Whether there are due items on a ring with a pace right after some were put in or visited.
+/// Whether a paced ring has due items right after a call inserted or visited some.
 fn left_due(model: &Model, at: Timestamp, answer: &Answer) -> Option<(u64, bool)> {
     let tells = match answer {
         Answer::Rotated(rotated) => !rotated.items.is_empty(),
@@ -192,7 +192,7 @@ fn left_due(model: &Model, at: Timestamp, answer: &Answer) -> Option<(u64, bool)
     (tells && model.is_ready(at)).then_some((at.as_millis(), false))
 }
 
-/// From when on there is something to lease, and whether only time brings it.
+/// The time from which there is a message to lease, and whether only time brings it.
 fn ready_from(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
     if model.is_ready(at) {
         return Some((at.as_millis(), false));
@@ -220,7 +220,7 @@ impl Still {
                 Occasion::Room if self.room => (self.from, false),
                 Occasion::Room => continue,
             };
-            // Who began to wait after it was announced knew how long to wait.
+            // A waiter that came after the hint learnt from its look how long to wait.
             if by_time && wait.record.began.order > self.order {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Still {
         }
     }
 
-    /// Since when nobody is on the way who was told, if that is so.
+    /// The time since which no waiter with a hint is on its way; `None` if one is.
     fn untold(
         &self,
         facts: &Facts<'_>,
@@ -262,14 +262,15 @@ impl Still {
         let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
             let told = other.record.ended.as_ref().filter(|_| !same)?;
-            // Who is told when somebody has acted is told too late to be on the way.
+            // A waiter that gets its hint after the next execution is too late to be on its way.
             (told.at.at.as_millis() <= self.until).then_some((told.at, other))
         });
         let mut others: Vec<_> = others.collect();
         others.sort_by_key(|(told, _)| told.order);
         let mut since = from.time;
         for (told, other) in others {
-            // Who comes so late was told by a timer of their own, or too late: nobody was on the way.
+            // A waiter that comes this late woke by its own timer, or too late, so none was on its
+            // way.
             if told.at.as_millis() > since.saturating_add(from.slack) {
                 break;
             }
@@ -282,8 +283,8 @@ impl Still {
     }
 }
 
-/// Since when there is something to do, whether only time brings it, and how soon who waits must be
-/// told.
+/// The time since which there is work, whether only time brings it, and the time in which a waiter
+/// must get its hint.
 #[derive(Debug, Clone, Copy)]
 struct Since {
     time: u64,
@@ -291,8 +292,8 @@ struct Since {
     slack: u64,
 }
 
-/// When one who waited acted on what it was told: its next call that takes was executed, or given
-/// up.
+/// The time at which a waiter acted on its hint: the backend executed its next call that takes, or
+/// the waiter gave that call up.
 fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
     let records = facts.case.history.records.iter();
     let mut later = records.filter(|record| {

@@ -2,28 +2,29 @@ use std::fmt;
 
 use super::{super::Site, Regression};
 
-/// A kept plan whose run passes, but which no longer fits the code: some of what it decides was
-/// never asked for.
+/// A kept plan whose run passes, but which no longer fits the code: the run never asked for some of
+/// its decisions.
 ///
-/// That is no proof of anything wrong. Once a bug is mended, the run that showed it may take another
-/// course from there, and rightly. But it is no proof of anything right either: a plan that has
-/// fallen out of step with the code passes as well, and would be taken for a protection for ever.
-/// Which of the two it is takes somebody who knows what was changed, so it is told, and never passed
-/// over. What is in order is granted in the line, by its number, and told again only if it grows.
+/// That does not prove a bug. Once somebody has mended a bug, its run may rightly take another
+/// course. But it does not prove the code right either: a plan that has fallen out of step with the
+/// code passes as well, and would seem to protect for ever. Only a person who knows the change can
+/// tell the two apart, so the test always reports a misfit. The line grants a number of unmet
+/// decisions that are in order; the test reports the plan again only if there are more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     regression: Regression,
     unmet: Vec<Site>,
-    /// Nothing that happens in the run is decided by the plan any more.
+    /// Whether the plan decides nothing in the run any more.
     dead: bool,
 }
 
 impl Regression {
-    /// What is to be said of a run of the plan that passes, when these of its decisions were never
-    /// asked for: nothing, if they are no more than the line grants.
+    /// The misfit of this plan, if its run passes and never asked for these decisions. `None` if
+    /// they are no more than the line grants.
     ///
-    /// Parameters decide what may happen, and nothing of what does. So a plan that still meets them
-    /// but nothing else that it decides shows nothing, whatever its line grants.
+    /// Parameters say what may happen, and not what does. So if the run still asks for parameters
+    /// of a plan, but for none of its other decisions, the plan shows nothing, whatever its line
+    /// grants.
     pub fn misfit(&self, unmet: &[Site]) -> Option<Misfit> {
         let acts = |site: &Site| !site.is_parameter();
         let sites: Vec<Site> = self.plan.iter().map(|(site, _)| site).collect();
@@ -44,13 +45,13 @@ impl Misfit {
         }
     }
 
-    /// Where it is kept: `file:line`.
+    /// Its place: `file:line`.
     pub fn place(&self) -> String {
         self.regression.place()
     }
 
-    /// The line to put in the place of this one, if what is unmet is in order; none if the plan
-    /// shows nothing any more, and is to be deleted.
+    /// The line to put in place of this one, if the unmet decisions are in order. `None` if the
+    /// plan shows nothing any more and should be deleted.
     pub fn replacement(&self) -> Option<String> {
         let unmet = self.unmet.len();
         let mut granted = self.regression.clone();
@@ -58,7 +59,7 @@ impl Misfit {
         (!self.dead).then(|| granted.to_string())
     }
 
-    /// Whether it is about this line of the file.
+    /// Whether it concerns this line of the file.
     pub(super) fn is_of(&self, number: usize, line: &str) -> bool {
         let (file, at) = &self.regression.place;
         *at == number
@@ -67,7 +68,7 @@ impl Misfit {
 }
 
 impl fmt::Display for Misfit {
-    /// Where it is, what is the matter, and what to do.
+    /// The place, the problem, and the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             regression, unmet, ..

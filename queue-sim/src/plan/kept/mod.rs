@@ -1,4 +1,4 @@
-//! Plans that broke something once, in files beside the tests.
+//! Plans that failed once, in files beside the tests.
 
 mod misfit;
 mod regression;
@@ -18,10 +18,9 @@ const HEAD: &str = "\
 # anything else. They are added when a run fails: check them in with what mends it.
 ";
 
-/// The file of the plans that broke something once, of whatever has this name on one backend: a
-/// line each, `what it broke v1:…`. After what it broke may stand how many of the plan's decisions
-/// are not asked for any more, as `unmet=2` ([`Misfit`] tells why). Lines that begin with `#`, and
-/// empty ones, are for people.
+/// A file of plans that failed once, for one name and one backend. Each line is `broken-rule v1:…`.
+/// After the rule may stand `unmet=2`, the number of the plan's decisions that the run no longer
+/// asks for ([`Misfit`] tells why). Lines that begin with `#`, and empty ones, are for people.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -40,16 +39,17 @@ pub struct Regressions(PathBuf);
 
 impl Regressions {
     /// The file in this folder: `order_timeouts.memory.txt` for `order timeouts` on memory. Two
-    /// names never share a file, as long as the file system tells capitals from small letters.
+    /// names never share a file, if the file system tells capitals from small letters.
     pub fn of(folder: &Path, name: &str, backend: &str) -> Self {
         Self(folder.join(format!("{}.{}.txt", for_a_file(name), for_a_file(backend))))
     }
 
-    /// The plans that are kept, in the order of the file; none if there is no file.
+    /// Reads the kept plans, in the order of the file; none if there is no file.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or a line of it is no plan. The error names the file, and the line.
+    /// The file cannot be read, or a line of it is not a plan. The error names the file and the
+    /// line.
     pub fn read(&self) -> io::Result<Vec<Regression>> {
         let text = self.text()?.unwrap_or_default();
         let mut kept = Vec::new();
@@ -72,7 +72,7 @@ impl Regressions {
         Ok(kept)
     }
 
-    /// Adds a plan, unless it is there.
+    /// Adds a plan, unless the file has it.
     ///
     /// # Errors
     ///
@@ -92,16 +92,16 @@ impl Regressions {
             if let Some(folder) = self.0.parent() {
                 fs::create_dir_all(folder)?;
             }
-            // At once and at the end: another test may add to the same file.
+            // One write, at the end, since another test may add to the same file.
             let mut file = OpenOptions::new().create(true).append(true).open(&self.0)?;
             file.write_all(added.as_bytes())
         };
         written().map_err(|error| self.named(&error))
     }
 
-    /// Does with each of these lines what its [`Misfit`] says: puts its replacement in its place,
-    /// or takes it out. All other lines stay as they are, and so does one that is not any more what
-    /// it was when it was read.
+    /// Applies each [`Misfit`]'s remedy to its line: puts the replacement in its place, or takes
+    /// the line out. All other lines stay as they are, and so does a line that has changed since it
+    /// was read.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl fmt::Display for Regressions {
     }
 }
 
-/// The name as every file system takes it, and as no other name becomes.
+/// Makes a file name that every file system takes, and that no other name becomes.
 fn for_a_file(name: &str) -> String {
     let mut safe = String::new();
     for byte in name.bytes() {

@@ -5,28 +5,29 @@ use std::{
 
 use super::Plan;
 
-/// So much of what was broken stands in a line; the story tells the rest.
+/// The most characters of the failure in a line; the story tells the rest.
 const BROKE_CHARS: usize = 120;
 
-/// A plan that broke something once, as a line of its file.
+/// A plan that failed once, as a line of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regression {
-    /// What it broke: a rule's number, or the first line of a finding. Empty for a plan that
-    /// somebody put there by itself.
+    /// The failure: a rule's number, or the first line of a finding. Empty for a plan that a person
+    /// added alone.
     pub broke: String,
-    /// How many of its decisions nobody asks for, and that somebody has found to be in order.
+    /// The number of its decisions that no run asks for any more, and that a person has found to be
+    /// in order.
     pub unmet: usize,
-    /// What was decided.
+    /// The decisions.
     pub plan: Plan,
-    /// The file and, from 1, its line.
+    /// The file and the line's number, from 1.
     pub(super) place: (PathBuf, usize),
 }
 
 impl Regression {
-    /// One that is to be written.
+    /// A new line for this file.
     pub(super) fn new(file: &Path, broke: &str, plan: Plan) -> Self {
         let broke = broke.lines().next().unwrap_or_default();
-        // A line that began so would be a comment.
+        // A line with this beginning would be a comment.
         let broke = broke.trim_start_matches(['#', ' ', '\t']).trim_end();
         Self {
             broke: broke.chars().take(BROKE_CHARS).collect(),
@@ -58,7 +59,7 @@ impl Regression {
         })
     }
 
-    /// Where it is kept: `file:line`.
+    /// Its place: `file:line`.
     pub fn place(&self) -> String {
         let (file, line) = &self.place;
         format!("{}:{line}", file.display())
@@ -154,12 +155,12 @@ mod tests {
             assert_eq!(misfit.replacement(), None);
             assert!(misfit.to_string().contains("delete the line"), "{misfit}");
         }
-        // One that only sets parameters lives by them.
+        // A plan of parameters alone fits if the run meets them.
         let kept = read("L4 unmet=1 v1:0.1.parameter=2,0.2.parameter=3").expect("a plan");
         let sites: Vec<Site> = kept.plan.iter().map(|(site, _)| site).collect();
         assert_eq!(kept.misfit(&sites[..1]), None);
         assert_eq!(kept.misfit(&sites).and_then(|it| it.replacement()), None);
-        // And the simplest run of all always fits.
+        // The simplest run of all always fits.
         assert_eq!(read("L4 v1:").expect("a plan").misfit(&[]), None);
     }
 }

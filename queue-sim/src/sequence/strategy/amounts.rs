@@ -52,7 +52,7 @@ pub(super) fn wait() -> impl Strategy<Value = Wait> {
     ]
 }
 
-/// How many messages to ask for.
+/// The number of messages to ask for.
 pub(super) fn count() -> impl Strategy<Value = NonZeroUsize> {
     let count = prop_oneof![
         20 => 1..=5_usize,
@@ -62,7 +62,7 @@ pub(super) fn count() -> impl Strategy<Value = NonZeroUsize> {
     count.prop_map(at_least_one)
 }
 
-/// How many messages to purge.
+/// The number of messages to purge.
 pub(super) fn most() -> impl Strategy<Value = NonZeroUsize> {
     let most = prop_oneof![10 => 1..=3_usize, 2 => Just(1_000), 1 => Just(1_001)];
     most.prop_map(at_least_one)
@@ -85,7 +85,7 @@ fn few(millis: &[u64]) -> impl Strategy<Value = Duration> + Clone + use<> {
     select(millis.to_vec()).prop_map(Duration::from_millis)
 }
 
-/// Rounds up.
+/// Part of a millisecond, which the queue rounds up.
 fn part_of_a_millisecond() -> impl Strategy<Value = Duration> + Clone {
     select(vec![1, 999_999, 10_000_001]).prop_map(Duration::from_nanos)
 }

@@ -43,7 +43,7 @@ pub(super) fn ids() -> impl Strategy<Value = Vec<MessageId>> {
     prop_oneof![30 => vec(id(), 1..=4), 1 => Just(Vec::new())]
 }
 
-/// The first page, or the one after the last that was read.
+/// The first page, or the one after the last that the client read.
 pub(super) fn pages() -> impl Strategy<Value = Page> {
     prop_oneof![
         page().prop_map(Page::first),
@@ -74,8 +74,8 @@ fn settlements() -> impl Strategy<Value = Vec<Settlement>> {
 }
 
 fn disposition() -> impl Strategy<Value = Disposition> {
-    // One byte and 512 characters of two are cut to 1,023 bytes: an odd byte first, so that the cut
-    // would fall inside a character.
+    // A reason of one byte and 512 two-byte characters. A cut at 1,024 bytes would fall inside a
+    // character, so the queue cuts it to 1,023.
     let reason = |letters| format!("x{}", "é".repeat(letters));
     let bury = select(vec![0, 1, 511, 512]);
     prop_oneof![
@@ -87,7 +87,7 @@ fn disposition() -> impl Strategy<Value = Disposition> {
     ]
 }
 
-/// More than a call may carry, which must change nothing.
+/// A call with more entries than it may carry; it must change nothing.
 fn too_many() -> impl Strategy<Value = Call> {
     const TOO_MANY: usize = MAX_BATCH + 1;
     let second = Duration::from_secs(1);
@@ -103,19 +103,19 @@ fn too_many() -> impl Strategy<Value = Call> {
     ])
 }
 
-/// One round of a [`burst`]: 128 messages are put in, leased, and settled.
+/// One round of a [`burst`]: it puts in 128 messages, leases them, and settles them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Round {
-    /// The dedup keys of the messages, from this number on, with a window of 20 ms; `None` for
-    /// messages without.
+    /// The messages have dedup keys from this number on, with a window of 20 ms. With `None`, they
+    /// have none.
     pub keys: Option<u8>,
-    /// For how long the messages are leased; not at all for `None`.
+    /// The lease time. With `None`, the round leases nothing.
     pub ttl: Option<Duration>,
-    /// How each of these leases ends; not at all for `None`.
+    /// How each lease ends. With `None`, the round settles nothing.
     pub disposition: Option<Disposition>,
 }
 
-/// Rounds whose messages come back together, or one round after another.
+/// Rounds whose messages come back together, or round by round.
 pub(super) fn round() -> impl Strategy<Value = Round> {
     let few = || select(vec![10, 20]).prop_map(Duration::from_millis);
     let disposition = prop_oneof![
@@ -131,7 +131,7 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
     })
 }
 
-/// Rounds of 128 messages: enough of them, and the bounds of 128 show (L7, L11).
+/// Rounds of 128 messages, which show the bounds of 128 (L7, L11).
 pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {

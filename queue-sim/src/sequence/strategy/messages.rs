@@ -1,4 +1,4 @@
-//! What is put in: bodies that are often equal (D3), keys that often meet.
+//! Messages to put in: bodies that are often equal (D3), keys that often collide.
 
 use std::sync::LazyLock;
 
@@ -8,8 +8,8 @@ use queue_core::{Headers, Insert, Push};
 
 use super::amounts::window;
 
-/// Two of these fit neither into a batch nor into an answer. All share it, so that a batch of them
-/// costs nothing.
+/// Two of these fit neither into a batch nor into an answer. All messages share it, so that a batch
+/// of them costs nothing.
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; 5 * 1024 * 1024]));
 
 pub(super) fn push() -> impl Strategy<Value = Push> + Clone {
@@ -43,7 +43,7 @@ pub(super) fn numbered(number: u8) -> Bytes {
     Bytes::from(vec![b'k', number])
 }
 
-/// Few keys, now and then an empty one or one that is too long.
+/// Few keys; now and then an empty one, or one that is too long.
 fn key() -> impl Strategy<Value = Bytes> + Clone {
     prop_oneof![
         60 => (0..=2_u8).prop_map(numbered),

@@ -1,8 +1,8 @@
 //! Random [`Sequence`]s as proptest strategies.
 //!
-//! Everything is small, so that things meet: few keys, few bodies, few durations, small capacities.
-//! Time moves to just before, to and just after what is to happen. Now and then there is a burst, so that
-//! the bounds of 128 show, and an argument that is `Invalid`.
+//! All values are small, so that they collide: few keys, few bodies, few durations, small
+//! capacities. Time moves to just before, to and just after the next change. Now and then a
+//! strategy adds a burst, so that the bounds of 128 show, and an argument that is `Invalid`.
 
 mod amounts;
 mod leasing;
@@ -27,7 +27,7 @@ use super::{Sequence, Step};
 
 pub use self::leasing::{Round, burst};
 
-/// How many things are done to a queue, at most. A burst is one, of several calls.
+/// The most actions on a queue. A burst is one action, of several calls.
 const ACTIONS: usize = 50;
 
 /// Sequences for queues of this kind.
@@ -53,7 +53,7 @@ pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
     })
 }
 
-/// What only this kind of leasing queue can do, and how often it does it.
+/// Calls that only this kind of leasing queue has, and their weight.
 fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
     let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
     let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
@@ -118,7 +118,7 @@ fn capacity() -> impl Strategy<Value = NonZeroUsize> {
 }
 
 fn config(kind: QueueKind) -> BoxedStrategy<QueueConfig> {
-    // Each kind's configuration is a type of its own, with the same three limits.
+    // Each kind's configuration is its own type, with the same three limits.
     macro_rules! limited {
         ($kind:ident, $config:expr) => {
             limits()

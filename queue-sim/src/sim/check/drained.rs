@@ -3,12 +3,12 @@ use std::time::Duration;
 use super::{Check, Finding};
 use crate::sim::{Story, held::Held};
 
-/// Everything is done in the end (L7): nothing is left but dead letters.
+/// All work ends (L7): nothing is left but dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained(Duration);
 
 impl Drained {
-    /// Within this time after the last fault.
+    /// Nothing is left this long after the last fault.
     pub const fn within(time: Duration) -> Self {
         Self(time)
     }

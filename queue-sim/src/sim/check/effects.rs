@@ -8,7 +8,7 @@ use crate::{
     sim::{Effect, Story},
 };
 
-/// What must hold of the effects on the [ledgers](crate::sim::Ledger).
+/// A check of the effects on the [ledgers](crate::sim::Ledger).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effects(Count);
 
@@ -19,20 +19,20 @@ enum Count {
 }
 
 impl Effects {
-    /// Nothing happens twice under one key, and there are as many effects on each ledger as
-    /// messages were accepted: perhaps one more for each whose producer never learned of it, one
-    /// less for each that was cancelled, evicted or died.
+    /// No key has two effects, and each ledger has as many effects as messages were accepted. It
+    /// may have one more for each message whose producer did not learn the outcome, and one less
+    /// for each message that was cancelled, evicted or died.
     ///
-    /// With several queues, the messages that count for a ledger are those of the queues whose
-    /// workers write in it. A ledger that not every message has an effect on wants
-    /// [`at_most_once`](Self::at_most_once), and a [check of its own](super::that).
+    /// With several queues, a ledger's messages are those of the queues whose workers write in it.
+    /// If some messages have no effect on a ledger, use [`at_most_once`](Self::at_most_once) and
+    /// [your own check](super::that).
     ///
-    /// Leases alone cannot give this (L1): it takes a sink that deduplicates by the key.
+    /// Leases alone cannot give this (L1): the sink must deduplicate by the key.
     pub const fn exactly_once() -> Self {
         Self(Count::ExactlyOnce)
     }
 
-    /// Nothing happens twice under one key.
+    /// No key has two effects.
     pub const fn at_most_once() -> Self {
         Self(Count::AtMostOnce)
     }
@@ -68,7 +68,7 @@ impl Check for Effects {
     }
 }
 
-/// Fewer effects on a ledger than there must be, or more than there can be.
+/// A ledger with fewer effects than there must be, or more than there can be.
 fn miscounted(story: &Story) -> Option<Finding> {
     let rule = Effects::exactly_once().name();
     let bounds = bounds(story);
@@ -107,7 +107,7 @@ fn miscounted(story: &Story) -> Option<Finding> {
     Some(Finding::new(rule, message))
 }
 
-/// How many effects the messages of a queue must have had, and how many they can have had.
+/// The least and the greatest number of effects that a queue's messages can have had.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     least: u64,
@@ -131,8 +131,8 @@ fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     each.collect()
 }
 
-/// The queues whose messages have their effects on this ledger: those that were served by who
-/// wrote in it, or if nobody did, by who opened it.
+/// The queues whose messages have effects on this ledger. The lanes that wrote in the ledger serve
+/// these queues; if none wrote, the lanes that opened it.
 fn queues_behind<'a>(
     story: &'a Story,
     ledger: &str,

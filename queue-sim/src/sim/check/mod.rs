@@ -1,4 +1,4 @@
-//! What must hold of every run.
+//! Checks that every run must pass.
 
 mod drained;
 mod effects;
@@ -10,13 +10,13 @@ pub use self::{drained::Drained, effects::Effects, rules::Rules};
 use super::Story;
 pub use crate::check::Finding;
 
-/// Something that must hold of every run of a simulation. [`that`] makes one of a closure.
+/// A check that every run of a simulation must pass. [`that`] makes one of a closure.
 pub trait Check: fmt::Debug + Send + Sync + 'static {
-    /// What is wrong with this run; nothing if all is well.
+    /// The findings in this run; none if the check passes.
     fn check(&self, story: &Story) -> Vec<Finding>;
 }
 
-/// A check of one's own, by a name that reads well in a failure.
+/// Your own check, by a name that reads well in a failure.
 ///
 /// ```
 /// use queue_sim::sim::check;

@@ -7,13 +7,13 @@ use crate::{
     sim::Story,
 };
 
-/// The rules of `CONTRACT.md`, of every queue of the run: the backend kept its promises. Where it
-/// did and an effect still happened twice, the handler is to blame.
+/// The rules of `CONTRACT.md` for every queue of the run: the backend kept its promises. If this
+/// check passes and an effect still happened twice, the handler is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules(());
 
 impl Rules {
-    /// All of them.
+    /// All rules.
     pub const fn all() -> Self {
         Self(())
     }
@@ -48,7 +48,7 @@ impl Check for Rules {
     }
 }
 
-/// What concerns this queue.
+/// The part of the history that concerns this queue.
 fn of_queue(history: &History, queue: &QueueName) -> History {
     let records = history.records.iter();
     let events = history.events.iter();
