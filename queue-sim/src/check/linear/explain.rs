@@ -2,8 +2,6 @@
 
 use std::fmt::Debug;
 
-use queue_core::call::Call;
-
 use super::replay::Deviation;
 use crate::check::facts::Facts;
 
@@ -15,7 +13,7 @@ const SHOWN: usize = 60;
 /// before.
 pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> String {
     let done = &facts.branch.calls[deviation.call];
-    let verb = verb(&done.record.call);
+    let verb = done.record.call.name();
     let disagrees = format!("the model disagrees at {verb}, call {}", done.record.id.0);
     let no_order = "and in no other order of the calls does it agree";
     match (done.answer, &deviation.expected) {
@@ -29,19 +27,6 @@ pub(super) fn explain(facts: &Facts<'_>, deviation: &Deviation) -> String {
         }
         (None, _) => format!("{disagrees}, whose answer nobody saw; {no_order}"),
     }
-}
-
-/// The name of the call's method.
-fn verb(call: &Call) -> String {
-    let mut name = String::new();
-    let shown = format!("{call:?}");
-    for letter in shown.chars().take_while(char::is_ascii_alphabetic) {
-        if letter.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_lowercase());
-    }
-    name
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -169,11 +154,5 @@ mod tests {
         let turned = |settled| Answer::Turned(vec![settled], next(1));
         let (_, one, other) = told(&turned(Settled::Done), &turned(Settled::Dead));
         assert_eq!((&*one, &*other), ("Done", "Dead"));
-    }
-
-    #[test]
-    fn the_verb_is_the_methods_name() {
-        assert_eq!(verb(&Call::NextDue), "next_due");
-        assert_eq!(verb(&Call::Recent(3)), "recent");
     }
 }

@@ -4,13 +4,13 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Disposition, Due, MessageId, Offer, Overflow, Page, Prioritized, Push, QueueKind, Receipt,
-    Scheduled, Settlement, Token, call::Call, limits::MAX_BATCH,
+    Disposition, Due, Insert, MessageId, Offer, Overflow, Page, Prioritized, Push, QueueKind,
+    Receipt, Scheduled, Settlement, Token, call::Call, limits::MAX_BATCH,
 };
 
 use super::{
     amounts::{count, delay, most, page, ttl},
-    messages::numbered,
+    messages::{large, numbered},
 };
 use crate::sequence::{Step, symbol};
 
@@ -135,7 +135,7 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
 pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {
-        calls.push(put(kind, round.keys));
+        calls.push(put(kind, messages(round.keys)));
         let Some(ttl) = round.ttl else {
             continue;
         };
@@ -149,8 +149,8 @@ pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     calls.into_iter().map(Step::Call).collect()
 }
 
-/// Puts in 128 messages.
-fn put(kind: QueueKind, keys: Option<u8>) -> Call {
+/// The messages of a round.
+fn messages(keys: Option<u8>) -> Vec<Push> {
     let message = |n: usize| match keys {
         Some(first) => {
             let key = numbered(((usize::from(first) + n) % 250) as u8);
@@ -158,7 +158,23 @@ fn put(kind: QueueKind, keys: Option<u8>) -> Call {
         }
         None => Push::new("p"),
     };
-    let messages = (0..MAX_BATCH).map(message);
+    (0..MAX_BATCH).map(message).collect()
+}
+
+/// Puts in two messages of which one answer carries only one, and takes them.
+pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
+    let both = NonZeroUsize::MIN.saturating_add(1);
+    let take = match kind {
+        QueueKind::Rotating => Call::Rotate(both),
+        _ => Call::Lease(both, Duration::from_millis(10)),
+    };
+    let put_in = || put(kind, vec![large()]);
+    [put_in(), put_in(), take].map(Step::Call).to_vec()
+}
+
+/// Puts messages in, in the plainest way.
+fn put(kind: QueueKind, messages: Vec<Push>) -> Call {
+    let messages = messages.into_iter();
     match kind {
         QueueKind::Priority => {
             Call::Enqueue(messages.map(|push| Prioritized::new(push, 0)).collect())
@@ -168,6 +184,7 @@ fn put(kind: QueueKind, keys: Option<u8>) -> Call {
             Call::Schedule(messages.map(at_once).collect())
         }
         QueueKind::Bounded => Call::Offer(messages.map(Offer::new).collect(), Overflow::Reject),
-        QueueKind::Reliable | QueueKind::Rotating => Call::Push(messages.collect()),
+        QueueKind::Reliable => Call::Push(messages.collect()),
+        QueueKind::Rotating => Call::Insert(messages.map(|push| Insert::new(push.body)).collect()),
     }
 }

@@ -20,7 +20,7 @@ use queue_core::{
 
 use self::{
     amounts::{count, due, page, wait},
-    leasing::{id, ids, leasing},
+    leasing::{heavy, id, ids, leasing},
     messages::{distinct, insert, push},
 };
 use super::{Sequence, Step};
@@ -40,9 +40,10 @@ pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
                 20 => leasing(),
             ];
             prop_oneof![
-                76 => one.prop_map(|call| vec![Step::Call(call)]),
-                20 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
-                4 => vec(leasing::round(), 1..=3).prop_map(move |rounds| burst(kind, &rounds)),
+                300 => one.prop_map(|call| vec![Step::Call(call)]),
+                80 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
+                16 => vec(leasing::round(), 1..=3).prop_map(move |rounds| burst(kind, &rounds)),
+                1 => Just(heavy(kind)),
             ]
             .boxed()
         }
@@ -102,8 +103,9 @@ fn on_a_ring() -> impl Strategy<Value = Vec<Step>> {
         2 => ids().prop_map(Call::Remove),
     ];
     prop_oneof![
-        16 => call.prop_map(|call| vec![Step::Call(call)]),
-        4 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
+        300 => call.prop_map(|call| vec![Step::Call(call)]),
+        1 => Just(heavy(QueueKind::Rotating)),
+        75 => wait().prop_map(|wait| vec![Step::Wait(wait)]),
     ]
 }
 
