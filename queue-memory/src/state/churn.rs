@@ -12,13 +12,17 @@ use super::{
     Bounded, Delay, Kind, Openable, Priority, Reliable, Ring, State, backlog::Backlog, entry::KEPT,
 };
 
-/// Messages to push, lease and settle, for each kind. Fewer in unoptimised builds: a leak of one
-/// message in a thousand would show long before.
-const OPERATIONS: usize = if cfg!(debug_assertions) {
-    1_000_000
-} else {
-    10_000_000
-};
+/// How many messages to push, lease and settle, for each kind: a million, or as many as
+/// `QUEUE_TEST_CHURN` says. A leak of one message in a thousand shows long before.
+fn operations() -> usize {
+    match std::env::var("QUEUE_TEST_CHURN").as_deref() {
+        Err(_) | Ok("") => 1_000_000,
+        Ok(number) => number
+            .parse()
+            .unwrap_or_else(|_| panic!("QUEUE_TEST_CHURN={number:?}: a number, such as 10000000")),
+    }
+}
+
 const BATCH: usize = 16;
 /// Dedup windows last this long, and every round moves the clock by 1 ms.
 const WINDOW: usize = 50;
@@ -62,7 +66,7 @@ fn churn<K: Kind>(
     mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
 ) {
     let mut now = Timestamp::from_millis(1);
-    for round in 0..OPERATIONS / (3 * BATCH) {
+    for round in 0..operations() / (3 * BATCH) {
         now = now.plus_millis(1);
         push(&mut state, now, round, pushes(round));
         let deliveries = state.lease(now, 2 * BATCH, 20).deliveries;
@@ -183,7 +187,7 @@ fn a_rotating_queue_does_not_grow() {
     let mut ring = Ring::create(&config);
     let mut now = Timestamp::from_millis(1);
     let mut before = Vec::new();
-    for round in 0..OPERATIONS / (3 * BATCH) {
+    for round in 0..operations() / (3 * BATCH) {
         now = now.plus_millis(1);
         let item = |n| Insert::new("churn").with_key(format!("{}", (round + n) % 1000));
         let items: Vec<_> = (0..BATCH).map(item).collect();
