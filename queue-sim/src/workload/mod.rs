@@ -29,10 +29,7 @@ mod verbs;
 
 use std::time::Duration;
 
-use queue_core::{
-    BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind, ReliableConfig,
-    RotatingConfig,
-};
+use queue_core::{QueueConfig, QueueKind};
 
 pub(crate) use self::{drain::drain, player::Player, pool::Pool};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
@@ -109,40 +106,22 @@ impl Workload {
             Size::Usual | Size::Heavy => (DEAD_LETTER_CAPS, CAPACITIES),
         };
         let cap = caps[choose(3, caps.len())];
-        let rhythm = choose(4, 5);
-        let config = match kind {
-            QueueKind::Reliable => QueueConfig::Reliable(
-                ReliableConfig::default()
-                    .with_max_attempts(attempts)
-                    .with_dead_letter_cap(cap),
-            ),
-            QueueKind::Delay => QueueConfig::Delay(
-                DelayConfig::default()
-                    .with_max_attempts(attempts)
-                    .with_dead_letter_cap(cap),
-            ),
-            QueueKind::Priority => {
-                let config = PriorityConfig::default()
-                    .with_max_attempts(attempts)
-                    .with_dead_letter_cap(cap);
-                QueueConfig::Priority(match [0, 0, 1, 10, lease][rhythm] {
-                    0 => config,
-                    ageing => config.with_ageing(millis(ageing)),
-                })
-            }
-            QueueKind::Bounded => QueueConfig::Bounded(
-                BoundedConfig::new(capacities[choose(5, capacities.len())])
-                    .with_max_attempts(attempts)
-                    .with_dead_letter_cap(cap),
-            ),
-            QueueKind::Rotating => {
-                let config = RotatingConfig::default();
-                QueueConfig::Rotating(match [0, 0, 1, 10, lease][rhythm] {
-                    0 => config,
-                    pace => config.with_pace(millis(pace)),
-                })
-            }
+        let rhythm = [0, 0, 1, 10, lease][choose(4, 5)];
+        let rhythm = (rhythm > 0).then(|| millis(rhythm));
+        let capacity = match kind {
+            QueueKind::Bounded => capacities[choose(5, capacities.len())],
+            _ => 1,
         };
+        let mut config = QueueConfig::of(kind, capacity);
+        if let Some(leasing) = config.leasing_mut() {
+            leasing.max_attempts = attempts;
+            leasing.dead_letter_cap = cap;
+        }
+        match &mut config {
+            QueueConfig::Priority(config) => config.ageing = rhythm,
+            QueueConfig::Rotating(config) => config.pace = rhythm,
+            _ => {}
+        }
         Self {
             kind,
             config,

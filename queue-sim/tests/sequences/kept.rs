@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, DelayConfig, Disposition, Insert, QueueConfig, QueueKind, RotatingConfig,
-    Settlement, call::Call, limits::MAX_BATCH,
+    BoundedConfig, Disposition, Insert, QueueConfig, QueueKind, RotatingConfig, Settlement,
+    call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -65,7 +65,10 @@ fn keyed(first: u8) -> Vec<Step> {
 fn a_lease_that_expired_is_lost_before_it_is_reclaimed() {
     for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Priority] {
         let ack = call(Call::Settle(vec![Settlement::ack(symbol::receipt(0))]));
-        holds(default(kind), &[leased_twice(kind), after(20), ack]);
+        holds(
+            QueueConfig::of(kind, 1),
+            &[leased_twice(kind), after(20), ack],
+        );
     }
 }
 
@@ -73,7 +76,7 @@ fn a_lease_that_expired_is_lost_before_it_is_reclaimed() {
 fn an_expired_lease_beyond_128_is_not_cancelled() {
     let ids = vec![symbol::id(0), symbol::id(MAX_BATCH)];
     holds(
-        QueueConfig::Delay(DelayConfig::default()),
+        QueueConfig::of(QueueKind::Delay, 1),
         &[
             leased_twice(QueueKind::Delay),
             after(20),
@@ -86,7 +89,7 @@ fn an_expired_lease_beyond_128_is_not_cancelled() {
 #[test]
 fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
     holds(
-        default(QueueKind::Reliable),
+        QueueConfig::of(QueueKind::Reliable, 1),
         &[
             keyed(0),
             keyed(100),
@@ -133,14 +136,4 @@ fn the_pace_counts_from_the_last_visit() {
             visit(),
         ],
     );
-}
-
-fn default(kind: QueueKind) -> QueueConfig {
-    match kind {
-        QueueKind::Reliable => QueueConfig::Reliable(Default::default()),
-        QueueKind::Delay => QueueConfig::Delay(DelayConfig::default()),
-        QueueKind::Priority => QueueConfig::Priority(Default::default()),
-        QueueKind::Bounded => QueueConfig::Bounded(BoundedConfig::new(1)),
-        QueueKind::Rotating => QueueConfig::Rotating(RotatingConfig::default()),
-    }
 }

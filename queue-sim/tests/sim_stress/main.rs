@@ -9,10 +9,7 @@ mod nap;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{
-    Backend, BoundedConfig, DelayConfig, PriorityConfig, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, RotatingConfig, Timestamp, call::Layered,
-};
+use queue_core::{Backend, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered};
 use queue_memory::MemoryBackend;
 use queue_sim::{
     check::{Budget, Case, Verdict},
@@ -96,7 +93,7 @@ fn watch(clients: &Arc<impl Clients>) {
     let runtime = runtime(2);
     for kind in QueueKind::ALL {
         for pairs in [2, 4] {
-            asleep::nobody(runtime.handle(), clients, &config(kind), pairs);
+            asleep::nobody(runtime.handle(), clients, &QueueConfig::of(kind, 6), pairs);
         }
     }
 }
@@ -111,7 +108,7 @@ fn stress(clients: &Arc<impl Clients>) {
     let runtime = runtime(4);
     for round in 0..ROUNDS {
         for kind in QueueKind::ALL {
-            let config = config(kind);
+            let config = QueueConfig::of(kind, 6);
             let clients = Arc::clone(clients);
             let history = runtime.block_on(async {
                 let played = tokio::time::timeout(PATIENCE, play(clients, &config, round));
@@ -167,15 +164,5 @@ fn judge(config: &QueueConfig, history: &History) {
             let first = timeline(config, history, &violations[0], None);
             panic!("{} rules are broken:\n{first}", violations.len());
         }
-    }
-}
-
-fn config(kind: QueueKind) -> QueueConfig {
-    match kind {
-        QueueKind::Reliable => QueueConfig::Reliable(ReliableConfig::default()),
-        QueueKind::Delay => QueueConfig::Delay(DelayConfig::default()),
-        QueueKind::Priority => QueueConfig::Priority(PriorityConfig::default()),
-        QueueKind::Bounded => QueueConfig::Bounded(BoundedConfig::new(6)),
-        QueueKind::Rotating => QueueConfig::Rotating(RotatingConfig::default()),
     }
 }

@@ -35,8 +35,9 @@ pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
     let action = match kind {
         QueueKind::Rotating => on_a_ring().boxed(),
         _ => {
+            let (own, weight) = own(kind);
             let one = prop_oneof![
-                own(kind).1 => own(kind).0,
+                weight => own,
                 20 => leasing(),
             ];
             prop_oneof![
