@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
-    QueueName, Result,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Guarantees, OnceStore, QueueConfig, QueueInfo,
+    QueueKind, QueueName, Result,
 };
 
 /// The future that opens a bounded queue.
@@ -49,8 +49,8 @@ impl<L: Layer> Layered<L> {
         Self { layer, backend }
     }
 
-    fn front(&self, name: &QueueName, queue: AnyQueue) -> Arc<Front> {
-        Arc::new(Front::of(self.layer.before(name, Arc::new(queue))))
+    fn front(&self, name: &QueueName, queue: AnyQueue) -> Front {
+        Front::of(self.layer.before(name, Arc::new(queue)))
     }
 }
 
@@ -59,14 +59,7 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let queue = self.backend.open(name, config).await?;
         let kind = queue.kind();
-        let front = self.front(name, queue);
-        Ok(match kind {
-            QueueKind::Reliable => AnyQueue::Reliable(front),
-            QueueKind::Delay => AnyQueue::Delay(front),
-            QueueKind::Priority => AnyQueue::Priority(front),
-            QueueKind::Bounded => AnyQueue::Bounded(front),
-            QueueKind::Rotating => AnyQueue::Rotating(front),
-        })
+        Ok(self.front(name, queue).queue(kind))
     }
 
     async fn open_or_resize(
@@ -79,12 +72,16 @@ impl<L: Layer> Backend for Layered<L> {
             opening = self.layer.before_resizing(name, capacity, opening);
         }
         let queue = opening.await?;
-        Ok(self.front(name, AnyQueue::Bounded(queue)))
+        Ok(Arc::new(self.front(name, AnyQueue::Bounded(queue))))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let store = self.backend.open_once(name).await?;
         Ok(self.layer.before_once(name, store))
+    }
+
+    fn guarantees(&self, kind: QueueKind) -> Guarantees {
+        self.backend.guarantees(kind)
     }
 
     async fn queues(

@@ -189,6 +189,7 @@ impl Builder {
             waiter,
             prefix,
             spawn,
+            seed,
             warnings,
         })
     }

@@ -27,6 +27,8 @@ pub struct RedisBackend {
     waiter: Waiter,
     prefix: Arc<str>,
     spawn: Arc<dyn Spawn>,
+    /// Random; no other backend has it.
+    seed: u64,
     warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
@@ -95,6 +97,10 @@ impl RedisBackend {
 
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
     }
 
     pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {

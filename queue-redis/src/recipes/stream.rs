@@ -1,0 +1,316 @@
+use std::{collections::HashMap, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{
+    Depth, Disposition, Feature, Guarantees, Pushed, QueueKind, Result, Settled, When, millis_ceil,
+};
+use redis::{Value, cmd};
+
+use super::{
+    declared,
+    lists::settled,
+    published::{Opened, Place, Recipe},
+    server::{Key, Server, id_of, read},
+    strategy::{Entry, Strategy, Taken},
+};
+
+const GROUP: &str = "queue-kit";
+const FIELD: &str = "body";
+
+/// Ends an entry and puts its body elsewhere, in one step: the new place first. Keys: the stream, the
+/// dead letters; arguments: the group, the entry, the body, 1 for the dead letters.
+const MOVE: &str = "\
+if #redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
+if ARGV[4] == '1' then
+  redis.call('rpush', KEYS[2], ARGV[3])
+else
+  redis.call('xadd', KEYS[1], '*', 'body', ARGV[3])
+end
+redis.call('xack', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('xdel', KEYS[1], ARGV[2])";
+
+/// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
+/// others. Common practice, and not one of the published articles.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a stream; each entry's field `body` is a body |
+/// | `{name}:dead` | a list of bodies that were buried, or spent their attempts |
+///
+/// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
+/// once, as a new entry (L11): its attempts begin anew. An entry is claimed after the lease time that
+/// the claimer asks for, not the holder. One old entry pins its node of the stream in memory.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    consumer: String,
+    key: Option<String>,
+    poll: Duration,
+}
+
+impl Stream {
+    /// The strategy for the consumer of this name, which has to be its own.
+    pub fn consumer(name: impl Into<String>) -> Self {
+        Self {
+            consumer: name.into(),
+            key: None,
+            poll: Duration::from_secs(1),
+        }
+    }
+
+    /// The stream of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The time between two looks. 1 s by default.
+    #[must_use]
+    pub const fn poll(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+}
+
+impl Recipe for Stream {
+    fn guarantees(&self) -> Guarantees {
+        let mut guarantees = declared::leasing("stream", QueueKind::Reliable)
+            .weaker(
+                "L4",
+                When::Fault("stalled"),
+                "a claimed entry is acked by its old holder",
+            )
+            .weaker(
+                "L11",
+                When::Alone,
+                "a retry has no delay, and is a new entry",
+            );
+        guarantees.features.insert(Feature::Expiry);
+        guarantees
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let key = place.key(self.key.as_ref());
+        let stream = Entries {
+            dead: format!("{key}:dead"),
+            key,
+            consumer: self.consumer.clone(),
+            poll: self.poll,
+            max_attempts: place.max_attempts(),
+        };
+        place.shell(self.guarantees(), |_| stream)
+    }
+}
+
+#[derive(Debug)]
+struct Entries {
+    key: String,
+    dead: String,
+    consumer: String,
+    poll: Duration,
+    max_attempts: u32,
+}
+
+/// An entry's id and its body. The body is missing where the entry was deleted.
+type StreamEntry = (String, Option<HashMap<String, Bytes>>);
+
+impl Entries {
+    /// Makes the group, and with it the stream.
+    async fn create(&self, server: &Server) -> Result<()> {
+        let mut create = cmd("XGROUP");
+        create
+            .arg("CREATE")
+            .arg(&self.key)
+            .arg(GROUP)
+            .arg(0)
+            .arg("MKSTREAM");
+        match server.ask::<Value>(&create).await {
+            Err(error) if !error.to_string().contains("BUSYGROUP") => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn claim(&self, server: &Server, max: usize, ttl: Duration) -> Result<Vec<StreamEntry>> {
+        let mut claim = cmd("XAUTOCLAIM");
+        claim.arg(&self.key).arg(GROUP).arg(&self.consumer);
+        claim.arg(millis_ceil(ttl)).arg(0).arg("COUNT").arg(max);
+        let claimed: Vec<Value> = server.ask(&claim).await?;
+        let entries = claimed.into_iter().nth(1).unwrap_or(Value::Nil);
+        let entries: Vec<Option<StreamEntry>> = read(entries)?;
+        Ok(entries.into_iter().flatten().collect())
+    }
+
+    async fn read_new(&self, server: &Server, max: usize) -> Result<Vec<StreamEntry>> {
+        let mut new = cmd("XREADGROUP");
+        new.arg("GROUP")
+            .arg(GROUP)
+            .arg(&self.consumer)
+            .arg("COUNT")
+            .arg(max);
+        new.arg("STREAMS").arg(&self.key).arg(">");
+        let streams: Option<HashMap<String, Vec<StreamEntry>>> = server.ask(&new).await?;
+        Ok(streams
+            .into_iter()
+            .flatten()
+            .flat_map(|(_, entries)| entries)
+            .collect())
+    }
+
+    /// How often an entry was delivered.
+    async fn attempts(&self, server: &Server, entry: &str) -> Result<u32> {
+        let mut pending = cmd("XPENDING");
+        pending
+            .arg(&self.key)
+            .arg(GROUP)
+            .arg(entry)
+            .arg(entry)
+            .arg(1);
+        let pending: Vec<(String, String, u64, u32)> = server.ask(&pending).await?;
+        Ok(pending.first().map_or(1, |(_, _, _, delivered)| *delivered))
+    }
+
+    async fn put_elsewhere(
+        &self,
+        server: &Server,
+        (entry, body): &(String, Bytes),
+        dead: bool,
+    ) -> Result<bool> {
+        let arguments = (GROUP, entry, &body[..], u8::from(dead));
+        server.eval(MOVE, &[&self.key, &self.dead], arguments).await
+    }
+}
+
+#[async_trait]
+impl Strategy for Entries {
+    type Held = (String, Bytes);
+
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::new(&self.key, "stream"), Key::list(&self.dead)]
+    }
+
+    fn dead(&self) -> Option<&str> {
+        Some(&self.dead)
+    }
+
+    fn poll(&self) -> Duration {
+        self.poll
+    }
+
+    async fn prepare(&self, server: &Server) -> Result<()> {
+        self.create(server).await
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        let adds = entries.iter().map(|entry| {
+            let mut add = cmd("XADD");
+            add.arg(&self.key)
+                .arg("*")
+                .arg(FIELD)
+                .arg(&entry.body()[..]);
+            add
+        });
+        let ids: Vec<String> = server.pipeline(adds.collect()).await?;
+        Ok(ids
+            .iter()
+            .map(|id| Pushed::Accepted(id_of(id.as_bytes())))
+            .collect())
+    }
+
+    async fn take(
+        &self,
+        server: &Server,
+        max: usize,
+        ttl: Duration,
+    ) -> Result<Vec<Taken<Self::Held>>> {
+        let claimed = self.claim(server, max, ttl).await?;
+        let mut taken = Vec::new();
+        for (entry, fields) in claimed {
+            let Some(body) = body(fields) else { continue };
+            let attempt = self.attempts(server, &entry).await?;
+            let held = (entry, body.clone());
+            if attempt > self.max_attempts {
+                self.put_elsewhere(server, &held, true).await?;
+                continue;
+            }
+            let id = id_of(held.0.as_bytes());
+            taken.push(Taken {
+                id,
+                body,
+                attempt,
+                held,
+            });
+        }
+        let room = max.saturating_sub(taken.len());
+        if room > 0 {
+            for (entry, fields) in self.read_new(server, room).await? {
+                let Some(body) = body(fields) else { continue };
+                let id = id_of(entry.as_bytes());
+                let held = (entry, body.clone());
+                taken.push(Taken {
+                    id,
+                    body,
+                    attempt: 1,
+                    held,
+                });
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn end(
+        &self,
+        server: &Server,
+        held: &(String, Bytes),
+        how: &Disposition,
+    ) -> Result<Settled> {
+        let ended = match how {
+            Disposition::Ack => {
+                let (mut ack, mut delete) = (cmd("XACK"), cmd("XDEL"));
+                ack.arg(&self.key).arg(GROUP).arg(&held.0);
+                delete.arg(&self.key).arg(&held.0);
+                let ended: Vec<u64> = server.pipeline(vec![ack, delete]).await?;
+                ended[0] > 0
+            }
+            Disposition::Bury { .. } => self.put_elsewhere(server, held, true).await?,
+            _ => self.put_elsewhere(server, held, false).await?,
+        };
+        Ok(match ended {
+            true => settled(how),
+            false => Settled::LeaseLost,
+        })
+    }
+
+    async fn extend(&self, server: &Server, held: &(String, Bytes), _: Duration) -> Result<bool> {
+        let mut claim = cmd("XCLAIM");
+        claim
+            .arg(&self.key)
+            .arg(GROUP)
+            .arg(&self.consumer)
+            .arg(0)
+            .arg(&held.0);
+        claim.arg("IDLE").arg(0).arg("JUSTID");
+        let kept: Vec<String> = server.ask(&claim).await?;
+        Ok(!kept.is_empty())
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        let (mut all, mut pending) = (cmd("XLEN"), cmd("XPENDING"));
+        all.arg(&self.key);
+        pending.arg(&self.key).arg(GROUP);
+        let answers: Vec<Value> = server.pipeline(vec![all, pending]).await?;
+        let mut answers = answers.into_iter();
+        let all: u64 = read(answers.next().unwrap_or(Value::Nil))?;
+        let pending: Vec<Value> = read(answers.next().unwrap_or(Value::Nil))?;
+        let leased: u64 = read(pending.into_iter().next().unwrap_or(Value::Int(0)))?;
+        Ok(Depth {
+            ready: all.saturating_sub(leased),
+            leased,
+            ..Depth::default()
+        })
+    }
+}
+
+fn body(fields: Option<HashMap<String, Bytes>>) -> Option<Bytes> {
+    fields?.remove(FIELD)
+}
