@@ -73,61 +73,38 @@ impl Meter {
     }
 }
 
+const KINDS: u64 = QueueKind::ALL.len() as u64;
+
 /// A queue of each kind, and the calls on it.
-struct Queues {
-    reliable: Arc<dyn ReliableQueue>,
-    delay: Arc<dyn DelayQueue>,
-    priority: Arc<dyn PriorityQueue>,
-    bounded: Arc<dyn BoundedQueue>,
-    ring: Arc<dyn RotatingQueue>,
-}
+struct Queues(Vec<AnyQueue>);
 
 impl Queues {
     async fn open(backend: &dyn Backend) -> Result<Self> {
-        let name = |name: &str| QueueName::new(name);
-        Ok(Self {
-            reliable: backend
-                .open_reliable(&name("reliable")?, &ReliableConfig::default())
-                .await?,
-            delay: backend
-                .open_delay(&name("delay")?, &DelayConfig::default())
-                .await?,
-            priority: backend
-                .open_priority(&name("priority")?, &PriorityConfig::default())
-                .await?,
-            bounded: backend
-                .open_bounded(&name("bounded")?, &BoundedConfig::new(10_000))
-                .await?,
-            ring: backend
-                .open_rotating(&name("ring")?, &RotatingConfig::default())
-                .await?,
-        })
+        let mut queues = Vec::new();
+        for kind in QueueKind::ALL {
+            let (name, config) = (name(kind), QueueConfig::of(kind, 10_000));
+            queues.push(backend.open(&name, &config).await?);
+        }
+        Ok(Self(queues))
     }
 
-    fn leasing(&self) -> [&dyn Leasing; 4] {
-        [
-            &*self.reliable,
-            &*self.delay,
-            &*self.priority,
-            &*self.bounded,
-        ]
+    fn leasing(&self) -> impl Iterator<Item = Arc<dyn Leasing>> {
+        self.0.iter().filter_map(AnyQueue::leasing)
     }
 
-    /// Puts so many messages or items into each of the five, in one call each.
+    /// Puts so many messages or items into each, in one call each.
     async fn put(&self, count: usize) {
-        let push = || (0..count).map(|number| Push::new(format!("message {number}")));
-        let pushes: Vec<_> = push().collect();
-        self.reliable.push(&pushes).await.expect("push");
-        let scheduled: Vec<_> = push().map(|m| Scheduled::new(m, Duration::ZERO)).collect();
-        self.delay.schedule(&scheduled).await.expect("schedule");
-        let urgent: Vec<_> = push().map(|m| Prioritized::new(m, 1)).collect();
-        self.priority.enqueue(&urgent).await.expect("enqueue");
-        let offers: Vec<_> = push().map(Offer::new).collect();
-        let offered = self.bounded.offer(&offers, Overflow::Reject).await;
-        offered.expect("offer");
-        let items: Vec<_> = push().map(|m| Insert::new(m.body)).collect();
-        self.ring.insert(&items).await.expect("insert");
+        let push = |number| Push::new(format!("message {number}"));
+        let pushes: Vec<_> = (0..count).map(push).collect();
+        for queue in &self.0 {
+            let put = queue.put(&pushes).await;
+            assert_eq!(put.expect("put").len(), count);
+        }
     }
+}
+
+fn name(kind: QueueKind) -> QueueName {
+    QueueName::new(kind.as_str()).expect("a name")
 }
 
 async fn queues(server: &Server) -> Queues {
@@ -144,7 +121,7 @@ async fn pushing_one_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(queues.put(1)).await, (5, 5));
+    assert_eq!(meter.count(queues.put(1)).await, (KINDS, KINDS));
 }
 
 #[tokio::test]
@@ -152,7 +129,7 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(queues.put(100)).await, (5, 5));
+    assert_eq!(meter.count(queues.put(100)).await, (KINDS, KINDS));
     for queue in queues.leasing() {
         let mut leased = Leased::default();
         let lease = async { leased = queue.lease(max(100), LEASE).await.expect("lease") };
@@ -163,8 +140,14 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
         let settle = async { queue.settle(&acks).await.expect("settle") };
         assert_eq!(meter.count(settle).await, (1, 1));
     }
-    let rotate = async { queues.ring.rotate(max(100)).await.expect("rotate") };
-    assert_eq!(meter.count(rotate).await, (1, 1));
+    let rings = queues.0.iter().filter_map(|queue| match queue {
+        AnyQueue::Rotating(ring) => Some(ring),
+        _ => None,
+    });
+    for ring in rings {
+        let rotate = async { ring.rotate(max(100)).await.expect("rotate") };
+        assert_eq!(meter.count(rotate).await, (1, 1));
+    }
 }
 
 #[tokio::test]
@@ -210,18 +193,15 @@ async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
         .prefix(format!("idle-{consumers}-{waiting}"))
         .clock(now);
     let backend = backend.connect().await.expect("connects");
-    let queues = Queues::open(&backend).await.expect("opens");
+    let (name, config) = (name(QueueKind::Delay), DelayConfig::default());
+    let delay = backend.open_delay(&name, &config).await.expect("opens");
     let later = Scheduled::new("later", HOUR * 24);
     let messages = vec![later; waiting];
-    queues
-        .delay
-        .schedule_all(&messages)
-        .await
-        .expect("schedule");
+    delay.schedule_all(&messages).await.expect("schedule");
     // The set ends with this hour, so that the next does not count its commands.
     let mut tasks = JoinSet::new();
     for _ in 0..consumers {
-        let queue = Arc::clone(&queues.delay);
+        let queue = Arc::clone(&delay);
         tasks.spawn(async move { queue.receive_one(LEASE, HOUR * 2).await });
     }
     // Past the first look, and the opening of the connection that waits.

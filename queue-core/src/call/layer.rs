@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
-    QueueName, Result,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueName,
+    Result,
 };
 
 /// The future that opens a bounded queue.
@@ -59,14 +59,7 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let queue = self.backend.open(name, config).await?;
         let kind = queue.kind();
-        let front = self.front(name, queue);
-        Ok(match kind {
-            QueueKind::Reliable => AnyQueue::Reliable(front),
-            QueueKind::Delay => AnyQueue::Delay(front),
-            QueueKind::Priority => AnyQueue::Priority(front),
-            QueueKind::Bounded => AnyQueue::Bounded(front),
-            QueueKind::Rotating => AnyQueue::Rotating(front),
-        })
+        Ok(AnyQueue::behind(self.front(name, queue), kind))
     }
 
     async fn open_or_resize(

@@ -224,6 +224,40 @@ impl Call {
         own.iter().chain(leasing).copied()
     }
 
+    /// The call that puts plain messages into a queue of this kind: due at once, of priority 0,
+    /// without a distinct key, refused where there is no room. Into a ring go their bodies and
+    /// headers.
+    pub fn plain(kind: QueueKind, messages: Vec<Push>) -> Self {
+        let plain = messages.into_iter();
+        match kind {
+            QueueKind::Reliable => Self::Push(plain.collect()),
+            QueueKind::Delay => {
+                let due = plain.map(|push| Scheduled::new(push, Duration::ZERO));
+                Self::Schedule(due.collect())
+            }
+            QueueKind::Priority => {
+                let equal = plain.map(|push| Prioritized::new(push, 0));
+                Self::Enqueue(equal.collect())
+            }
+            QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
+            QueueKind::Rotating => {
+                let items = plain.map(|push| Insert::new(push.body).with_headers(push.headers));
+                Self::Insert(items.collect())
+            }
+        }
+    }
+
+    /// The number of messages that it puts into a queue that leases; `None` for any other call.
+    pub const fn puts(&self) -> Option<usize> {
+        Some(match self {
+            Self::Push(messages) => messages.len(),
+            Self::Schedule(messages) => messages.len(),
+            Self::Enqueue(messages) => messages.len(),
+            Self::Offer(messages, _) => messages.len(),
+            _ => return None,
+        })
+    }
+
     /// Whether it waits for something instead of doing something.
     pub const fn is_wait(&self) -> bool {
         matches!(

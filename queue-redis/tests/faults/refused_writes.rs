@@ -8,7 +8,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{Clock, administer, connect_with, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
     verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
 };
 
@@ -40,7 +40,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: &str)
     let clock = Clock::at(EARLY);
     let backend = connect_with(server, &clock).await;
     let mut queues = Vec::new();
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         for body in ["dead", "delayed", "leased", "ready", "ready"] {

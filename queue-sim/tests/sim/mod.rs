@@ -1,5 +1,8 @@
 //! Many runs of one kind on one backend: kept plans first, then seeds, each twice.
 
+#[path = "../support/kinds.rs"]
+pub(crate) mod kinds;
+
 use std::{env, path::Path};
 
 use queue_core::QueueKind;
@@ -23,8 +26,7 @@ const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 /// A test of each kind in this environment.
 macro_rules! each_kind {
     ($environment:expr) => {
-        sim::each_kind!($environment, reliable Reliable, delay Delay, priority Priority, bounded Bounded,
-            rotating Rotating);
+        sim::kinds::each_kind!(sim::each_kind! $environment,);
     };
     ($environment:expr, $($test:ident $kind:ident),*) => {
         $(

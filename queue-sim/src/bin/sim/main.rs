@@ -26,7 +26,7 @@ use queue_sim::{
 };
 
 use self::{
-    arguments::{Arguments, HELP},
+    arguments::{Arguments, help},
     progress::Progress,
 };
 
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::parse(env::args().skip(1)) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => {
-            println!("{HELP}");
+            println!("{}", help());
             return ExitCode::SUCCESS;
         }
         Err(wrong) => return refuse(&wrong),

@@ -12,8 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    BoundedConfig, DelayConfig, Offer, Overflow, Prioritized, PriorityConfig, QueueConfig,
-    QueueKind, ReliableConfig, RotatingConfig, Scheduled,
+    Offer, Overflow, Prioritized, PriorityConfig, QueueConfig, QueueKind, RotatingConfig, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -60,7 +59,6 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
     let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
     let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
     match kind {
-        QueueKind::Reliable => (batch(push()).prop_map(Call::Push).boxed(), 6),
         QueueKind::Priority => {
             let message = (push(), priority);
             let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
@@ -92,7 +90,10 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
             ];
             (own.boxed(), 9)
         }
-        QueueKind::Rotating => unreachable!("a ring leases nothing"),
+        _ => {
+            let plain = move |messages| Call::plain(kind, messages);
+            (batch(push()).prop_map(plain).boxed(), 6)
+        }
     }
 }
 
@@ -121,38 +122,24 @@ fn capacity() -> impl Strategy<Value = NonZeroUsize> {
 }
 
 fn config(kind: QueueKind) -> BoxedStrategy<QueueConfig> {
-    // Each kind's configuration is its own type, with the same three limits.
-    macro_rules! limited {
-        ($kind:ident, $config:expr) => {
-            limits()
-                .prop_map(move |(attempts, dead, body)| {
-                    let config = $config.with_max_attempts(attempts);
-                    QueueConfig::$kind(config.with_dead_letter_cap(dead).with_max_body(body))
-                })
-                .boxed()
-        };
-    }
     match kind {
-        QueueKind::Reliable => limited!(Reliable, ReliableConfig::default()),
-        QueueKind::Delay => limited!(Delay, DelayConfig::default()),
         QueueKind::Priority => {
             let day = 24 * 60 * 60 * 1_000;
             let ageing = option::of(select(vec![1, 10, day]));
             ageing
                 .prop_flat_map(|ageing| {
                     let config = PriorityConfig::default();
-                    let config = match ageing {
+                    limited(QueueConfig::Priority(match ageing {
                         Some(millis) => config.with_ageing(Duration::from_millis(millis)),
                         None => config,
-                    };
-                    limited!(Priority, config.clone())
+                    }))
                 })
                 .boxed()
         }
         QueueKind::Bounded => {
             let capacity = select(vec![1, 2, 3, 4, 300, 500, 1_000]);
             capacity
-                .prop_flat_map(|capacity| limited!(Bounded, BoundedConfig::new(capacity)))
+                .prop_flat_map(move |capacity| limited(QueueConfig::of(kind, capacity)))
                 .boxed()
         }
         QueueKind::Rotating => (option::of(select(vec![1, 10, 20])), max_body())
@@ -164,7 +151,23 @@ fn config(kind: QueueKind) -> BoxedStrategy<QueueConfig> {
                 })
             })
             .boxed(),
+        _ => limited(QueueConfig::of(kind, 1)),
     }
+}
+
+/// This configuration of a queue that leases, with other limits.
+fn limited(config: QueueConfig) -> BoxedStrategy<QueueConfig> {
+    limits()
+        .prop_map(move |(attempts, dead, body)| {
+            let mut config = config.clone();
+            if let Some(leasing) = config.leasing_mut() {
+                leasing.max_attempts = attempts;
+                leasing.dead_letter_cap = dead;
+                leasing.max_body = body;
+            }
+            config
+        })
+        .boxed()
 }
 
 /// max_attempts, dead_letter_cap and max_body.
