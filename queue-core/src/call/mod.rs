@@ -48,12 +48,15 @@ use async_trait::async_trait;
 
 use crate::Result;
 
-pub(crate) use self::verbs::{bounded, delay, priority, reliable, rotating};
 pub use self::{
     answer::Answer,
     front::Front,
     layer::{Layer, Layered, Opening},
     verbs::Call,
+};
+pub(crate) use self::{
+    answer::Answered,
+    verbs::{bounded, delay, priority, reliable, rotating},
 };
 
 /// Answers calls: a queue, or something in front of one.

@@ -1,15 +1,14 @@
 //! A queue of any kind, and its configuration.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use super::{BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue};
 use crate::{
-    BoundedConfig, DelayConfig, Insert, Inserted, LeasingConfig, Offer, Offered, Overflow,
-    Prioritized, PriorityConfig, Push, Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
-    Scheduled,
-    call::{Answer, Call, Service, bounded, delay, priority, reliable, rotating},
+    BoundedConfig, DelayConfig, Inserted, LeasingConfig, Offered, PriorityConfig, Push, Pushed,
+    QueueKind, ReliableConfig, Result, RotatingConfig,
+    call::{Answer, Answered, Call, Service, bounded, delay, priority, reliable, rotating},
 };
 
 /// A queue of any kind. It answers every [`Call`] of its kind, and any other call with `Invalid`.
@@ -90,8 +89,7 @@ any! {
 }
 
 impl AnyQueue {
-    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
-    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    /// Puts plain messages in, by the kind's own call ([`Call::put`]).
     ///
     /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
     /// ring's item that is there `Duplicate`.
@@ -100,36 +98,25 @@ impl AnyQueue {
     ///
     /// Those of that call. So is what a dropped future does.
     pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
-        let plain = messages.iter().cloned();
-        let pushed = match self {
-            Self::Reliable(queue) => queue.push(messages).await?,
-            Self::Delay(queue) => {
-                let due = plain.map(|push| Scheduled::new(push, Duration::ZERO));
-                queue.schedule(&due.collect::<Vec<_>>()).await?
-            }
-            Self::Priority(queue) => {
-                let equal = plain.map(|push| Prioritized::new(push, 0));
-                queue.enqueue(&equal.collect::<Vec<_>>()).await?
-            }
-            Self::Bounded(queue) => {
-                let offers: Vec<_> = plain.map(Offer::new).collect();
-                return queue.offer(&offers, Overflow::Reject).await;
-            }
-            Self::Rotating(ring) => {
-                let items = plain.map(|push| Insert::new(push.body).with_headers(push.headers));
-                let inserted = ring.insert(&items.collect::<Vec<_>>()).await?;
-                let put = inserted.into_iter().map(|inserted| match inserted {
-                    Inserted::Added(id) => Pushed::Accepted(id),
-                    Inserted::Present(id) => Pushed::Duplicate(id),
+        let answer = self.call(Call::put(self.kind(), messages.to_vec())).await?;
+        let accepted = |id| Offered::Accepted { id, evicted: None };
+        Ok(match answer {
+            Answer::Pushed(pushed) => {
+                let put = pushed.into_iter().map(|pushed| match pushed {
+                    Pushed::Accepted(id) => accepted(id),
+                    Pushed::Duplicate(id) => Offered::Duplicate(id),
                 });
                 put.collect()
             }
-        };
-        let put = pushed.into_iter().map(|pushed| match pushed {
-            Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
-            Pushed::Duplicate(id) => Offered::Duplicate(id),
-        });
-        Ok(put.collect())
+            Answer::Inserted(inserted) => {
+                let put = inserted.into_iter().map(|inserted| match inserted {
+                    Inserted::Added(id) => accepted(id),
+                    Inserted::Present(id) => Offered::Duplicate(id),
+                });
+                put.collect()
+            }
+            answer => Answered::of(answer)?,
+        })
     }
 
     /// The queue as one that leases; `None` for a ring.
