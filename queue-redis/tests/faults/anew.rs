@@ -50,27 +50,10 @@ async fn an_old_handle_does_nothing_to_a_queue_with_another_configuration() {
         let queue = Subject::open(&*old, kind).await.expect("opens");
         queue.put_one("lost").await.expect("put");
         administer(&server, "FLUSHALL");
-        let name = name(kind);
-        let cap = 77;
-        let opened = match kind {
-            QueueKind::Reliable => {
-                let config = ReliableConfig::default().with_dead_letter_cap(cap);
-                new.open_reliable(&name, &config).await.map(drop)
-            }
-            QueueKind::Delay => {
-                let config = DelayConfig::default().with_dead_letter_cap(cap);
-                new.open_delay(&name, &config).await.map(drop)
-            }
-            QueueKind::Priority => {
-                let config = PriorityConfig::default().with_dead_letter_cap(cap);
-                new.open_priority(&name, &config).await.map(drop)
-            }
-            QueueKind::Bounded => {
-                let config = BoundedConfig::new(10).with_dead_letter_cap(cap);
-                new.open_bounded(&name, &config).await.map(drop)
-            }
-            QueueKind::Rotating => unreachable!("a ring leases nothing"),
-        };
+        let mut config = QueueConfig::of(kind, 10);
+        let leasing = config.leasing_mut().expect("a queue that leases");
+        leasing.dead_letter_cap = 77;
+        let opened = new.open(&name(kind), &config).await;
         opened.expect("opens anew");
         let before = everything(&server);
         let called = [reads(&queue).await, writes(&queue).await].concat();
@@ -133,29 +116,21 @@ async fn listed(backend: &dyn Backend) -> Vec<String> {
 async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    let (orders, config) = (
-        QueueName::new("orders").expect("a name"),
-        DelayConfig::default(),
-    );
-    let open_reliable = async || {
-        let config = ReliableConfig::default();
-        let opened = backend.open_reliable(&orders, &config).await;
+    let open = async |name: &str, kind| {
+        let name = QueueName::new(name).expect("a name");
+        let opened = backend.open(&name, &QueueConfig::of(kind, 10)).await;
         opened.expect("opens");
     };
     // A neighbour with a similar name.
-    let neighbour = QueueName::new("orders-2").expect("a name");
-    backend
-        .open_delay(&neighbour, &config)
-        .await
-        .expect("opens");
-    open_reliable().await;
+    open("orders-2", QueueKind::Delay).await;
+    open("orders", QueueKind::Reliable).await;
     administer(&server, "DEL qk:{orders}:meta");
-    backend.open_delay(&orders, &config).await.expect("opens");
+    open("orders", QueueKind::Delay).await;
     assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
 
     // Its opener died before it could correct the list: the next open corrects it.
     administer(&server, "DEL qk:{orders}:meta");
-    open_reliable().await;
+    open("orders", QueueKind::Reliable).await;
     let mut connection = server.connect().expect("the server runs");
     let mut list = |words: [&str; 3]| {
         let listed = redis::cmd(words[0])
@@ -166,7 +141,7 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     };
     list(["ZREM", "orders reliable", "none"]);
     list(["ZADD", "0", "orders delay"]);
-    open_reliable().await;
+    open("orders", QueueKind::Reliable).await;
     assert_eq!(
         listed(&*backend).await,
         ["orders reliable", "orders-2 delay"]

@@ -159,14 +159,12 @@ impl Workload {
     /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
     /// turns once.
     pub fn drains_within(&self) -> Duration {
-        let (attempts, once) = match &self.config {
-            QueueConfig::Reliable(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Delay(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Priority(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Bounded(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Rotating(config) => (1, Some(config.pace.unwrap_or_default())),
+        let leasing = self.config.leasing();
+        let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
+        let once = match &self.config {
+            QueueConfig::Rotating(config) => config.pace.unwrap_or_default(),
+            _ => self.longest_lease() + self.longest_delay(),
         };
-        let once = once.unwrap_or_else(|| self.longest_lease() + self.longest_delay());
         once * attempts + SLACK
     }
 }
