@@ -14,7 +14,7 @@ mod wording;
 
 pub(crate) use self::lanes::{named_lanes, parting_lanes};
 pub use self::{
-    replay::{replay_line, story},
+    replay::{relapse, replay_line, story},
     rules::rule,
     summary::summary,
     timeline::{lanes_in_time, timeline},
