@@ -12,7 +12,10 @@ mod summary;
 mod timeline;
 mod wording;
 
-pub(crate) use self::lanes::{named_lanes, parting_lanes};
+pub(crate) use self::{
+    lanes::{named_lanes, parting_lanes},
+    timeline::marks,
+};
 pub use self::{
     replay::{relapse, replay_line, story},
     rules::rule,
