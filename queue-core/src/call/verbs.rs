@@ -212,6 +212,28 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 }
 
 impl Call {
+    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
+    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
+        let plain = messages.into_iter();
+        match kind {
+            QueueKind::Reliable => Self::Push(plain.collect()),
+            QueueKind::Delay => {
+                let at_once = |push| Scheduled::new(push, Duration::ZERO);
+                Self::Schedule(plain.map(at_once).collect())
+            }
+            QueueKind::Priority => {
+                let equal = |push| Prioritized::new(push, 0);
+                Self::Enqueue(plain.map(equal).collect())
+            }
+            QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
+            QueueKind::Rotating => {
+                let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
+                Self::Insert(plain.map(item).collect())
+            }
+        }
+    }
+
     /// The names of the calls that a kind of queue has.
     pub fn names(kind: QueueKind) -> impl Iterator<Item = &'static str> {
         let (own, leasing) = match kind {
@@ -222,29 +244,6 @@ impl Call {
             QueueKind::Rotating => (NAMES.rotating, &[][..]),
         };
         own.iter().chain(leasing).copied()
-    }
-
-    /// The call that puts plain messages into a queue of this kind: due at once, of priority 0,
-    /// without a distinct key, refused where there is no room. Into a ring go their bodies and
-    /// headers.
-    pub fn plain(kind: QueueKind, messages: Vec<Push>) -> Self {
-        let plain = messages.into_iter();
-        match kind {
-            QueueKind::Reliable => Self::Push(plain.collect()),
-            QueueKind::Delay => {
-                let due = plain.map(|push| Scheduled::new(push, Duration::ZERO));
-                Self::Schedule(due.collect())
-            }
-            QueueKind::Priority => {
-                let equal = plain.map(|push| Prioritized::new(push, 0));
-                Self::Enqueue(equal.collect())
-            }
-            QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
-            QueueKind::Rotating => {
-                let items = plain.map(|push| Insert::new(push.body).with_headers(push.headers));
-                Self::Insert(items.collect())
-            }
-        }
     }
 
     /// The number of messages that it puts into a queue that leases; `None` for any other call.

@@ -98,7 +98,7 @@ any! {
 }
 
 impl AnyQueue {
-    /// Puts plain messages in, by the kind's own [`Call::plain`].
+    /// Puts plain messages in, by the kind's own [`Call::put`].
     ///
     /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
     /// ring's item that is there `Duplicate`.
@@ -107,7 +107,7 @@ impl AnyQueue {
     ///
     /// Those of that call. So is what a dropped future does.
     pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
-        let call = Call::plain(self.kind(), messages.to_vec());
+        let call = Call::put(self.kind(), messages.to_vec());
         let accepted = |id| Offered::Accepted { id, evicted: None };
         Ok(match self.call(call).await? {
             Answer::Offered(offered) => offered,

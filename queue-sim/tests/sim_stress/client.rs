@@ -152,7 +152,7 @@ impl Client {
                 });
                 Call::Insert(each.collect())
             }
-            kind => Call::plain(kind, messages.map(message).collect()),
+            kind => Call::put(kind, messages.map(message).collect()),
         }
     }
 

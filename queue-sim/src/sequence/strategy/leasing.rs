@@ -135,7 +135,7 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
 pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {
-        calls.push(Call::plain(kind, messages(round.keys)));
+        calls.push(Call::put(kind, messages(round.keys)));
         let Some(ttl) = round.ttl else {
             continue;
         };
@@ -168,6 +168,6 @@ pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
         QueueKind::Rotating => Call::Rotate(both),
         _ => Call::Lease(both, Duration::from_millis(10)),
     };
-    let put_in = || Call::plain(kind, vec![large()]);
+    let put_in = || Call::put(kind, vec![large()]);
     [put_in(), put_in(), take].map(Step::Call).to_vec()
 }
