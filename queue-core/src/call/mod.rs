@@ -54,10 +54,6 @@ pub use self::{
     layer::{Layer, Layered, Opening},
     verbs::Call,
 };
-pub(crate) use self::{
-    answer::Answered,
-    verbs::{bounded, delay, priority, reliable, rotating},
-};
 
 /// Answers calls: a queue, or something in front of one.
 #[async_trait]

@@ -19,10 +19,10 @@ mod leasing;
 mod lost_hints;
 mod messages;
 mod mode;
+mod plain;
 mod player;
 mod pool;
 mod priority;
-mod reliable;
 mod rotating;
 mod size;
 mod verbs;
@@ -159,13 +159,12 @@ impl Workload {
     /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
     /// turns once.
     pub fn drains_within(&self) -> Duration {
+        if let QueueConfig::Rotating(config) = &self.config {
+            return config.pace.unwrap_or_default() + SLACK;
+        }
         let leasing = self.config.leasing();
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
-        let once = match &self.config {
-            QueueConfig::Rotating(config) => config.pace.unwrap_or_default(),
-            _ => self.longest_lease() + self.longest_delay(),
-        };
-        once * attempts + SLACK
+        (self.longest_lease() + self.longest_delay()) * attempts + SLACK
     }
 }
 

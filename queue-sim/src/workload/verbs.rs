@@ -134,7 +134,10 @@ impl Verb {
             | Self::Read
             | Self::Abandon => true,
             Self::Particular => {
-                matches!(kind, QueueKind::Delay | QueueKind::Bounded | QueueKind::Rotating)
+                matches!(
+                    kind,
+                    QueueKind::Delay | QueueKind::Bounded | QueueKind::Rotating
+                )
             }
             Self::Wait => matches!(kind, QueueKind::Bounded),
             _ => !matches!(kind, QueueKind::Rotating),
