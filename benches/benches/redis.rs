@@ -11,7 +11,7 @@ use std::{
 
 use criterion::Criterion;
 use queue_benches::{
-    kinds::{LEASING, LeasingQueue},
+    kinds::LeasingQueue,
     pairs::Work,
     redis::{
         cost::Cost,
@@ -60,7 +60,7 @@ fn push(run: &mut Run<'_>) {
     for shape in Shape::ALL {
         let list = || ("LPUSH", raw::list_push(fixture, shape));
         let zset = || ("ZADD + HSET", raw::zset_push(fixture, shape));
-        for kind in LEASING {
+        for kind in QueueKind::LEASING {
             let beside = match kind {
                 QueueKind::Reliable | QueueKind::Bounded => vec![list()],
                 _ => vec![zset(), list()],
@@ -79,7 +79,7 @@ fn take(run: &mut Run<'_>) {
     let fixture = run.fixture;
     for (verb, trips) in [("lease + settle", 2), ("turn", 1)] {
         for shape in Shape::ALL {
-            for kind in LEASING {
+            for kind in QueueKind::LEASING {
                 let ours = match trips {
                     1 => ours::turn(fixture, kind, shape),
                     _ => ours::lease_and_settle(fixture, kind, shape),
@@ -110,7 +110,7 @@ fn structures(run: &mut Run<'_>) {
     let fixture = run.fixture;
     for batch in [1, 10, 100] {
         let theirs = Strategy::ALL.map(|strategy| (strategy, Cost::default()));
-        for kind in LEASING {
+        for kind in QueueKind::LEASING {
             let peers = theirs.iter().filter(|(strategy, _)| match kind {
                 QueueKind::Reliable => true,
                 // Only a zset by time could serve a delay queue.
@@ -170,7 +170,7 @@ fn due_at_once(run: &mut Run<'_>) {
 /// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
 fn backlogs(run: &mut Run<'_>) {
     const TABLE: &str = "server µs a job behind a backlog";
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let [short, long] =
             [SHORT, LONG].map(|(size, _)| FilledQueue::new(run.fixture, kind, size));
         // The first sample fills the queues, so criterion chooses short samples.
@@ -234,7 +234,7 @@ impl Drop for FilledQueue<'_> {
 fn footprints(run: &mut Run<'_>) {
     const TABLE: &str = "bytes a message: 100,000 ready, of 100 B";
     let fixture = run.fixture;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let (floor, weighed) = match kind {
             QueueKind::Reliable => (Floor::List, &Strategy::ALL[..]),
             QueueKind::Bounded => (Floor::List, &[][..]),

@@ -40,16 +40,8 @@ pub const TASKS: u64 = 4;
 const LEASE: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The kinds that lease.
-pub const LEASING: [QueueKind; 4] = [
-    QueueKind::Reliable,
-    QueueKind::Bounded,
-    QueueKind::Delay,
-    QueueKind::Priority,
-];
-
-/// A queue of one of the leasing kinds: reliable, delay with messages due at once, priority with
-/// sixteen priorities, or bounded.
+/// A queue of one of the leasing kinds: delay with messages due at once, priority with sixteen
+/// priorities.
 #[derive(Debug, Clone)]
 pub struct LeasingQueue {
     queue: AnyQueue,
@@ -74,7 +66,7 @@ pub async fn queues<B: Backend>(
     capacity: usize,
 ) -> Vec<(&'static str, LeasingQueue)> {
     let mut queues = Vec::new();
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = LeasingQueue::open(&backend(), NAME, kind, capacity).await;
         queues.push((kind.as_str(), queue));
     }
@@ -170,7 +162,10 @@ impl LeasingQueue {
                     }
                 });
             }
-            AnyQueue::Rotating(_) => unreachable!("a ring leases nothing"),
+            other => {
+                let batch: Vec<_> = (0..size).map(|_| Push::new(body())).collect();
+                other.put(&batch).await.expect("put");
+            }
         }
     }
 

@@ -136,7 +136,7 @@ impl fmt::Display for Capability {
 pub struct Capabilities(BTreeSet<Capability>);
 
 impl Capabilities {
-    /// Everything: all five kinds and once keys, in virtual time.
+    /// Everything: all kinds of queue and once keys, in virtual time.
     pub fn all() -> Self {
         let kinds = QueueKind::ALL.map(Capability::Kind);
         let others = [

@@ -18,7 +18,7 @@ const MAX_CAPACITY: usize = u32::MAX as usize;
 const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The configuration that the four leasing kinds share.
+/// The configuration that the leasing kinds share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LeasingConfig {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorKind, QueueName};
 
-/// The five kinds of queue.
+/// The kinds of queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueKind {
@@ -23,7 +23,7 @@ pub enum QueueKind {
 }
 
 impl QueueKind {
-    /// All five.
+    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Reliable,
         Self::Delay,
@@ -31,6 +31,9 @@ impl QueueKind {
         Self::Bounded,
         Self::Rotating,
     ];
+
+    /// Those that hand out messages under leases.
+    pub const LEASING: [Self; 4] = [Self::Reliable, Self::Delay, Self::Priority, Self::Bounded];
 
     /// The kind's name, in lower case.
     pub const fn as_str(self) -> &'static str {

@@ -1,5 +1,5 @@
 //! The in-process backend of queue-kit, for programs whose queues live and die with the process,
-//! and for tests in virtual time. It has all five kinds of queue, with leases, fencing, attempts,
+//! and for tests in virtual time. It has all kinds of queue, with leases, fencing, attempts,
 //! dead letters, delays, dedup, capacity, pace and ageing, as `CONTRACT.md` defines them.
 //!
 //! ```

@@ -4,8 +4,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueueExt, DelayConfig, Error, ErrorKind, Leasing, Outcome,
-    Overflow, PriorityConfig, QueueKind, QueueName, ReliableConfig, ReliableQueueExt,
-    RotatingConfig,
+    Overflow, PriorityConfig, QueueConfig, QueueKind, QueueName, ReliableConfig, ReliableQueueExt,
 };
 use queue_memory::MemoryBackend;
 
@@ -111,12 +110,14 @@ async fn after_a_resize_the_stored_capacity_wins() {
 #[tokio::test]
 async fn queues_are_listed_by_name_a_page_at_a_time() {
     let backend = MemoryBackend::new();
-    let rotating = RotatingConfig::default();
-    backend.open_rotating(&name("c"), &rotating).await.unwrap();
-    let reliable = ReliableConfig::default();
-    backend.open_reliable(&name("a"), &reliable).await.unwrap();
-    let bounded = BoundedConfig::new(1);
-    backend.open_bounded(&name("b"), &bounded).await.unwrap();
+    for (queue, kind) in [
+        ("c", QueueKind::Rotating),
+        ("a", QueueKind::Reliable),
+        ("b", QueueKind::Bounded),
+    ] {
+        let config = QueueConfig::of(kind, 1);
+        backend.open(&name(queue), &config).await.unwrap();
+    }
     let two = NonZeroUsize::new(2).unwrap();
     let first = backend.queues(None, two).await.unwrap();
     let kinds: Vec<_> = first

@@ -1,4 +1,4 @@
-//! The Redis backend of queue-kit: five kinds of queue on a Redis server, 6.2 or newer.
+//! The Redis backend of queue-kit: all kinds of queue on a Redis server, 6.2 or newer.
 //!
 //! [`RedisBackend`] opens the queues. Every verb is one script: the server runs it as one atomic
 //! step, by its own clock. A batch is one round trip, and so is a turn.

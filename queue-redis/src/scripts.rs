@@ -3,7 +3,7 @@
 //! A verb's file is mostly the last of its script. The files that it shares with others come before
 //! it; together they read as one script from top to bottom. Each file's header says which names it
 //! needs from the files before it, and which it gives to those behind it. `lua/leasing` holds the
-//! work that the four leasing kinds share, on top of the kind's line: the places and the order of
+//! work that the leasing kinds share, on top of the kind's line: the places and the order of
 //! ready messages.
 
 use std::sync::LazyLock;

@@ -73,66 +73,25 @@ impl Meter {
     }
 }
 
-/// A queue of each kind, and the calls on it.
-struct Queues {
-    reliable: Arc<dyn ReliableQueue>,
-    delay: Arc<dyn DelayQueue>,
-    priority: Arc<dyn PriorityQueue>,
-    bounded: Arc<dyn BoundedQueue>,
-    ring: Arc<dyn RotatingQueue>,
-}
-
-impl Queues {
-    async fn open(backend: &dyn Backend) -> Result<Self> {
-        let name = |name: &str| QueueName::new(name);
-        Ok(Self {
-            reliable: backend
-                .open_reliable(&name("reliable")?, &ReliableConfig::default())
-                .await?,
-            delay: backend
-                .open_delay(&name("delay")?, &DelayConfig::default())
-                .await?,
-            priority: backend
-                .open_priority(&name("priority")?, &PriorityConfig::default())
-                .await?,
-            bounded: backend
-                .open_bounded(&name("bounded")?, &BoundedConfig::new(10_000))
-                .await?,
-            ring: backend
-                .open_rotating(&name("ring")?, &RotatingConfig::default())
-                .await?,
-        })
-    }
-
-    fn leasing(&self) -> [&dyn Leasing; 4] {
-        [
-            &*self.reliable,
-            &*self.delay,
-            &*self.priority,
-            &*self.bounded,
-        ]
-    }
-
-    /// Puts so many messages or items into each of the five, in one call each.
-    async fn put(&self, count: usize) {
-        let push = || (0..count).map(|number| Push::new(format!("message {number}")));
-        let pushes: Vec<_> = push().collect();
-        self.reliable.push(&pushes).await.expect("push");
-        let scheduled: Vec<_> = push().map(|m| Scheduled::new(m, Duration::ZERO)).collect();
-        self.delay.schedule(&scheduled).await.expect("schedule");
-        let urgent: Vec<_> = push().map(|m| Prioritized::new(m, 1)).collect();
-        self.priority.enqueue(&urgent).await.expect("enqueue");
-        let offers: Vec<_> = push().map(Offer::new).collect();
-        let offered = self.bounded.offer(&offers, Overflow::Reject).await;
-        offered.expect("offer");
-        let items: Vec<_> = push().map(|m| Insert::new(m.body)).collect();
-        self.ring.insert(&items).await.expect("insert");
-    }
-}
-
-async fn queues(server: &Server) -> Queues {
+/// A queue of each kind.
+async fn queues(server: &Server) -> Vec<AnyQueue> {
     let backend = connect(server).await.expect("connects");
-    Queues::open(&backend).await.expect("opens")
+    let mut queues = Vec::new();
+    for kind in QueueKind::ALL {
+        let name = QueueName::new(kind.as_str()).expect("a name");
+        let queue = backend.open(&name, &QueueConfig::of(kind, 10_000)).await;
+        queues.push(queue.expect("opens"));
+    }
+    queues
+}
+
+/// Puts so many messages or items into each queue, in one call each.
+async fn put(queues: &[AnyQueue], count: usize) {
+    let pushes = (0..count).map(|number| Push::new(format!("message {number}")));
+    let pushes: Vec<_> = pushes.collect();
+    for queue in queues {
+        queue.put(&pushes).await.expect("put");
+    }
 }
 
 fn max(count: usize) -> NonZeroUsize {
@@ -144,7 +103,7 @@ async fn pushing_one_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(queues.put(1)).await, (5, 5));
+    assert_eq!(meter.count(put(&queues, 1)).await, (5, 5));
 }
 
 #[tokio::test]
@@ -152,8 +111,8 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(queues.put(100)).await, (5, 5));
-    for queue in queues.leasing() {
+    assert_eq!(meter.count(put(&queues, 100)).await, (5, 5));
+    for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let mut leased = Leased::default();
         let lease = async { leased = queue.lease(max(100), LEASE).await.expect("lease") };
         assert_eq!(meter.count(lease).await, (1, 1));
@@ -163,7 +122,10 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
         let settle = async { queue.settle(&acks).await.expect("settle") };
         assert_eq!(meter.count(settle).await, (1, 1));
     }
-    let rotate = async { queues.ring.rotate(max(100)).await.expect("rotate") };
+    let Some(AnyQueue::Rotating(ring)) = queues.last() else {
+        panic!("the ring is the last");
+    };
+    let rotate = async { ring.rotate(max(100)).await.expect("rotate") };
     assert_eq!(meter.count(rotate).await, (1, 1));
 }
 
@@ -171,9 +133,9 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
 async fn settling_one_and_leasing_the_next_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
-    queues.put(10).await;
+    put(&queues, 10).await;
     let mut meter = Meter::at(&server);
-    for queue in queues.leasing() {
+    for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let mut settlements = Vec::new();
         let turns = async {
             for turn in 0..10 {
@@ -192,9 +154,9 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
 async fn receiving_what_is_there_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
-    queues.put(1).await;
+    put(&queues, 1).await;
     let mut meter = Meter::at(&server);
-    for queue in queues.leasing() {
+    for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let receive = async { queue.receive_one(LEASE, HOUR).await.expect("receive") };
         assert_eq!(meter.count(receive).await, (1, 1));
     }
@@ -210,18 +172,16 @@ async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
         .prefix(format!("idle-{consumers}-{waiting}"))
         .clock(now);
     let backend = backend.connect().await.expect("connects");
-    let queues = Queues::open(&backend).await.expect("opens");
+    let name = QueueName::new("delay").expect("a name");
+    let queue = backend.open_delay(&name, &DelayConfig::default()).await;
+    let queue = queue.expect("opens");
     let later = Scheduled::new("later", HOUR * 24);
     let messages = vec![later; waiting];
-    queues
-        .delay
-        .schedule_all(&messages)
-        .await
-        .expect("schedule");
+    queue.schedule_all(&messages).await.expect("schedule");
     // The set ends with this hour, so that the next does not count its commands.
     let mut tasks = JoinSet::new();
     for _ in 0..consumers {
-        let queue = Arc::clone(&queues.delay);
+        let queue = Arc::clone(&queue);
         tasks.spawn(async move { queue.receive_one(LEASE, HOUR * 2).await });
     }
     // Past the first look, and the opening of the connection that waits.

@@ -9,8 +9,8 @@ use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind, LeasingExt,
-    Offer, Offered, Overflow, PriorityConfig, Push, QueueKind, QueueName, ReliableConfig,
-    ReliableQueueExt, Result, RotatingConfig, Scheduled, Settled, Settlement,
+    Offer, Offered, Overflow, Push, QueueConfig, QueueKind, QueueName, ReliableConfig,
+    ReliableQueueExt, Result, Scheduled, Settled, Settlement,
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
@@ -33,28 +33,8 @@ fn ask<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
 }
 
 async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Result<()> {
-    match kind {
-        QueueKind::Reliable => backend
-            .open_reliable(queue, &ReliableConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Delay => backend
-            .open_delay(queue, &DelayConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Priority => backend
-            .open_priority(queue, &PriorityConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Bounded => backend
-            .open_bounded(queue, &BoundedConfig::new(3))
-            .await
-            .map(drop),
-        QueueKind::Rotating => backend
-            .open_rotating(queue, &RotatingConfig::default())
-            .await
-            .map(drop),
-    }
+    let opened = backend.open(queue, &QueueConfig::of(kind, 3)).await;
+    opened.map(drop)
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Runs on memory: the same decisions play the same run, and the runs reach all that can happen.
 
+#[path = "support/kinds.rs"]
+mod kinds;
+
 use std::collections::BTreeSet;
 
 use queue_core::{QueueKind, call::Call};
@@ -66,8 +69,8 @@ fn every_run_ends_drained_and_all_together_meet_everything(kind: QueueKind) {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-macro_rules! of_every_kind {
-    ($($module:ident: $kind:ident,)*) => {
+macro_rules! tests {
+    ($($module:ident $kind:ident),*) => {
         $(mod $module {
             use queue_core::QueueKind;
 
@@ -84,13 +87,7 @@ macro_rules! of_every_kind {
     };
 }
 
-of_every_kind! {
-    reliable: Reliable,
-    delay: Delay,
-    priority: Priority,
-    bounded: Bounded,
-    rotating: Rotating,
-}
+kinds::each_kind!(tests!);
 
 #[test]
 fn nothing_strikes_that_the_mode_does_not_have() {

@@ -9,29 +9,10 @@ use crate::{
 
 /// Opens a queue of this kind with its default configuration.
 pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Result<()> {
-    let (backend, name) = (stage.backend(), name(queue));
-    match kind {
-        QueueKind::Reliable => backend
-            .open_reliable(&name, &ReliableConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Delay => backend
-            .open_delay(&name, &DelayConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Priority => backend
-            .open_priority(&name, &PriorityConfig::default())
-            .await
-            .map(drop),
-        QueueKind::Bounded => backend
-            .open_bounded(&name, &BoundedConfig::new(5))
-            .await
-            .map(drop),
-        QueueKind::Rotating => backend
-            .open_rotating(&name, &RotatingConfig::default())
-            .await
-            .map(drop),
-    }
+    let config = QueueConfig::of(kind, 5);
+    let opened = stage.backend().open(&name(queue), &config).await?;
+    assert_eq!(opened.kind(), kind, "the kind that was asked for");
+    Ok(())
 }
 
 pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {

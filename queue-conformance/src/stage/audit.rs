@@ -168,16 +168,8 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
         assert_eq!(answers, entries, "one answer for each entry");
     };
     match (call, answer) {
-        (Call::Push(messages), Answer::Pushed(pushed)) => {
-            each(messages.len(), pushed.len());
-            counts.accepted += accepted(pushed);
-        }
-        (Call::Schedule(messages), Answer::Pushed(pushed)) => {
-            each(messages.len(), pushed.len());
-            counts.accepted += accepted(pushed);
-        }
-        (Call::Enqueue(messages), Answer::Pushed(pushed)) => {
-            each(messages.len(), pushed.len());
+        (call, Answer::Pushed(pushed)) => {
+            each(call.puts().unwrap_or_default(), pushed.len());
             counts.accepted += accepted(pushed);
         }
         (Call::Offer(messages, _), Answer::Offered(offered)) => {

@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc};
 
 use queue_core::*;
 
-/// The queue of a case that holds for all four leasing kinds.
+/// The queue of a case that holds for all leasing kinds.
 #[derive(Debug, Clone)]
 pub(crate) struct LeasingQueue {
     queue: AnyQueue,

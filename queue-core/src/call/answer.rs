@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// What a method answers, as the answer to a call.
-pub(super) trait Answered: Sized {
+pub(crate) trait Answered: Sized {
     fn answer(self) -> Answer;
 
     /// # Errors

@@ -49,8 +49,8 @@ impl<L: Layer> Layered<L> {
         Self { layer, backend }
     }
 
-    fn front(&self, name: &QueueName, queue: AnyQueue) -> Front {
-        Front::of(self.layer.before(name, Arc::new(queue)))
+    fn front(&self, name: &QueueName, queue: AnyQueue) -> Arc<Front> {
+        Arc::new(Front::of(self.layer.before(name, Arc::new(queue))))
     }
 }
 
@@ -59,7 +59,7 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let queue = self.backend.open(name, config).await?;
         let kind = queue.kind();
-        Ok(self.front(name, queue).queue(kind))
+        Ok(AnyQueue::behind(self.front(name, queue), kind))
     }
 
     async fn open_or_resize(
@@ -72,7 +72,7 @@ impl<L: Layer> Backend for Layered<L> {
             opening = self.layer.before_resizing(name, capacity, opening);
         }
         let queue = opening.await?;
-        Ok(Arc::new(self.front(name, AnyQueue::Bounded(queue))))
+        Ok(self.front(name, AnyQueue::Bounded(queue)))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

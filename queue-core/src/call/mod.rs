@@ -40,7 +40,7 @@
 mod answer;
 mod front;
 mod layer;
-mod verbs;
+pub(crate) mod verbs;
 
 use std::fmt::Debug;
 
@@ -48,7 +48,6 @@ use async_trait::async_trait;
 
 use crate::Result;
 
-pub(crate) use self::verbs::{bounded, delay, priority, reliable, rotating};
 pub use self::{
     answer::Answer,
     front::Front,

@@ -212,6 +212,28 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 }
 
 impl Call {
+    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
+    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
+        let plain = messages.into_iter();
+        match kind {
+            QueueKind::Reliable => Self::Push(plain.collect()),
+            QueueKind::Delay => {
+                let at_once = |push| Scheduled::new(push, Duration::ZERO);
+                Self::Schedule(plain.map(at_once).collect())
+            }
+            QueueKind::Priority => {
+                let equal = |push| Prioritized::new(push, 0);
+                Self::Enqueue(plain.map(equal).collect())
+            }
+            QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
+            QueueKind::Rotating => {
+                let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
+                Self::Insert(plain.map(item).collect())
+            }
+        }
+    }
+
     /// The names of the calls that a kind of queue has.
     pub fn names(kind: QueueKind) -> impl Iterator<Item = &'static str> {
         let (own, leasing) = match kind {
@@ -222,6 +244,17 @@ impl Call {
             QueueKind::Rotating => (NAMES.rotating, &[][..]),
         };
         own.iter().chain(leasing).copied()
+    }
+
+    /// The number of messages that it puts into a queue that leases; `None` for any other call.
+    pub const fn puts(&self) -> Option<usize> {
+        Some(match self {
+            Self::Push(messages) => messages.len(),
+            Self::Schedule(messages) => messages.len(),
+            Self::Enqueue(messages) => messages.len(),
+            Self::Offer(messages, _) => messages.len(),
+            _ => return None,
+        })
     }
 
     /// Whether it waits for something instead of doing something.

@@ -1,15 +1,16 @@
 //! A queue of any kind, and its configuration.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue};
+use super::{
+    BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue, leasing::chunks,
+};
 use crate::{
-    BoundedConfig, DelayConfig, Insert, Inserted, LeasingConfig, Offer, Offered, Overflow,
-    Prioritized, PriorityConfig, Push, Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
-    Scheduled,
-    call::{Answer, Call, Service, bounded, delay, priority, reliable, rotating},
+    BoundedConfig, DelayConfig, Error, Inserted, LeasingConfig, Offered, PriorityConfig, Push,
+    Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
+    call::{Answer, Call, Front, Service, verbs},
 };
 
 /// A queue of any kind. It answers every [`Call`] of its kind, and any other call with `Invalid`.
@@ -41,6 +42,13 @@ macro_rules! any {
             pub const fn kind(&self) -> QueueKind {
                 match self {
                     $(Self::$kind(_) => QueueKind::$kind,)*
+                }
+            }
+
+            /// A queue of this kind that hands its calls to the front's service.
+            pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
+                match kind {
+                    $(QueueKind::$kind => Self::$kind(front),)*
                 }
             }
         }
@@ -90,8 +98,7 @@ any! {
 }
 
 impl AnyQueue {
-    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
-    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    /// Puts plain messages in, by the kind's own [`Call::put`].
     ///
     /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
     /// ring's item that is there `Duplicate`.
@@ -100,36 +107,40 @@ impl AnyQueue {
     ///
     /// Those of that call. So is what a dropped future does.
     pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
-        let plain = messages.iter().cloned();
-        let pushed = match self {
-            Self::Reliable(queue) => queue.push(messages).await?,
-            Self::Delay(queue) => {
-                let due = plain.map(|push| Scheduled::new(push, Duration::ZERO));
-                queue.schedule(&due.collect::<Vec<_>>()).await?
-            }
-            Self::Priority(queue) => {
-                let equal = plain.map(|push| Prioritized::new(push, 0));
-                queue.enqueue(&equal.collect::<Vec<_>>()).await?
-            }
-            Self::Bounded(queue) => {
-                let offers: Vec<_> = plain.map(Offer::new).collect();
-                return queue.offer(&offers, Overflow::Reject).await;
-            }
-            Self::Rotating(ring) => {
-                let items = plain.map(|push| Insert::new(push.body).with_headers(push.headers));
-                let inserted = ring.insert(&items.collect::<Vec<_>>()).await?;
-                let put = inserted.into_iter().map(|inserted| match inserted {
-                    Inserted::Added(id) => Pushed::Accepted(id),
-                    Inserted::Present(id) => Pushed::Duplicate(id),
+        let call = Call::put(self.kind(), messages.to_vec());
+        let accepted = |id| Offered::Accepted { id, evicted: None };
+        Ok(match self.call(call).await? {
+            Answer::Offered(offered) => offered,
+            Answer::Pushed(pushed) => {
+                let put = pushed.into_iter().map(|pushed| match pushed {
+                    Pushed::Accepted(id) => accepted(id),
+                    Pushed::Duplicate(id) => Offered::Duplicate(id),
                 });
                 put.collect()
             }
-        };
-        let put = pushed.into_iter().map(|pushed| match pushed {
-            Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
-            Pushed::Duplicate(id) => Offered::Duplicate(id),
-        });
-        Ok(put.collect())
+            Answer::Inserted(inserted) => {
+                let put = inserted.into_iter().map(|inserted| match inserted {
+                    Inserted::Added(id) => accepted(id),
+                    Inserted::Present(id) => Offered::Duplicate(id),
+                });
+                put.collect()
+            }
+            _ => return Err(Error::unanswered()),
+        })
+    }
+
+    /// [`put`](Self::put)s any number of messages in, split into batches of at most 128 and 8 MiB;
+    /// the splits are neither atomic nor contiguous.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`put`](Self::put).
+    pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+        let mut put = Vec::with_capacity(messages.len());
+        for chunk in chunks(messages, Push::size) {
+            put.append(&mut self.put(chunk).await?);
+        }
+        Ok(put)
     }
 
     /// The queue as one that leases; `None` for a ring.
@@ -183,11 +194,11 @@ impl QueueConfig {
 impl Service for AnyQueue {
     async fn call(&self, call: Call) -> Result<Answer> {
         match self {
-            Self::Reliable(queue) => reliable(&**queue, call).await,
-            Self::Delay(queue) => delay(&**queue, call).await,
-            Self::Priority(queue) => priority(&**queue, call).await,
-            Self::Bounded(queue) => bounded(&**queue, call).await,
-            Self::Rotating(queue) => rotating(&**queue, call).await,
+            Self::Reliable(queue) => verbs::reliable(&**queue, call).await,
+            Self::Delay(queue) => verbs::delay(&**queue, call).await,
+            Self::Priority(queue) => verbs::priority(&**queue, call).await,
+            Self::Bounded(queue) => verbs::bounded(&**queue, call).await,
+            Self::Rotating(queue) => verbs::rotating(&**queue, call).await,
         }
     }
 }

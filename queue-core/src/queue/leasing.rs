@@ -1,4 +1,4 @@
-//! Leasing, which the reliable, delay, priority and bounded queues share.
+//! Leasing, which all queues but rings share.
 
 use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
 

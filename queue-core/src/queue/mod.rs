@@ -1,4 +1,4 @@
-//! The five kinds of queue as object-safe traits over bytes, with an `…Ext` beside each for
+//! The kinds of queue as object-safe traits over bytes, with an `…Ext` beside each for
 //! callers.
 
 mod any;

@@ -48,3 +48,5 @@ impl<T: Sync + 'static> Bounded<T> {
         Ok(self.decode_all(self.queue.recent(n).await?))
     }
 }
+
+super::consumer::upcast!(BoundedQueue => Bounded);

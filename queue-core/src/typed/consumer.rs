@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Bounded, Consumer, Delay, Priority, Reliable, Typed, TypedDelivery};
-use crate::{BoundedQueue, DelayQueue, Leasing, LeasingExt, PriorityQueue, ReliableQueue, Result};
+use super::{Typed, TypedDelivery};
+use crate::{Leasing, LeasingExt, Result};
 
 /// A queue of any leasing kind, as a shared pointer that a delivery keeps to settle itself.
 pub trait AsLeasing: Leasing {
@@ -11,28 +11,27 @@ pub trait AsLeasing: Leasing {
     fn as_leasing(self: Arc<Self>) -> Arc<dyn Leasing>;
 }
 
+/// Makes a leasing kind's handle one that receives, and that converts into a `Consumer`.
 macro_rules! upcast {
-    ($($kind:ident => $typed:ident),*) => {$(
-        impl AsLeasing for dyn $kind {
-            fn as_leasing(self: Arc<Self>) -> Arc<dyn Leasing> {
+    ($queue:ident => $typed:ident) => {
+        impl $crate::typed::consumer::AsLeasing for dyn $crate::$queue {
+            fn as_leasing(self: std::sync::Arc<Self>) -> std::sync::Arc<dyn $crate::Leasing> {
                 self
             }
         }
 
-        impl<T> From<$typed<T>> for Consumer<T> {
-            fn from(typed: $typed<T>) -> Self {
-                Self { queue: typed.queue, name: typed.name, codec: typed.codec }
+        impl<T> From<$crate::$typed<T>> for $crate::Consumer<T> {
+            fn from(typed: $crate::$typed<T>) -> Self {
+                Self {
+                    queue: typed.queue,
+                    name: typed.name,
+                    codec: typed.codec,
+                }
             }
         }
-    )*};
+    };
 }
-
-upcast!(
-    ReliableQueue => Reliable,
-    DelayQueue => Delay,
-    PriorityQueue => Priority,
-    BoundedQueue => Bounded
-);
+pub(super) use upcast;
 
 impl AsLeasing for dyn Leasing {
     fn as_leasing(self: Arc<Self>) -> Arc<dyn Leasing> {

@@ -77,3 +77,5 @@ impl<T: Sync + 'static> Delay<T> {
         self.queue.reschedule(id, due).await
     }
 }
+
+super::consumer::upcast!(DelayQueue => Delay);

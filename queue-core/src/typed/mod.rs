@@ -42,7 +42,7 @@ pub type Priority<T> = Typed<T, dyn PriorityQueue>;
 pub type Bounded<T> = Typed<T, dyn BoundedQueue>;
 /// A rotating queue of `T`.
 pub type Rotating<T> = Typed<T, dyn RotatingQueue>;
-/// Any queue of `T` that hands out messages under leases; each of the four converts into it.
+/// Any queue of `T` that hands out messages under leases; each leasing kind's converts into it.
 pub type Consumer<T> = Typed<T, dyn Leasing>;
 
 impl<T: Serialize + DeserializeOwned + 'static, Q: ?Sized> Typed<T, Q> {

@@ -45,3 +45,5 @@ impl<T: Sync + 'static> Priority<T> {
         Ok(pushed.into_iter().map(Pushed::id).collect())
     }
 }
+
+super::consumer::upcast!(PriorityQueue => Priority);

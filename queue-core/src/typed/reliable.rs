@@ -36,3 +36,5 @@ impl<T: Sync + 'static> Reliable<T> {
         Ok(pushed.into_iter().map(Pushed::id).collect())
     }
 }
+
+super::consumer::upcast!(ReliableQueue => Reliable);

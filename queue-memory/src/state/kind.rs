@@ -1,4 +1,4 @@
-//! The differences between the four leasing kinds.
+//! The differences between the leasing kinds.
 
 use std::fmt::Debug;
 

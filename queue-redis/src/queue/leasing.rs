@@ -1,4 +1,4 @@
-//! Leasing, with the parts that the four kinds share.
+//! Leasing, with the parts that all kinds share.
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The five queues: each verb is one call of one script.
+//! The kinds of queue: each verb is one call of one script.
 
 mod bounded;
 pub(crate) mod config;

@@ -131,7 +131,7 @@ impl<R: Recipe> Backend for Published<R> {
         };
         let service = self.recipe.open(place).await;
         let service = service.map_err(|error| error.with_queue(name))?;
-        Ok(Front::of(service).queue(kind))
+        Ok(AnyQueue::behind(Arc::new(Front::of(service)), kind))
     }
 
     fn guarantees(&self, _kind: QueueKind) -> Guarantees {

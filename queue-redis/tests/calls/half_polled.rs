@@ -4,7 +4,10 @@
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use futures_util::{StreamExt, stream};
-use queue_core::*;
+use queue_core::{
+    call::{Call, Service},
+    *,
+};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{sync::oneshot, time::timeout};
@@ -18,53 +21,41 @@ type Putting = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 async fn ways(
     backend: &RedisBackend,
 ) -> Result<Vec<(&'static str, Box<dyn Fn() -> Putting + Send>)>> {
-    let name = |name: &str| QueueName::new(name);
-    let reliable = backend
-        .open_reliable(&name("reliable")?, &ReliableConfig::default())
-        .await?;
-    let delay = backend
-        .open_delay(&name("delay")?, &DelayConfig::default())
-        .await?;
-    let priority = backend
-        .open_priority(&name("priority")?, &PriorityConfig::default())
-        .await?;
-    let bounded = backend
-        .open_bounded(&name("bounded")?, &BoundedConfig::new(10_000))
-        .await?;
-    let offer = |overflow: Overflow| -> Box<dyn Fn() -> Putting + Send> {
-        let bounded = Arc::clone(&bounded);
-        Box::new(move || {
-            let bounded = Arc::clone(&bounded);
-            Box::pin(async move { bounded.offer_one("hello", overflow).await.map(drop) })
-        })
-    };
-    Ok(vec![
+    let later = Scheduled::new("hello", Duration::from_secs(60));
+    let offers = vec![Offer::new("hello")];
+    let mut ways: Vec<(_, Box<dyn Fn() -> Putting + Send>)> = Vec::new();
+    for (kind, way, call) in [
         (
+            QueueKind::Reliable,
             "push",
-            Box::new(move || {
-                let reliable = Arc::clone(&reliable);
-                Box::pin(async move { reliable.push_one("hello").await.map(drop) })
-            }),
+            Call::Push(vec!["hello".into()]),
         ),
+        (QueueKind::Delay, "schedule", Call::Schedule(vec![later])),
         (
-            "schedule",
-            Box::new(move || {
-                let delay = Arc::clone(&delay);
-                let later = Scheduled::new("hello", Duration::from_secs(60));
-                Box::pin(async move { delay.schedule(&[later]).await.map(drop) })
-            }),
-        ),
-        (
+            QueueKind::Priority,
             "enqueue",
-            Box::new(move || {
-                let priority = Arc::clone(&priority);
-                let urgent = Prioritized::new("hello", 1);
-                Box::pin(async move { priority.enqueue(&[urgent]).await.map(drop) })
-            }),
+            Call::Enqueue(vec![Prioritized::new("hello", 1)]),
         ),
-        ("offer", offer(Overflow::Reject)),
-        ("offer, dropping the oldest", offer(Overflow::DropOldest)),
-    ])
+        (
+            QueueKind::Bounded,
+            "offer",
+            Call::Offer(offers.clone(), Overflow::Reject),
+        ),
+        (
+            QueueKind::Bounded,
+            "offer, dropping the oldest",
+            Call::Offer(offers, Overflow::DropOldest),
+        ),
+    ] {
+        let name = QueueName::new(kind.as_str())?;
+        let queue = backend.open(&name, &QueueConfig::of(kind, 10_000)).await?;
+        let put = move || -> Putting {
+            let (queue, call) = (queue.clone(), call.clone());
+            Box::pin(async move { queue.call(call).await.map(drop) })
+        };
+        ways.push((way, Box::new(put)));
+    }
+    Ok(ways)
 }
 
 /// Polls a future once; it must not be ready.

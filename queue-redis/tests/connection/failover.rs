@@ -154,16 +154,17 @@ fn info(server: &Server) -> String {
 
 /// Has a server take a minute or so to load the data from its new primary.
 async fn load_slowly(server: &Server, primary: &Server) {
+    // Each server answers once in 2 MiB that it has read: 50 keys, so about once a second.
+    command(primary, &["CONFIG", "SET", "rdbcompression", "no"]);
     let mut connection = primary.connect().expect("the server runs");
-    for number in 0..5000 {
+    for number in 0..2_000 {
         let mut set = redis::cmd("SET");
-        let set = set.arg(number).arg("x".repeat(256));
+        let set = set.arg(number).arg("x".repeat(40 << 10));
         set.exec(&mut connection).expect("the server obeys");
     }
     for (setting, value) in [
-        ("loading-process-events-interval-bytes", "1024"),
         ("repl-diskless-load", "disabled"),
-        ("key-load-delay", "10000"),
+        ("key-load-delay", "20000"),
     ] {
         command(server, &["CONFIG", "SET", setting, value]);
     }

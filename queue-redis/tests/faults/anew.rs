@@ -7,7 +7,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{administer, connect},
-    subject::{LEASING, Subject},
+    subject::Subject,
     verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
 };
 
@@ -46,31 +46,13 @@ fn assert_all_refused(called: Vec<Called>, stored: &str, asked: &str) {
 async fn an_old_handle_does_nothing_to_a_queue_with_another_configuration() {
     let server = Server::start().expect("a server");
     let (old, new) = (connect(&server).await, connect(&server).await);
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*old, kind).await.expect("opens");
         queue.put_one("lost").await.expect("put");
         administer(&server, "FLUSHALL");
-        let name = name(kind);
-        let cap = 77;
-        let opened = match kind {
-            QueueKind::Reliable => {
-                let config = ReliableConfig::default().with_dead_letter_cap(cap);
-                new.open_reliable(&name, &config).await.map(drop)
-            }
-            QueueKind::Delay => {
-                let config = DelayConfig::default().with_dead_letter_cap(cap);
-                new.open_delay(&name, &config).await.map(drop)
-            }
-            QueueKind::Priority => {
-                let config = PriorityConfig::default().with_dead_letter_cap(cap);
-                new.open_priority(&name, &config).await.map(drop)
-            }
-            QueueKind::Bounded => {
-                let config = BoundedConfig::new(10).with_dead_letter_cap(cap);
-                new.open_bounded(&name, &config).await.map(drop)
-            }
-            QueueKind::Rotating => unreachable!("a ring leases nothing"),
-        };
+        let mut config = QueueConfig::of(kind, 10);
+        config.leasing_mut().expect("it leases").dead_letter_cap = 77;
+        let opened = new.open(&name(kind), &config).await;
         opened.expect("opens anew");
         let before = everything(&server);
         let called = [reads(&queue).await, writes(&queue).await].concat();

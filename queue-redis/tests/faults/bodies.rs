@@ -5,10 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use queue_core::*;
 use real_redis::Server;
 
-use crate::{
-    ground::connect,
-    subject::{LEASING, Subject},
-};
+use crate::{ground::connect, subject::Subject};
 
 const LEASE: Duration = Duration::from_secs(600);
 
@@ -17,7 +14,7 @@ async fn equal_bodies_are_different_messages() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
     let all = NonZeroUsize::new(100).expect("it is 100");
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         let pushed = queue.put(&vec![Push::new("same"); 100]).await.expect("put");
@@ -74,7 +71,7 @@ async fn any_bytes_come_out_as_they_went_in() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
     let one = NonZeroUsize::MIN;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         for body in odd_bodies() {
@@ -140,7 +137,7 @@ async fn a_ring_keeps_any_bytes() {
 async fn bodies_up_to_the_limit_pass_and_larger_ones_do_not() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let largest: Vec<u8> = (0..limits::DEFAULT_MAX_BODY)
             .map(|n| (n % 251) as u8)

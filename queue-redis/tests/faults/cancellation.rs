@@ -15,7 +15,7 @@ use real_redis::{Direction, Proxy, Server};
 use crate::{
     ground::{connect_to, within},
     ledger::Ledger,
-    subject::{LEASING, Subject},
+    subject::Subject,
 };
 
 /// A lease that is dropped costs this time.
@@ -202,7 +202,7 @@ async fn count_after(rounds: usize, cuts: &[Cut]) {
     let server = Server::start().expect("a server");
     let proxy = Proxy::before(&server).expect("a socket");
     let backend = connect_to(&proxy.url()).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let mut test = Test {
             proxy: &proxy,
@@ -256,7 +256,7 @@ async fn a_lost_reply_loses_no_message() {
 async fn dropped_waiters_cost_no_more_than_a_lease() {
     let server = Server::start().expect("a server");
     let backend = connect_to(&server.url()).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let waiting = || {
             let queue = queue.clone();

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     ground::{connect, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -30,7 +30,7 @@ fn runtime(ahead: Duration) -> Runtime {
 fn clients_whose_clocks_differ_by_an_hour_agree() {
     let server = Server::start().expect("a server");
     let (early, late) = (runtime(Duration::ZERO), runtime(HOUR));
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let ours = early.block_on(async {
             let backend = connect(&server).await;
             Subject::open(&*backend, kind).await.expect("opens")
@@ -109,7 +109,7 @@ fn no_client_sends_its_time() {
     monitoring.expect("anybody may");
     runtime.block_on(async {
         let backend = connect(&server).await;
-        for kind in LEASING {
+        for kind in QueueKind::LEASING {
             let queue = Subject::open(&*backend, kind).await.expect("opens");
             let push = Push::new("message").with_dedup("key", HOUR);
             queue.put_one(push).await.expect("put");

@@ -7,7 +7,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{connect, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -45,7 +45,7 @@ async fn put(queue: &Subject, body: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_waiter_survives_the_end_of_each_connection() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let mut admin = server.connect().expect("the server runs");
         let backend = connect(&server).await;
@@ -101,7 +101,7 @@ async fn a_waiter_survives_the_end_of_each_connection() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traffic_survives_killed_connections() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let mut admin = server.connect().expect("the server runs");
         let backend = connect(&server).await;

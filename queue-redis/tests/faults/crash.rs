@@ -7,7 +7,7 @@ use real_redis::{Aof, Server};
 
 use crate::{
     ground::{administer, connect, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -16,7 +16,7 @@ const LEASE: Duration = Duration::from_secs(600);
 /// Nothing acknowledged is lost: the server hands its data to the system before it answers, and
 /// only a power cut takes it from there (R1).
 async fn crashes(aof: Aof) {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::builder().with_aof(aof).start().expect("a server");
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");
@@ -50,7 +50,7 @@ async fn a_crash_keeps_what_had_reached_the_file() {
     let builder = Server::builder().with_aof(Aof::EverySecond);
     let server = builder.start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         let messages: Vec<_> = (0..100).map(|n| Push::new(format!("{n}"))).collect();
@@ -110,7 +110,7 @@ async fn an_orderly_restart_loses_nothing() {
     let builder = Server::builder().with_aof(Aof::EverySecond);
     let server = builder.start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let traffic = Traffic::on(queue, Errors::Transient);
         let restarts = async {
@@ -128,7 +128,7 @@ async fn an_orderly_restart_loses_nothing() {
 async fn a_frozen_server_is_got_over() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let traffic = Traffic::on(queue, Errors::Transient);
         let freezes = async {

@@ -7,7 +7,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{administer, connect, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
 };
 
 const LEASE: Duration = Duration::from_secs(600);
@@ -53,7 +53,7 @@ async fn fill(queue: &Subject) -> u64 {
 
 #[tokio::test]
 async fn a_full_server_is_drained() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");
@@ -98,7 +98,7 @@ async fn a_full_server_is_drained() {
 
 #[tokio::test]
 async fn every_way_out_works_on_a_full_server() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");
@@ -136,7 +136,7 @@ async fn every_way_out_works_on_a_full_server() {
 
 #[tokio::test]
 async fn a_batch_is_refused_whole() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");

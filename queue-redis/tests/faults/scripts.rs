@@ -7,7 +7,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{administer, connect, within},
-    subject::{LEASING, Subject},
+    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -15,7 +15,7 @@ const LEASE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forgotten_scripts_do_not_show() {
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");
         let backend = connect(&server).await;
         let queue = Subject::open(&*backend, kind).await.expect("opens");
@@ -34,7 +34,7 @@ async fn forgotten_scripts_do_not_show() {
 async fn each_call_survives_forgotten_scripts() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let one = std::num::NonZeroUsize::MIN;
         let flush = || administer(&server, "SCRIPT FLUSH");
@@ -73,7 +73,7 @@ async fn each_call_survives_forgotten_scripts() {
 async fn a_flushed_queue_heals() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
         queue.put_one("lost").await.expect("put");
@@ -124,7 +124,7 @@ fn next_millisecond(server: &Server) {
 async fn a_flushed_queue_still_wakes_who_waits() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
-    for kind in LEASING {
+    for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let waiting = queue.clone();
         let waiter = tokio::spawn(async move {

@@ -1,16 +1,8 @@
-//! A queue of any leasing kind, for the tests of all four.
+//! A queue of any leasing kind, for the tests of all of them.
 
 use std::sync::Arc;
 
 use queue_core::*;
-
-/// The kinds that lease.
-pub(crate) const LEASING: [QueueKind; 4] = [
-    QueueKind::Reliable,
-    QueueKind::Delay,
-    QueueKind::Priority,
-    QueueKind::Bounded,
-];
 
 /// So many attempts that no test of something else spends them.
 const MANY_ATTEMPTS: u32 = 1_000_000;

@@ -32,7 +32,7 @@ pub(crate) async fn reads(queue: &Subject) -> Vec<Called> {
             called.push(("recent", queue.recent(10).await.map(drop)));
             called.push(("capacity", queue.capacity().await.map(drop)));
         }
-        AnyQueue::Reliable(_) | AnyQueue::Priority(_) | AnyQueue::Rotating(_) => {}
+        _ => {}
     }
     called
 }
@@ -67,7 +67,7 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
             ));
         }
         AnyQueue::Bounded(queue) => called.push(("resize", queue.resize(one).await.map(drop))),
-        AnyQueue::Reliable(_) | AnyQueue::Priority(_) | AnyQueue::Rotating(_) => {}
+        _ => {}
     }
     called
 }

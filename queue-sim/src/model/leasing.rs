@@ -1,4 +1,4 @@
-//! The parts that the four leasing kinds share: reclaiming, leasing and settling (L1 to L11).
+//! The parts that the leasing kinds share: reclaiming, leasing and settling (L1 to L11).
 
 use std::{num::NonZeroUsize, time::Duration};
 

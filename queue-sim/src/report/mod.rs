@@ -12,9 +12,12 @@ mod summary;
 mod timeline;
 mod wording;
 
-pub(crate) use self::lanes::{named_lanes, parting_lanes};
+pub(crate) use self::{
+    lanes::{named_lanes, parting_lanes},
+    timeline::marks,
+};
 pub use self::{
-    replay::{replay_line, story},
+    replay::{relapse, replay_line, story},
     rules::rule,
     summary::summary,
     timeline::{lanes_in_time, timeline},

@@ -2,8 +2,8 @@ use std::fmt::Write;
 
 use super::timeline::timeline;
 use crate::{
-    plan::Plan,
-    run::{Failure, Played, Scenario},
+    plan::{Plan, Regression},
+    run::{Failure, Played, Relapse, Scenario},
     workload::Mode,
 };
 
@@ -48,4 +48,31 @@ pub fn story(
     let page = timeline(&run.config, &run.history, finding, Some(*operations_before));
     let replay = replay_line(scenario, backend, &run.plan);
     format!("{page}replay (seed {seed}): {replay}\n")
+}
+
+/// The report of a kept plan that does not pass: where it stands, the reason, and the line that
+/// replays it. If its run breaks rules, the run as lanes in time for each of them.
+pub fn relapse(
+    scenario: &Scenario,
+    backend: &str,
+    kept: &Regression,
+    relapse: &Relapse<Played>,
+) -> String {
+    let (place, line) = (kept.place(), replay_line(scenario, backend, &kept.plan));
+    match relapse {
+        Relapse::Broken(replayed) => {
+            let Played {
+                config, history, ..
+            } = &replayed.run;
+            let findings = replayed.findings().iter();
+            let pages = findings.map(|finding| timeline(config, history, finding, None) + "\n");
+            let pages: String = pages.collect();
+            format!(
+                "{pages}replay ({place} broke {} before): {line}\n",
+                kept.broke
+            )
+        }
+        Relapse::Inconclusive => format!("{place} is inconclusive: {line}"),
+        Relapse::Misfit(misfit) => misfit.to_string(),
+    }
 }

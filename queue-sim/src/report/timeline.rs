@@ -1,4 +1,4 @@
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use queue_core::QueueConfig;
 
@@ -53,13 +53,25 @@ pub fn lanes_in_time(config: &QueueConfig, history: &History) -> String {
     lay_out(config, history, None)
 }
 
+/// The notes beside the calls that show the finding.
+pub(crate) fn marks(finding: Option<&Finding>) -> BTreeMap<CallId, String> {
+    let Some(Finding { rule, calls, .. }) = finding else {
+        return BTreeMap::new();
+    };
+    let mut marks: BTreeMap<_, _> = calls.iter().map(|id| (*id, String::new())).collect();
+    if let Some(last) = calls.last() {
+        marks.insert(*last, format!("here {rule} breaks"));
+    }
+    marks
+}
+
 fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -> String {
     let words = Words::of(history);
-    let rule = finding.map_or("", |finding| &*finding.rule);
-    let calls = finding.map_or(&[][..], |finding| &finding.calls);
-    let rows = rows(history, &words, rule == "B1");
+    let marked = marks(finding);
+    let capacity = finding.is_some_and(|finding| finding.rule == "B1");
+    let rows = rows(history, &words, capacity);
     let wrong = expected::first_wrong(config, history);
-    let wrong = wrong.filter(|(id, _)| calls.is_empty() || calls.contains(id));
+    let wrong = wrong.filter(|(id, _)| marked.is_empty() || marked.contains_key(id));
     let beside = |id: CallId| {
         if let Some((wrong, should)) = &wrong
             && *wrong == id
@@ -71,17 +83,11 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
                 Err(kind) => format!("expected {kind:?}"),
             });
         }
-        let named = calls.iter().position(|call| *call == id)?;
-        let last = named + 1 == calls.len();
-        Some(if last {
-            format!("here {rule} breaks")
-        } else {
-            String::new()
-        })
+        marked.get(&id).cloned()
     };
 
     // Events after the last call that shows the finding tell nothing more.
-    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| calls.contains(&id));
+    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| marked.contains_key(&id));
     let end = rows
         .iter()
         .rposition(named)

@@ -1,10 +1,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{Story, check::Finding};
-use crate::{
-    history::CallId,
-    report::{named_lanes, parting_lanes, rule},
-};
+use crate::report::{marks, named_lanes, parting_lanes, rule};
 
 /// The report of a run: the finding, the rule in words, the lanes in time, and the line that
 /// replays the run.
@@ -29,20 +26,6 @@ impl<'a> Report<'a> {
     pub(super) const fn shrunk_from(mut self, calls: usize) -> Self {
         self.before = Some(calls);
         self
-    }
-
-    /// The notes beside the calls that show the finding.
-    fn marked(&self) -> BTreeMap<CallId, String> {
-        let Some(finding) = self.finding else {
-            return BTreeMap::new();
-        };
-        let calls = finding.calls.iter().enumerate();
-        let last = finding.calls.len().saturating_sub(1);
-        let beside = |index| match index == last {
-            true => format!("here {} breaks", finding.rule),
-            false => String::new(),
-        };
-        calls.map(|(index, id)| (*id, beside(index))).collect()
     }
 
     /// The notes beside the effects that show the finding.
@@ -93,7 +76,7 @@ impl fmt::Display for Report<'_> {
         let lanes = named_lanes(
             &story.history,
             &story.lanes,
-            &self.marked(),
+            &marks(self.finding),
             &self.effects(),
         );
         f.write_str(&lanes)?;

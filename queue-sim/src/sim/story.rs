@@ -75,7 +75,7 @@ impl Story {
                 Some(Outcome::Ok(answer)) => fates.learn(&record.call, answer),
                 Some(Outcome::NotApplied(..)) => {}
                 Some(Outcome::Unknown(..) | Outcome::Dropped) | None => {
-                    fates.unknown += offered_by(&record.call);
+                    fates.unknown += record.call.puts().unwrap_or_default() as u64;
                 }
             }
         }
@@ -215,15 +215,4 @@ impl Fates {
             }
         }
     }
-}
-
-fn offered_by(call: &Call) -> u64 {
-    let count = match call {
-        Call::Push(messages) => messages.len(),
-        Call::Schedule(messages) => messages.len(),
-        Call::Enqueue(messages) => messages.len(),
-        Call::Offer(messages, _) => messages.len(),
-        _ => 0,
-    };
-    count as u64
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use queue_core::{Cancelled, DelayQueue, DelayQueueExt, Due, Rescheduled, Scheduled, Timestamp};
 use tokio::time;
 
-use super::{actor::Actor, goals, reliable::accepted};
+use super::{actor::Actor, goals, plain::accepted};
 use crate::{plan::Chance, workload::Mode};
 
 /// Where a lost hint shows: the chance that a lane puts a message in while another sleeps towards a

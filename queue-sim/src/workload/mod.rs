@@ -19,10 +19,10 @@ mod leasing;
 mod lost_hints;
 mod messages;
 mod mode;
+mod plain;
 mod player;
 mod pool;
 mod priority;
-mod reliable;
 mod rotating;
 mod size;
 mod verbs;
@@ -159,15 +159,12 @@ impl Workload {
     /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
     /// turns once.
     pub fn drains_within(&self) -> Duration {
-        let (attempts, once) = match &self.config {
-            QueueConfig::Reliable(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Delay(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Priority(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Bounded(config) => (config.leasing.max_attempts, None),
-            QueueConfig::Rotating(config) => (1, Some(config.pace.unwrap_or_default())),
-        };
-        let once = once.unwrap_or_else(|| self.longest_lease() + self.longest_delay());
-        once * attempts + SLACK
+        if let QueueConfig::Rotating(config) = &self.config {
+            return config.pace.unwrap_or_default() + SLACK;
+        }
+        let leasing = self.config.leasing();
+        let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
+        (self.longest_lease() + self.longest_delay()) * attempts + SLACK
     }
 }
 

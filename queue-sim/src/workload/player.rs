@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
-    leasing, lost_hints, priority, reliable, rotating,
+    leasing, lost_hints, plain, priority, rotating,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -219,10 +219,10 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
 /// Puts messages in.
 async fn put(actor: &Actor, queue: &AnyQueue) {
     match queue {
-        AnyQueue::Reliable(queue) => reliable::put(actor, &**queue).await,
         AnyQueue::Priority(queue) => priority::put(actor, &**queue).await,
         AnyQueue::Delay(queue) => delay::put(actor, &**queue).await,
         AnyQueue::Bounded(queue) => bounded::put(actor, &**queue).await,
         AnyQueue::Rotating(_) => {}
+        queue => plain::put(actor, queue).await,
     }
 }

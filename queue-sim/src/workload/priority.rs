@@ -1,6 +1,6 @@
 use queue_core::{Prioritized, PriorityQueue, PriorityQueueExt};
 
-use super::{actor::Actor, reliable::accepted};
+use super::{actor::Actor, plain::accepted};
 
 pub(super) async fn put(actor: &Actor, queue: &dyn PriorityQueue) {
     let one = |_| Prioritized::new(actor.message(), priority(actor));

@@ -133,7 +133,12 @@ impl Verb {
             | Self::Receive
             | Self::Read
             | Self::Abandon => true,
-            Self::Particular => !matches!(kind, QueueKind::Reliable | QueueKind::Priority),
+            Self::Particular => {
+                matches!(
+                    kind,
+                    QueueKind::Delay | QueueKind::Bounded | QueueKind::Rotating
+                )
+            }
             Self::Wait => matches!(kind, QueueKind::Bounded),
             _ => !matches!(kind, QueueKind::Rotating),
         }

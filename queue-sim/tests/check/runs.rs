@@ -13,17 +13,9 @@ use queue_sim::{
 
 use crate::story::{Story, lease, push};
 
-const KINDS: [QueueKind; 5] = [
-    QueueKind::Reliable,
-    QueueKind::Delay,
-    QueueKind::Priority,
-    QueueKind::Bounded,
-    QueueKind::Rotating,
-];
-
 #[test]
 fn runs_on_memory_hold_and_reach_what_they_must() {
-    for kind in KINDS {
+    for kind in QueueKind::ALL {
         let mut environment = MemoryEnvironment::default();
         let mut missing = check::goals(kind);
         for seed in 0..300 {

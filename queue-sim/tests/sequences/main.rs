@@ -5,6 +5,8 @@
 //! then. With it, there are this many, and they are fresh unless `PROPTEST_RNG_SEED` is set.
 
 mod kept;
+#[path = "../support/kinds.rs"]
+mod kinds;
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -23,8 +25,8 @@ use queue_sim::{
 /// The number of cases of each kind: all together take some seconds, unoptimised and on one core.
 const CASES: u32 = 400;
 
-macro_rules! each_kind {
-    ($($kind:ident $name:ident),*) => {
+macro_rules! tests {
+    ($($name:ident $kind:ident),*) => {
         mod memory {
             $(
                 #[test]
@@ -46,7 +48,7 @@ macro_rules! each_kind {
         }
     };
 }
-each_kind!(Reliable reliable, Delay delay, Priority priority, Bounded bounded, Rotating rotating);
+kinds::each_kind!(tests!);
 
 /// Plays sequences. Fails at the first that breaks a rule, or if enough of them did not reach their
 /// goals.

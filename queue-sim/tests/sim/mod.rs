@@ -1,12 +1,15 @@
 //! Many runs of one kind on one backend: kept plans first, then seeds, each twice.
 
+#[path = "../support/kinds.rs"]
+pub(crate) mod kinds;
+
 use std::{env, path::Path};
 
 use queue_core::QueueKind;
 use queue_sim::{
     plan::Regressions,
-    report::{replay_line, story, timeline},
-    run::{Failure, Played, Relapse, Runner, Runs, Scenario},
+    report::{relapse, story},
+    run::{Failure, Played, Runs, Scenario},
     workload::Size,
     world::Environment,
 };
@@ -23,8 +26,7 @@ const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 /// A test of each kind in this environment.
 macro_rules! each_kind {
     ($environment:expr) => {
-        sim::each_kind!($environment, reliable Reliable, delay Delay, priority Priority, bounded Bounded,
-            rotating Rotating);
+        sim::kinds::each_kind!(sim::each_kind! $environment,);
     };
     ($environment:expr, $($test:ident $kind:ident),*) => {
         $(
@@ -51,7 +53,11 @@ pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);
     let scenario = Scenario::new(kind);
     let mut runs = Runs::new(scenario.clone(), environment).twice();
-    relapses(runs.runner(), &regressions, backend);
+    for kept in regressions.read().expect("the plans that are kept") {
+        if let Err(why) = runs.runner().regression(&kept) {
+            panic!("\n{}", relapse(&scenario, backend, &kept, &why));
+        }
+    }
 
     for seed in 0..seeds {
         runs.seed(seed);
@@ -111,28 +117,4 @@ fn keep(regressions: &Regressions, failures: &[(u64, Failure<Played>)]) -> Strin
         }
     }
     format!("the plan is kept in {regressions}: check it in with what mends it")
-}
-
-fn relapses(runner: &mut Runner<'_, Scenario>, regressions: &Regressions, backend: &str) {
-    let kept = regressions.read().expect("the plans that are kept");
-    for regression in kept {
-        let line = replay_line(runner.simulation(), backend, &regression.plan);
-        let why = match runner.regression(&regression) {
-            Ok(_) => continue,
-            Err(Relapse::Broken(replayed)) => {
-                let run = &replayed.run;
-                let findings = replayed.findings().iter();
-                let pages =
-                    findings.map(|finding| timeline(&run.config, &run.history, finding, None));
-                pages.collect::<String>()
-            }
-            Err(Relapse::Inconclusive) => "the checks ran out of their budget".to_owned(),
-            Err(Relapse::Misfit(misfit)) => panic!("{misfit}"),
-        };
-        panic!(
-            "{}: it broke {}:\n{why}\nreplay: {line}",
-            regression.place(),
-            regression.broke
-        );
-    }
 }

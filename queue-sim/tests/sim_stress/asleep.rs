@@ -18,8 +18,8 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, BoundedConfig, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Message,
-    OnceStore, PriorityQueueExt, QueueConfig, QueueName, ReliableQueueExt, RotatingQueueExt,
+    AnyQueue, BoundedConfig, BoundedQueueExt, Leasing, LeasingExt, Message, OnceStore, Push,
+    QueueConfig, QueueName, RotatingQueueExt,
 };
 use tokio::{
     runtime::Handle,
@@ -208,11 +208,8 @@ async fn produce(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
 
 async fn put(queue: &AnyQueue, body: Bytes) {
     let done = match queue {
-        AnyQueue::Reliable(queue) => queue.push_one(body).await.map(drop),
-        AnyQueue::Delay(queue) => queue.schedule_one(body, Duration::ZERO).await.map(drop),
-        AnyQueue::Priority(queue) => queue.enqueue_one(body, 0).await.map(drop),
         AnyQueue::Bounded(queue) => queue.offer_or_wait(body, PATIENCE).await.map(drop),
-        AnyQueue::Rotating(queue) => queue.insert_one(body).await.map(drop),
+        other => other.put(&[Push::new(body)]).await.map(drop),
     };
     done.expect("nothing goes wrong");
 }
@@ -221,9 +218,6 @@ async fn consume(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
     let sleeper = Arc::clone(&environment.consumers[own]);
     loop {
         let body = match &queue {
-            AnyQueue::Reliable(queue) => receive(&environment, &sleeper, queue).await,
-            AnyQueue::Delay(queue) => receive(&environment, &sleeper, queue).await,
-            AnyQueue::Priority(queue) => receive(&environment, &sleeper, queue).await,
             AnyQueue::Bounded(queue) => {
                 let body = receive(&environment, &sleeper, queue).await;
                 environment.room.add(1);
@@ -241,6 +235,10 @@ async fn consume(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
                 }
                 environment.take().await;
                 body
+            }
+            other => {
+                let queue = other.leasing().expect("a queue that leases");
+                receive(&environment, &sleeper, &*queue).await
             }
         };
         environment.acked[usize::from(body[0])].notify_one();

@@ -120,7 +120,6 @@ impl Client {
         let message = |nth| Push::new(format!("{}.{step}.{nth}", self.lane));
         let messages = 0..=self.choose(3);
         match self.queue.kind() {
-            QueueKind::Reliable => Call::Push(messages.map(message).collect()),
             QueueKind::Delay => {
                 let due = |_| Duration::from_millis(self.choose(3).into());
                 let each = messages.map(|nth| Scheduled::new(message(nth), due(nth)));
@@ -153,6 +152,7 @@ impl Client {
                 });
                 Call::Insert(each.collect())
             }
+            kind => Call::put(kind, messages.map(message).collect()),
         }
     }
 

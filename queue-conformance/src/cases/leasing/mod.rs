@@ -1,4 +1,4 @@
-//! Cases of every leasing kind: written once, played on four.
+//! Cases of every leasing kind: written once, played on each.
 
 mod attempts;
 mod cancellation;

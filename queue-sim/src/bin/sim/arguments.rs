@@ -5,13 +5,13 @@ use std::{num::NonZeroUsize, str::FromStr, thread};
 use queue_core::QueueKind;
 use queue_sim::{plan::Plan, run::Scenario, workload::Mode};
 
-pub(crate) const HELP: &str = "\
+const HELP: &str = "\
 Plays runs of a queue under faults, in virtual time, and checks each against the contract.
 
 usage: sim --kind KIND [--backend BACKEND] [--seeds N] [--first-seed S] [options]
        sim --kind KIND [--backend BACKEND] --replay PLAN [options]
 
---kind KIND         reliable, delay, priority, bounded, rotating, or all
+--kind KIND         KINDS, or all
 --backend BACKEND   memory (if left out), or redis: a server of its own is started (feature redis);
                     or redis-restarts: it is killed in mid-run too, which makes runs slower
 --seeds N           how many runs; 1000 if left out
@@ -28,6 +28,11 @@ usage: sim --kind KIND [--backend BACKEND] [--seeds N] [--first-seed S] [options
 It ends with one line for each kind. The status is 0 if every rule held, 1 if one was broken or more
 than one run of a hundred was inconclusive, 2 if an argument is wrong, and 3 if a plan no longer fits
 the code.";
+
+/// What the program tells of its options.
+pub(crate) fn help() -> String {
+    HELP.replace("KINDS", &names())
+}
 
 /// The program's task.
 #[derive(Debug, PartialEq, Eq)]
@@ -170,10 +175,13 @@ fn kinds(name: &str) -> Result<Vec<QueueKind>, String> {
     let mut all = QueueKind::ALL.into_iter();
     let found = all.find(|kind| kind.as_str() == name);
     found.map(|kind| vec![kind]).ok_or_else(|| {
-        format!(
-            "there is no kind {name:?}: it is reliable, delay, priority, bounded, rotating or all"
-        )
+        let names = names();
+        format!("there is no kind {name:?}: it is {names} or all")
     })
+}
+
+fn names() -> String {
+    QueueKind::ALL.map(QueueKind::as_str).join(", ")
 }
 
 fn backend(name: &str) -> Result<Place, String> {
@@ -229,7 +237,7 @@ mod tests {
         assert_eq!((read.seeds, read.first_seed), (7, 3));
         assert_eq!(read.scenario(QueueKind::Delay).mode, Some(Mode::Waiting));
         let all = parse("--kind all --twice --threads 3").unwrap().unwrap();
-        assert_eq!((all.kinds.len(), all.threads()), (5, 3));
+        assert_eq!((&all.kinds[..], all.threads()), (&QueueKind::ALL[..], 3));
         let few = parse("--kind all --threads 3 --seeds 2").unwrap().unwrap();
         assert_eq!(few.threads(), 2);
         assert!(all.twice && !all.digest);

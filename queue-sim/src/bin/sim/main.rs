@@ -20,13 +20,13 @@ use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
-    report::{lanes_in_time, replay_line, story, summary, timeline},
+    report::{lanes_in_time, relapse, story, summary, timeline},
     run::{Failure, Played, Relapse, Replayed, Runner, Runs, Scenario, Totals},
     world::Environment,
 };
 
 use self::{
-    arguments::{Arguments, HELP},
+    arguments::{Arguments, help},
     progress::Progress,
 };
 
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::parse(env::args().skip(1)) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => {
-            println!("{HELP}");
+            println!("{}", help());
             return ExitCode::SUCCESS;
         }
         Err(wrong) => return refuse(&wrong),
@@ -193,27 +193,18 @@ fn relapses(
 ) -> io::Result<Status> {
     let mut status = Status::Passed;
     for kept in regressions.read()? {
-        let line = replay_line(runner.simulation(), backend, &kept.plan);
-        match runner.regression(&kept) {
-            Ok(_) => continue,
-            Err(Relapse::Broken(replayed)) => {
-                print_run(&replayed);
-                println!(
-                    "replay ({} broke {} before): {line}\n",
-                    kept.place(),
-                    kept.broke
-                );
-                status = Status::Failed;
-            }
-            Err(Relapse::Inconclusive) => {
-                eprintln!("{} is inconclusive: {line}", kept.place());
-                status = Status::Failed;
-            }
-            Err(Relapse::Misfit(misfit)) => {
-                eprintln!("{misfit}");
-                status = status.max(Status::Misfit);
-            }
+        let Err(why) = runner.regression(&kept) else {
+            continue;
+        };
+        let told = relapse(runner.simulation(), backend, &kept, &why);
+        match why {
+            Relapse::Broken(_) => println!("{told}"),
+            Relapse::Inconclusive | Relapse::Misfit(_) => eprintln!("{told}"),
         }
+        status = status.max(match why {
+            Relapse::Broken(_) | Relapse::Inconclusive => Status::Failed,
+            Relapse::Misfit(_) => Status::Misfit,
+        });
     }
     Ok(status)
 }

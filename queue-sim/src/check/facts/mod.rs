@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Message,
-    MessageId, Push, QueueConfig, QueueKind, Rescheduled, Revived, Settled, Token,
+    MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token,
 };
 
 use self::clock::Clock;
@@ -129,13 +129,8 @@ impl<'a> Facts<'a> {
     }
 
     pub(in crate::check) fn max_attempts(&self) -> u32 {
-        match self.case.config {
-            QueueConfig::Reliable(config) => config.leasing.max_attempts,
-            QueueConfig::Delay(config) => config.leasing.max_attempts,
-            QueueConfig::Priority(config) => config.leasing.max_attempts,
-            QueueConfig::Bounded(config) => config.leasing.max_attempts,
-            QueueConfig::Rotating(_) => u32::MAX,
-        }
+        let leasing = self.case.config.leasing();
+        leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
     }
 
     /// The events of each message, in order.

@@ -1,9 +1,7 @@
 //! L13: the queue keeps dead letters up to a cap, each as it died, until a call revives or discards
 //! it.
 
-use queue_core::{
-    DeathReason, Disposition, QueueConfig, Revived, Settled, call::Answer, limits::MAX_REASON,
-};
+use queue_core::{DeathReason, Disposition, Revived, Settled, call::Answer, limits::MAX_REASON};
 
 use super::Found;
 use crate::check::{
@@ -12,13 +10,10 @@ use crate::check::{
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let cap = match facts.case.config {
-        QueueConfig::Reliable(config) => config.leasing.dead_letter_cap,
-        QueueConfig::Delay(config) => config.leasing.dead_letter_cap,
-        QueueConfig::Priority(config) => config.leasing.dead_letter_cap,
-        QueueConfig::Bounded(config) => config.leasing.dead_letter_cap,
-        QueueConfig::Rotating(_) => return,
+    let Some(leasing) = facts.case.config.leasing() else {
+        return;
     };
+    let cap = leasing.dead_letter_cap;
     for (done, span) in facts.calls() {
         let dead = match done.answer {
             Some(Answer::DeadLetters(page)) => page.entries.len() as u64,

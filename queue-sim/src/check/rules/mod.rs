@@ -63,7 +63,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             bounded::check(facts, found);
             distinct::check(facts, found);
         }
-        QueueKind::Reliable | QueueKind::Priority | QueueKind::Rotating => {}
+        _ => {}
     }
     progress::check(facts, found);
     waiting::check(facts, found);

@@ -154,17 +154,11 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
 
 /// Whether the verb puts messages in, or back, and so gives a hint to waiters.
 const fn hints(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::Push(_)
-            | Call::Schedule(_)
-            | Call::Reschedule(..)
-            | Call::Enqueue(_)
-            | Call::Offer(..)
-            | Call::Insert(_)
-            | Call::Settle(_)
-            | Call::Revive(_)
-    )
+    call.puts().is_some()
+        || matches!(
+            call,
+            Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(_)
+        )
 }
 
 /// Whether the caller took a message. It may have been the only one that knew the next due time.

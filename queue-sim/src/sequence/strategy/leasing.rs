@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Disposition, Due, Insert, MessageId, Offer, Overflow, Page, Prioritized, Push, QueueKind,
-    Receipt, Scheduled, Settlement, Token, call::Call, limits::MAX_BATCH,
+    Disposition, MessageId, Page, Push, QueueKind, Receipt, Settlement, Token, call::Call,
+    limits::MAX_BATCH,
 };
 
 use super::{
@@ -135,7 +135,7 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
 pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {
-        calls.push(put(kind, messages(round.keys)));
+        calls.push(Call::put(kind, messages(round.keys)));
         let Some(ttl) = round.ttl else {
             continue;
         };
@@ -168,23 +168,6 @@ pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
         QueueKind::Rotating => Call::Rotate(both),
         _ => Call::Lease(both, Duration::from_millis(10)),
     };
-    let put_in = || put(kind, vec![large()]);
+    let put_in = || Call::put(kind, vec![large()]);
     [put_in(), put_in(), take].map(Step::Call).to_vec()
-}
-
-/// Puts messages in, in the plainest way.
-fn put(kind: QueueKind, messages: Vec<Push>) -> Call {
-    let messages = messages.into_iter();
-    match kind {
-        QueueKind::Priority => {
-            Call::Enqueue(messages.map(|push| Prioritized::new(push, 0)).collect())
-        }
-        QueueKind::Delay => {
-            let at_once = |push| Scheduled::new(push, Due::After(Duration::ZERO));
-            Call::Schedule(messages.map(at_once).collect())
-        }
-        QueueKind::Bounded => Call::Offer(messages.map(Offer::new).collect(), Overflow::Reject),
-        QueueKind::Reliable => Call::Push(messages.collect()),
-        QueueKind::Rotating => Call::Insert(messages.map(|push| Insert::new(push.body)).collect()),
-    }
 }

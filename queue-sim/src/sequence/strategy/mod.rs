@@ -12,8 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    BoundedConfig, DelayConfig, Offer, Overflow, Prioritized, PriorityConfig, QueueConfig,
-    QueueKind, ReliableConfig, RotatingConfig, Scheduled,
+    Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -120,66 +119,38 @@ fn capacity() -> impl Strategy<Value = NonZeroUsize> {
     capacity.prop_map(|capacity| NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))
 }
 
-fn config(kind: QueueKind) -> BoxedStrategy<QueueConfig> {
-    // Each kind's configuration is its own type, with the same three limits.
-    macro_rules! limited {
-        ($kind:ident, $config:expr) => {
-            limits()
-                .prop_map(move |(attempts, dead, body)| {
-                    let config = $config.with_max_attempts(attempts);
-                    QueueConfig::$kind(config.with_dead_letter_cap(dead).with_max_body(body))
-                })
-                .boxed()
-        };
-    }
-    match kind {
-        QueueKind::Reliable => limited!(Reliable, ReliableConfig::default()),
-        QueueKind::Delay => limited!(Delay, DelayConfig::default()),
-        QueueKind::Priority => {
-            let day = 24 * 60 * 60 * 1_000;
-            let ageing = option::of(select(vec![1, 10, day]));
-            ageing
-                .prop_flat_map(|ageing| {
-                    let config = PriorityConfig::default();
-                    let config = match ageing {
-                        Some(millis) => config.with_ageing(Duration::from_millis(millis)),
-                        None => config,
-                    };
-                    limited!(Priority, config.clone())
-                })
-                .boxed()
-        }
-        QueueKind::Bounded => {
-            let capacity = select(vec![1, 2, 3, 4, 300, 500, 1_000]);
-            capacity
-                .prop_flat_map(|capacity| limited!(Bounded, BoundedConfig::new(capacity)))
-                .boxed()
-        }
-        QueueKind::Rotating => (option::of(select(vec![1, 10, 20])), max_body())
-            .prop_map(|(pace, max_body)| {
-                let config = RotatingConfig::default().with_max_body(max_body);
-                QueueConfig::Rotating(match pace {
-                    Some(millis) => config.with_pace(Duration::from_millis(millis)),
-                    None => config,
-                })
-            })
-            .boxed(),
-    }
-}
-
-/// max_attempts, dead_letter_cap and max_body.
-fn limits() -> impl Strategy<Value = (u32, u64, usize)> {
+fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
+    const DAY: u64 = 24 * 60 * 60 * 1_000;
+    let capacity = select(vec![1, 2, 3, 4, 300, 500, 1_000]);
+    let ageing = option::of(select(vec![1, 10, DAY]));
+    let pace = option::of(select(vec![1, 10, 20]));
     let attempts = prop_oneof![3 => 1..=3_u32, 1 => Just(5)];
     let dead = select(vec![10_000, 10_000, 0, 1, 2, 3]);
-    (attempts, dead, max_body())
-}
-
-fn max_body() -> impl Strategy<Value = usize> {
-    prop_oneof![
+    let max_body = prop_oneof![
         1 => Just(DEFAULT_MAX_BODY),
         1 => Just(16),
         3 => Just(MAX_BATCH_BYTES),
-    ]
+    ];
+    let own = (capacity, ageing, pace);
+    (own, attempts, dead, max_body).prop_map(
+        move |((capacity, ageing, pace), attempts, dead, body)| {
+            let mut config = QueueConfig::of(kind, capacity);
+            match &mut config {
+                QueueConfig::Priority(config) => config.ageing = ageing.map(Duration::from_millis),
+                QueueConfig::Rotating(config) => {
+                    config.pace = pace.map(Duration::from_millis);
+                    config.max_body = body;
+                }
+                _ => {}
+            }
+            if let Some(leasing) = config.leasing_mut() {
+                leasing.max_attempts = attempts;
+                leasing.dead_letter_cap = dead;
+                leasing.max_body = body;
+            }
+            config
+        },
+    )
 }
 
 /// A batch: seldom empty, seldom long.

@@ -1,14 +1,22 @@
-use queue_core::{Pushed, ReliableQueue, ReliableQueueExt};
+//! Messages without anything but body, headers and dedup key.
+
+use queue_core::{AnyQueue, Offered, Pushed};
 
 use super::{actor::Actor, goals};
 
-pub(super) async fn put(actor: &Actor, queue: &dyn ReliableQueue) {
+pub(super) async fn put(actor: &Actor, queue: &AnyQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
     for _ in 0..3 {
-        match queue.push_all(&batch).await {
-            Ok(pushed) => {
+        match queue.put_all(&batch).await {
+            Ok(put) => {
                 actor.put_in(batch.iter());
-                return accepted(actor, &pushed);
+                for offered in &put {
+                    match offered {
+                        Offered::Accepted { id, .. } => actor.pool.add_id(*id),
+                        _ => actor.reached(goals::DUPLICATE),
+                    }
+                }
+                return;
             }
             Err(error) if !actor.repeats(&error) => return,
             Err(_) => {}

@@ -1,0 +1,95 @@
+//! Of many callers, a change wakes as many as it feeds.
+
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use queue_core::{DelayQueueExt, Leasing};
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{LONG, MS, consumer, delay, reliable, settle_down};
+
+#[tokio::test(start_paused = true)]
+async fn of_those_who_wait_one_push_wakes_one_and_a_batch_wakes_as_many_as_it_feeds() {
+    let queue = reliable().await;
+    let mut consumers = JoinSet::new();
+    for _ in 0..50 {
+        let queue = Arc::clone(&queue);
+        consumers.spawn(async move {
+            queue.wait_for_arrival(LONG).await.unwrap();
+            queue.lease(1.try_into().unwrap(), LONG).await.unwrap()
+        });
+    }
+    settle_down().await;
+    let mut woken = 0;
+    for size in [1, 3, 7] {
+        let pushes = vec!["x".into(); size];
+        queue.push(&pushes).await.unwrap();
+        settle_down().await;
+        for _ in 0..size {
+            let leased = consumers.try_join_next().unwrap().unwrap();
+            assert_eq!(leased.deliveries.len(), 1);
+        }
+        woken += size;
+        assert!(consumers.try_join_next().is_none());
+    }
+    assert_eq!(consumers.len(), 50 - woken);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_due_time_wakes_one_of_many() {
+    let queue = delay().await;
+    let mut consumers = JoinSet::new();
+    for _ in 0..50 {
+        let queue = Arc::clone(&queue);
+        consumers.spawn(async move {
+            queue.wait_for_arrival(LONG).await.unwrap();
+            queue.lease(1.try_into().unwrap(), LONG).await.unwrap()
+        });
+    }
+    settle_down().await;
+    for n in 1..=3 {
+        let start = Instant::now();
+        queue.schedule_one("x", 10 * MS).await.unwrap();
+        let leased = consumers.join_next().await.unwrap().unwrap();
+        assert_eq!(leased.deliveries.len(), 1);
+        assert_eq!(start.elapsed(), 10 * MS);
+        settle_down().await;
+        assert_eq!(consumers.len(), 50 - n);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_arrival_wakes_no_crowd() {
+    let queue = delay().await;
+    let woken = Arc::new(AtomicUsize::new(0));
+    let mut waiters = JoinSet::new();
+    for _ in 0..50 {
+        let queue = Arc::clone(&queue);
+        let woken = Arc::clone(&woken);
+        waiters.spawn(async move {
+            let mut wait = pin!(consumer(queue, Instant::now()));
+            poll_fn(|cx| {
+                woken.fetch_add(1, SeqCst);
+                wait.as_mut().poll(cx)
+            })
+            .await
+        });
+    }
+    settle_down().await;
+    for n in 1..=10 {
+        woken.store(0, SeqCst);
+        queue.schedule_one("a", Duration::ZERO).await.unwrap();
+        tokio::time::sleep(100 * MS).await;
+        assert!(waiters.try_join_next().is_some());
+        assert_eq!(waiters.len(), 50 - n);
+        // The woken one, and the watcher, which looks once in its place.
+        assert!(woken.load(SeqCst) <= 3, "{woken:?}");
+    }
+}

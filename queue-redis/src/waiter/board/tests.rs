@@ -1,0 +1,183 @@
+use std::future::Future;
+
+use super::*;
+
+const TRUSTED: Duration = Duration::from_secs(20);
+
+fn board() -> Arc<Board> {
+    Arc::new(Board::new(TRUSTED))
+}
+
+fn marker(name: &'static str) -> Bytes {
+    Bytes::from_static(name.as_bytes())
+}
+
+fn join(name: &'static str, waiting: usize) -> Order {
+    Order::Join {
+        marker: marker(name),
+        waiting,
+    }
+}
+
+fn pass_on(name: &'static str, changes: usize) -> Order {
+    Order::PassOn {
+        marker: marker(name),
+        changes,
+    }
+}
+
+fn orders(board: &Board) -> Vec<Order> {
+    board.orders(usize::MAX)
+}
+
+fn is_woken(place: &mut Place) -> bool {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    std::pin::pin!(place.woken()).poll(&mut context).is_ready()
+}
+
+#[test]
+fn changes_wake_as_many_from_the_head_of_their_line() {
+    let board = board();
+    let mut places: Vec<_> = (0..4).map(|_| board.join(&marker("a"))).collect();
+    let mut other = board.join(&marker("b"));
+    assert_eq!(orders(&board), [join("a", 4), join("b", 1)]);
+    board.tell(&marker("a"), 2);
+    let woken: Vec<bool> = places.iter_mut().map(is_woken).collect();
+    assert_eq!(woken, [true, true, false, false]);
+    assert!(!is_woken(&mut other));
+}
+
+#[test]
+fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
+    let board = board();
+    let mut place = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.tell(&marker("a"), 3);
+    assert!(is_woken(&mut place));
+    assert_eq!(orders(&board), [pass_on("a", 2)]);
+}
+
+#[test]
+fn those_who_were_not_woken_are_registered_again() {
+    let board = board();
+    let places: Vec<_> = (0..3).map(|_| board.join(&marker("a"))).collect();
+    assert_eq!(orders(&board), [join("a", 3)]);
+    board.joined(&marker("a"), 3, 0);
+    assert_eq!(orders(&board), []);
+    board.tell(&marker("a"), 1);
+    assert_eq!(orders(&board), [join("a", 2)]);
+    // More changes than waiters here: the waiter that is told finds out whether anything is
+    // left.
+    board.joined(&marker("a"), 2, 9);
+    assert_eq!(orders(&board), []);
+    drop(places);
+    assert_eq!(orders(&board), [pass_on("a", 3)]);
+}
+
+/// The waiter may read the server's message before its answer to an earlier registration.
+#[test]
+fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
+    let board = board();
+    let _places: Vec<_> = (0..2).map(|_| board.join(&marker("a"))).collect();
+    assert_eq!(orders(&board), [join("a", 2)]);
+    board.tell(&marker("a"), 1);
+    board.joined(&marker("a"), 2, 0);
+    assert_eq!(orders(&board), [join("a", 1)]);
+}
+
+#[test]
+fn one_that_was_dropped_unnoticed_passes_on_what_it_was_told() {
+    let board = board();
+    let (first, mut second) = (board.join(&marker("a")), board.join(&marker("a")));
+    board.tell(&marker("a"), 1);
+    drop(first);
+    assert!(is_woken(&mut second));
+    drop(second);
+    assert_eq!(orders(&board), []);
+}
+
+#[test]
+fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
+    let board = board();
+    let place = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.tell(&marker("a"), 1);
+    drop(place);
+    let asked = orders(&board);
+    assert_eq!(asked, [pass_on("a", 1)]);
+    // A lost connection does not lose it, either.
+    board.unanswered(asked);
+    assert_eq!(orders(&board), [pass_on("a", 1)]);
+}
+
+#[test]
+fn who_joins_takes_a_change_that_nobody_could_use() {
+    let board = board();
+    board.tell(&marker("a"), 1);
+    let mut other = board.join(&marker("b"));
+    assert!(!is_woken(&mut other));
+    let mut place = board.join(&marker("a"));
+    assert!(is_woken(&mut place));
+    assert_eq!(orders(&board), [join("b", 1)]);
+}
+
+#[test]
+fn what_was_lost_is_asked_for_again() {
+    let board = board();
+    let _place = board.join(&marker("a"));
+    board.unanswered(orders(&board));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.joined(&marker("a"), 1, 0);
+    board.forget(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
+    let board = board();
+    for n in 0..3 * SWEEP {
+        let marker = Bytes::from(n.to_string());
+        let place = board.join(&marker);
+        assert_eq!(orders(&board).len(), 1);
+        board.joined(&marker, 1, 0);
+        drop(place);
+        // The process is still registered, so the next to wait need not ask.
+        drop(board.join(&marker));
+        assert_eq!(orders(&board), []);
+        if n == SWEEP {
+            tokio::time::advance(TRUSTED).await;
+        }
+    }
+    assert!(board.lock().lines.len() < 2 * SWEEP);
+    let _place = board.join(&Bytes::from("0"));
+    assert_eq!(orders(&board).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_refused_is_not_asked_for_again_at_once() {
+    let board = board();
+    let _first = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    let reason = Error::new(queue_core::ErrorKind::Configuration, "another type");
+    board.refused(&marker("a"), reason);
+    let _second = board.join(&marker("a"));
+    assert_eq!(orders(&board), []);
+    tokio::time::advance(TRUSTED / 4).await;
+    let _third = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 3)]);
+    // The trouble lasts until the server accepts that marker, whatever it answers for another.
+    board.joined(&marker("b"), 1, 0);
+    assert!(board.trouble().is_some());
+    board.joined(&marker("a"), 3, 0);
+    assert!(board.trouble().is_none());
+}
+
+#[test]
+fn a_connection_that_was_lost_has_everybody_look() {
+    let board = board();
+    let mut places = [board.join(&marker("a")), board.join(&marker("b"))];
+    board.wake_all();
+    assert!(places.iter_mut().all(is_woken));
+    assert_eq!(orders(&board), []);
+    assert!(board.lock().lines.is_empty());
+}

@@ -1,0 +1,192 @@
+//! Which clients a hint wakes, and which hints clients pass on.
+
+use std::time::Duration;
+
+use queue_core::{
+    Backend, DelayConfig, DelayQueueExt, LeasingExt, Push, QueueName, ReliableQueueExt,
+};
+use real_redis::Server;
+use tokio::{task::JoinSet, time::timeout};
+
+use super::{
+    LEASE, Test, backend,
+    command::command,
+    listening, queue, received, receiving,
+    until::{PATIENCE, until},
+    waiting,
+};
+
+#[tokio::test]
+async fn a_push_wakes_one_who_waits() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (consumer, producer) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    for _ in 0..20 {
+        let mut set = JoinSet::new();
+        receiving(&mut set, &consumer);
+        until("it waits", || waiting(&server, "a") == 1).await;
+        producer.push_one("hello").await?;
+        assert_eq!(received(&mut set).await, 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_burst_wakes_as_many_as_it_takes() -> Test {
+    let server = Server::start()?;
+    let producer = queue(&backend(&server).await?, "a").await?;
+    let mut set = JoinSet::new();
+    // Four processes, four consumers in each.
+    for _ in 0..4 {
+        let here = backend(&server).await?;
+        let consumer = queue(&here, "a").await?;
+        for _ in 0..4 {
+            receiving(&mut set, &consumer);
+        }
+    }
+    until("they wait", || waiting(&server, "a") == 4).await;
+    producer.push_all(&vec![Push::new("hello"); 16]).await?;
+    for _ in 0..16 {
+        assert_eq!(received(&mut set).await, 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
+    let server = Server::start()?;
+    let here = backend(&server).await?;
+    let (first, second) = (queue(&here, "a").await?, queue(&here, "b").await?);
+    let mut set = JoinSet::new();
+    receiving(&mut set, &first);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    receiving(&mut set, &second);
+    second.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    first.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_dropped_wait_passes_its_arrival_on() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (dropped, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let mut set = JoinSet::new();
+    {
+        let wait = dropped.wait_for_arrival(PATIENCE);
+        tokio::pin!(wait);
+        // Started and never polled again, so it cannot notice the hint.
+        assert!(timeout(Duration::from_millis(1), &mut wait).await.is_err());
+        until("it waits", || waiting(&server, "a") == 1).await;
+        other.push_one("hello").await?;
+        until("it was told", || waiting(&server, "a") == 0).await;
+        receiving(&mut set, &other);
+        assert_eq!(received(&mut set).await, 1);
+        receiving(&mut set, &other);
+        until("the other waits", || waiting(&server, "a") == 1).await;
+    }
+    // The hint passed on has the other process look, and wait again.
+    until("it was passed on and used up", || {
+        let calls = server.command_counts().expect("it counts");
+        calls.of("publish") >= 2 && waiting(&server, "a") == 1
+    })
+    .await;
+    other.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+/// A failed call does not use up the arrival that led to it.
+#[tokio::test]
+async fn a_call_that_failed_passes_its_arrival_on() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (failing, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let mut set = JoinSet::new();
+    receiving(&mut set, &failing);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    // From here on it is only registered.
+    set.shutdown().await;
+    receiving(&mut set, &other);
+    until("both wait", || waiting(&server, "a") == 2).await;
+    // A lease on this queue fails as long as this key is in the way.
+    command(&server, &["SET", "qk:{a}:leases", "mine"]);
+    failing
+        .lease(1.try_into()?, LEASE)
+        .await
+        .expect_err("it is in the way");
+    command(&server, &["DEL", "qk:{a}:leases"]);
+    until("it was passed on", || {
+        let calls = server.command_counts().expect("it counts");
+        calls.of("publish") >= 1
+    })
+    .await;
+    drop(set);
+    Ok(())
+}
+
+/// A process that was killed while it waited leaves a registration behind; it costs nobody a
+/// wake-up.
+#[tokio::test]
+async fn who_died_waiting_is_passed_over() -> Test {
+    let server = Server::start()?;
+    let producer = queue(&backend(&server).await?, "a").await?;
+    for _ in 0..3 {
+        let here = backend(&server).await?;
+        let consumer = queue(&here, "a").await?;
+        let before = waiting(&server, "a");
+        let mut set = JoinSet::new();
+        receiving(&mut set, &consumer);
+        until("it waits", || waiting(&server, "a") == before + 1).await;
+        set.shutdown().await;
+        drop((here, consumer));
+        until("its connection is closed", || listening(&server) == 0).await;
+    }
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    receiving(&mut set, &consumer);
+    until("one more waits", || waiting(&server, "a") == 4).await;
+    producer.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    assert_eq!(waiting(&server, "a"), 0);
+    Ok(())
+}
+
+/// The server tells only one of a due time. If that one goes, another must learn until when to
+/// sleep (D5).
+#[tokio::test]
+async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let server = Server::start()?;
+    let backends = [backend(&server).await?, backend(&server).await?];
+    let name = QueueName::new("a")?;
+    let config = DelayConfig::default();
+    let mut consumers = Vec::new();
+    for (nth, backend) in backends.iter().enumerate() {
+        let consumer = backend.open_delay(&name, &config).await?;
+        consumers.push(tokio::spawn(async move {
+            let received = consumer.receive(1, LEASE, 2 * HOUR).await;
+            received.map(|received| received.len())
+        }));
+        until("it waits", || waiting(&server, "a") == nth + 1).await;
+    }
+    let calls = |command| {
+        let counts = server.command_counts().expect("it counts");
+        counts.of(command)
+    };
+    let producer = backend(&server).await?.open_delay(&name, &config).await?;
+    producer.schedule_one("later", HOUR / 2).await?;
+    until("the first was told, and sleeps towards it", || {
+        calls("publish") == 1 && waiting(&server, "a") == 2
+    })
+    .await;
+    for consumer in &consumers {
+        consumer.abort();
+    }
+    let told = calls("publish");
+    until("the other is told", || calls("publish") > told).await;
+    Ok(())
+}

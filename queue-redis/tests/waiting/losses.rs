@@ -1,0 +1,112 @@
+//! Waiting through what goes wrong: lost registrations, lost connections, a marker of another type.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{LeasingExt, ReliableQueueExt};
+use queue_redis::{ConnectionHealth, RedisBackend};
+use real_redis::Server;
+use tokio::task::JoinSet;
+
+use super::{
+    LEASE, Test, backend,
+    command::command,
+    queue, received, receiving,
+    until::{PATIENCE, until},
+    waiting,
+};
+
+/// A flush takes registrations along; a call that makes the queue anew registers again.
+#[tokio::test]
+async fn a_flush_is_survived_by_who_looks() -> Test {
+    let server = Server::start()?;
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    receiving(&mut set, &consumer);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    set.shutdown().await;
+    command(&server, &["FLUSHALL"]);
+    receiving(&mut set, &consumer);
+    until("it waits again", || waiting(&server, "a") == 1).await;
+    let there = backend(&server).await?;
+    queue(&there, "a").await?.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_killed_waiter_waits_again() -> Test {
+    let server = Server::start()?;
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    assert!(matches!(here.health().waiter, ConnectionHealth::Unused));
+    for _ in 0..5 {
+        let mut set = JoinSet::new();
+        receiving(&mut set, &consumer);
+        until("it waits", || waiting(&server, "a") == 1).await;
+        assert!(matches!(here.health().waiter, ConnectionHealth::Up));
+        command(&server, &["CLIENT", "KILL", "TYPE", "pubsub"]);
+        command(&server, &["DEL", "qk:{a}:arrivals"]);
+        until("it waits again", || waiting(&server, "a") == 1).await;
+        let there = backend(&server).await?;
+        queue(&there, "a").await?.push_one("hello").await?;
+        assert_eq!(received(&mut set).await, 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_restart_wakes_who_waits() -> Test {
+    let server = Server::start()?;
+    let here = backend(&server).await?;
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    receiving(&mut set, &consumer);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    server.restart()?;
+    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    until("it waits again", || waiting(&server, "a") == 1).await;
+    let there = backend(&server).await?;
+    queue(&there, "a").await?.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
+    let server = Server::start()?;
+    let here = RedisBackend::builder(&server.url())?
+        .fall_back(Duration::from_millis(20))
+        .connect()
+        .await?;
+    let consumer = queue(&here, "a").await?;
+    command(&server, &["SET", "qk:{a}:arrivals", "mine"]);
+    let waiting = tokio::spawn({
+        let consumer = Arc::clone(&consumer);
+        // Each wait ends with the fall-back interval, also one that says that nobody could be told.
+        async move {
+            loop {
+                let _ = consumer.wait_for_arrival(PATIENCE).await;
+            }
+        }
+    });
+    until("it is shown", || {
+        matches!(here.health().waiter, ConnectionHealth::Down(Some(_)))
+    })
+    .await;
+    let ConnectionHealth::Down(Some(error)) = here.health().waiter else {
+        panic!("it was just down");
+    };
+    assert!(error.to_string().contains("WRONGTYPE"), "{error}");
+    let error = consumer.wait_for_arrival(PATIENCE).await.unwrap_err();
+    assert!(
+        error.is_transient() && error.to_string().contains("WRONGTYPE"),
+        "{error}"
+    );
+    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    until("it is mended", || here.health().is_up()).await;
+    waiting.abort();
+    consumer.push_one("hello").await?;
+    assert_eq!(consumer.receive(1, LEASE, PATIENCE).await?.len(), 1);
+    Ok(())
+}

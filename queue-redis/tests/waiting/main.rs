@@ -1,0 +1,80 @@
+//! Waiting on Redis: which clients a hint wakes, which hints clients pass on, and the cost of an
+//! idle consumer.
+
+#![cfg(unix)]
+
+#[path = "../support/command.rs"]
+mod command;
+mod costs;
+mod hints;
+mod losses;
+#[path = "../support/until.rs"]
+mod until;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::RedisBackend;
+use real_redis::Server;
+use tokio::{task::JoinSet, time::timeout};
+
+use self::until::PATIENCE;
+
+type Test = Result<(), Box<dyn StdError>>;
+type Queue = Arc<dyn ReliableQueue>;
+
+const LEASE: Duration = Duration::from_secs(60);
+
+/// A backend whose consumers never look by themselves, so that only an arrival wakes them.
+async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
+    RedisBackend::builder(&server.url())?
+        .fall_back(Duration::from_secs(3600))
+        .connect()
+        .await
+}
+
+async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::Error> {
+    let config = ReliableConfig::default();
+    backend.open_reliable(&QueueName::new(name)?, &config).await
+}
+
+/// The number of processes registered at a queue's marker: these wait.
+fn waiting(server: &Server, name: &str) -> usize {
+    let mut connection = server.connect().expect("the server runs");
+    let marker = format!("qk:{{{name}}}:arrivals");
+    let mut count = redis::cmd("ZCOUNT");
+    count.arg(marker).arg(0).arg("+inf");
+    count.query(&mut connection).expect("it counts")
+}
+
+/// The number of connections that listen to a channel.
+fn listening(server: &Server) -> usize {
+    let mut connection = server.connect().expect("the server runs");
+    let mut list = redis::cmd("CLIENT");
+    let list: String = list
+        .arg("LIST")
+        .arg("TYPE")
+        .arg("PUBSUB")
+        .query(&mut connection)
+        .expect("it lists them");
+    list.lines().count()
+}
+
+/// Starts to wait for a message.
+fn receiving(set: &mut JoinSet<usize>, queue: &Queue) {
+    let queue = Arc::clone(queue);
+    set.spawn(async move {
+        let received = queue
+            .receive(1, LEASE, PATIENCE)
+            .await
+            .expect("it is served");
+        received.len()
+    });
+}
+
+async fn received(set: &mut JoinSet<usize>) -> usize {
+    let received = timeout(PATIENCE, set.join_next())
+        .await
+        .expect("it was woken");
+    received.expect("somebody waited").expect("without a panic")
+}

@@ -1,0 +1,12 @@
+//! The kinds of queue, for tests of each.
+
+/// Calls a macro with what is given to it, and then with each kind's name and variant.
+macro_rules! each_kind {
+    ($($make:ident)::+! $($given:tt)*) => {
+        $($make)::+! {
+            $($given)* reliable Reliable, delay Delay, priority Priority, bounded Bounded,
+            rotating Rotating
+        }
+    };
+}
+pub(crate) use each_kind;
