@@ -57,11 +57,11 @@ impl BlockingList {
 
 impl Recipe for BlockingList {
     fn guarantees(&self) -> Guarantees {
-        declared::at_most_once("blocking-list", QueueKind::Reliable).weaker(
-            "L11",
-            When::Alone,
-            "a retry has no delay",
-        )
+        const KEPT: &str = "what a blocked pop got waits for the handle's next take";
+        declared::at_most_once("blocking-list", QueueKind::Reliable)
+            .weaker("L11", When::Alone, "a retry has no delay")
+            .weaker("F1", When::Alone, KEPT)
+            .weaker("F2", When::Alone, KEPT)
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {

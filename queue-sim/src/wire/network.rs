@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use queue_core::Timestamp;
 use tokio::{
     sync::watch,
@@ -32,9 +33,16 @@ struct Inner {
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
+    served: Option<Served>,
     state: Mutex<State>,
     healed: watch::Sender<bool>,
     cut: watch::Sender<u64>,
+}
+
+/// What the wire knows of another backend than the default queues.
+pub(super) struct Served {
+    /// The command that answers the length of its queue.
+    pub(super) length: Option<Vec<Bytes>>,
 }
 
 #[derive(Default)]
@@ -54,12 +62,14 @@ impl Network {
         machine: Arc<Mutex<Machine>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
+        served: Option<Served>,
     ) -> Self {
         Self(Arc::new(Inner {
             trouble: Trouble::new(context),
             machine,
             durable,
             rewrite,
+            served,
             state: Mutex::default(),
             healed: watch::channel(false).0,
             cut: watch::channel(0).0,
@@ -78,6 +88,22 @@ impl Network {
 
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
         self.0.rewrite.as_ref()
+    }
+
+    /// Another backend than the default queues, whose plain commands are its calls.
+    pub(super) fn served(&self) -> Option<&Served> {
+        self.0.served.as_ref()
+    }
+
+    /// The time by which the clock of this lane's client is ahead of the server's.
+    pub(super) fn clock_ahead(&self, lane: Lane) -> Duration {
+        let ahead = match self.way(lane, What::Delay, 3) {
+            0 => return Duration::ZERO,
+            1 => Duration::from_millis(15),
+            _ => self.patience(),
+        };
+        self.journal().note(Event::Fault("clock ahead", lane));
+        ahead
     }
 
     /// The server's clock.

@@ -16,7 +16,7 @@ use super::{
     resp,
     rewrite::{Execute, Steps},
 };
-use crate::{engine::yield_now, history::Event};
+use crate::{engine::yield_now, history::Event, run::queue_name};
 
 /// The script that opens queues. It makes no call of a queue.
 const OPEN: &str = "open";
@@ -143,12 +143,20 @@ impl Executing<'_> {
     fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
         self.look_at_slots(request);
         let queue = bounded_queue(request, self.request);
+        let served = self
+            .network
+            .served()
+            .and_then(|served| served.length.as_ref());
         let (reply, length) = self.network.with_machine(|machine| {
             let mut requests = Vec::with_capacity(1024);
             let called = call(machine, request, &mut requests);
             let mut count = 1;
             if let Some(queue) = &queue {
                 count += queue.ask(&mut requests);
+            }
+            if let Some(length) = served {
+                resp::encode(length, &mut requests);
+                count += 1;
             }
             let mut replies = machine.execute(&requests, count)?.into_iter().map(Reply);
             let reply = replies.next().unwrap_or_else(failed);
@@ -158,8 +166,13 @@ impl Executing<'_> {
             let length: Option<i64> = replies.map(|reply| reply.number()).sum();
             Ok((reply, length))
         })?;
-        let length = queue.zip(length);
-        let length = length.map(|(queue, length)| Event::Length(queue.name, length.unsigned_abs()));
+        let name = match (queue, served) {
+            (Some(queue), _) => Some(queue.name),
+            (None, Some(_)) => Some(queue_name()),
+            (None, None) => None,
+        };
+        let length = name.zip(length);
+        let length = length.map(|(name, length)| Event::Length(name, length.unsigned_abs()));
         Some((reply, length))
     }
 

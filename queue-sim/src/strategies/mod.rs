@@ -1,0 +1,15 @@
+//! Published strategies under the simulator: each under each condition, and the rules that it breaks.
+//!
+//! A strategy declares which rules it breaks, when and why ([`Guarantees`](queue_core::Guarantees)).
+//! Here the simulator looks for a counterexample of each, and for any that is not declared. The
+//! program `guarantees` makes a table of it.
+
+mod cell;
+mod condition;
+mod list;
+
+pub use self::{
+    cell::{Cell, Found, play},
+    condition::{Condition, is_same},
+    list::{Strategy, all},
+};
