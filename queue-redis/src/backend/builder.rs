@@ -190,6 +190,7 @@ impl Builder {
             prefix,
             spawn,
             seed,
+            drawn: Arc::default(),
             warnings,
         })
     }

@@ -4,7 +4,10 @@ mod builder;
 mod health;
 mod queues;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use queue_core::{Result, Spawn};
 
@@ -29,6 +32,8 @@ pub struct RedisBackend {
     spawn: Arc<dyn Spawn>,
     /// Random; no other backend has it.
     seed: u64,
+    /// How many names were drawn from the seed.
+    drawn: Arc<AtomicU64>,
     warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
@@ -101,6 +106,11 @@ impl RedisBackend {
 
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// The next number of this backend's: each is given once, whatever handle asks.
+    pub(crate) fn draw(&self) -> u64 {
+        self.drawn.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {

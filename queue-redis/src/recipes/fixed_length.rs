@@ -135,14 +135,21 @@ impl List {
     pub(super) async fn add(&self, server: &Server, body: &[u8]) -> Result<()> {
         let script = match self.method {
             Method::Naive => {
-                if self.length(server).await? >= self.capacity as u64 {
+                let full = self.length(server).await? >= self.capacity as u64;
+                if full {
                     self.pop(server).await?;
                 }
-                return self.push(server, body).await.map(drop);
+                let pushed = self.push(server, body).await;
+                // The oldest is gone by now.
+                return pushed
+                    .map(drop)
+                    .map_err(|error| half_done(usize::from(full), error));
             }
             Method::TrimInTwo => {
                 if self.push(server, body).await? > self.capacity as u64 {
-                    self.pop(server).await?;
+                    // The message is in by now.
+                    let popped = self.pop(server).await;
+                    popped.map_err(|error| half_done(1, error))?;
                 }
                 return Ok(());
             }

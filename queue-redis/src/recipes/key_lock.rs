@@ -81,9 +81,16 @@ impl Locked {
         if taken.is_some() {
             return Ok(None);
         }
-        let first: Option<u64> = server.ask(cmd("GET").arg(&key)).await?;
-        Ok(Some(first.map_or(id, MessageId::new)))
+        let first: Option<Bytes> = server.ask(cmd("GET").arg(&key)).await?;
+        Ok(Some(first.map_or(id, |first| locked_by(&first))))
     }
+}
+
+/// The id in a lock. A foreign producer may have written anything, which names its push as well.
+fn locked_by(content: &[u8]) -> MessageId {
+    let number = std::str::from_utf8(content).ok();
+    let number = number.and_then(|number| number.parse().ok());
+    number.map_or_else(|| id_of(content), MessageId::new)
 }
 
 #[async_trait]

@@ -27,6 +27,7 @@ use crate::connection::{Link, Role};
 
 /// Between two tries to pop, after one that failed.
 const AGAIN: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 type Pop<T> = Pin<Box<dyn Future<Output = Result<Vec<T>>> + Send>>;
@@ -147,7 +148,12 @@ async fn take_each<T>(
 /// Pops while somebody waits. It survives every error.
 async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: Arc<Shared<T>>) {
     let mut command = pop.command;
-    command.arg(pop.longest.as_secs_f64());
+    // 0 would block for ever.
+    let longest = pop.longest.max(SHORTEST);
+    match longest.subsec_nanos() {
+        0 => command.arg(longest.as_secs()),
+        _ => command.arg(longest.as_secs_f64()),
+    };
     let mut link = None;
     loop {
         let wanted = shared.wanted.notified();
@@ -155,7 +161,7 @@ async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: A
             wanted.await;
             continue;
         }
-        match pop_once(&server, &command, pop.longest, &mut link).await {
+        match pop_once(&server, &command, longest, &mut link).await {
             Some(Value::Nil) => {}
             Some(value) => {
                 if let Ok(popped) = (pop.read)(value) {

@@ -16,6 +16,9 @@ use super::{
     strategy::{Entry, Strategy, Taken},
 };
 
+/// The end of the name of the list of dead letters.
+const DEAD: &str = "dead";
+
 /// A list for each priority, popped from the most urgent down.
 ///
 /// | key | holds |
@@ -26,8 +29,8 @@ use super::{
 /// It is good for a few levels of work that may be lost. A message is gone from the server as soon as
 /// it is handed out (L5, L8); a retry goes to the tail of its level at once (L11); less urgent
 /// messages may starve. Another priority than those of the levels is `Invalid`. `LMPOP` takes from
-/// the first list that has something; on a server without it (before 7.0), one `RPOP` for each level
-/// goes out in one round trip.
+/// the first list that has something; on a server without it (before 7.0), `RPOP` asks each level in
+/// turn, so that a message may be overtaken by one that came in between (P1).
 #[derive(Debug, Clone)]
 pub struct PriorityLists {
     levels: Vec<(i16, String)>,
@@ -82,6 +85,9 @@ impl Recipe for PriorityLists {
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if let Err(error) = check(&self.levels) {
+            return place.refuse(error);
+        }
         let name = place.key(None);
         let levels = self.levels.iter();
         let levels = levels.map(|(priority, level)| (*priority, format!("{name}:{level}")));
@@ -95,10 +101,28 @@ impl Recipe for PriorityLists {
         };
         place.shell(self.guarantees(), move |server| Lists {
             levels,
-            dead: format!("{name}:dead"),
+            dead: format!("{name}:{DEAD}"),
             pops: Pops::new(server, pop),
         })
     }
+}
+
+/// A message belongs to one list, which belongs to one level.
+fn check(levels: &[(i16, String)]) -> Result<()> {
+    if levels.is_empty() {
+        return Err(Error::invalid("priority lists of no level: at least one"));
+    }
+    for (nth, (priority, name)) in levels.iter().enumerate() {
+        let before = &levels[..nth];
+        let taken = |(other, list): &(i16, String)| other == priority || list == name;
+        if name == DEAD || before.iter().any(taken) {
+            return Err(Error::invalid(format!(
+                "the level {name} of priority {priority}: its name or its priority is another \
+                 level's, or the name is that of the dead letters"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug)]

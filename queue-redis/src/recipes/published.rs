@@ -4,7 +4,7 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind, QueueName,
+    AnyQueue, Backend, Error, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind, QueueName,
     Result,
     call::{Front, Service},
     limits,
@@ -53,6 +53,11 @@ impl<'a> Place<'a> {
     pub(super) fn max_attempts(&self) -> u32 {
         let leasing = self.config.leasing();
         leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
+    }
+
+    /// Refuses settings that make no sense.
+    pub(super) fn refuse(self, error: Error) -> Opened<'a> {
+        Box::pin(async move { Err(error) })
     }
 
     /// Opens the strategy that `make` makes for one handle.

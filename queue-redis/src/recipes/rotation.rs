@@ -10,7 +10,7 @@ use super::{
     lists::push,
     published::{Opened, Place, Recipe},
     server::{Key, Server, id_of},
-    strategy::{Entry, Strategy},
+    strategy::{Entry, Strategy, half_done},
 };
 
 /// A ring on one list: `RPOPLPUSH` from the list to itself.
@@ -119,13 +119,14 @@ impl Strategy for Ring {
         range.arg(&self.list).arg(0).arg(-1);
         let items: Vec<Bytes> = server.ask(&range).await?;
         let mut removed = 0;
-        for item in ids
+        let found = ids
             .iter()
-            .filter_map(|id| items.iter().find(|item| id_of(item) == *id))
-        {
+            .filter_map(|id| items.iter().find(|item| id_of(item) == *id));
+        for (nth, item) in found.enumerate() {
             let mut remove = cmd("LREM");
             remove.arg(&self.list).arg(1).arg(&item[..]);
-            removed += server.ask::<u64>(&remove).await?;
+            let one: Result<u64> = server.ask(&remove).await;
+            removed += one.map_err(|error| half_done(nth, error))?;
         }
         Ok(removed)
     }

@@ -1,13 +1,7 @@
 //! How a strategy talks to the server: plain commands, pipelines, published scripts, and the
 //! client's own time.
 
-use std::{
-    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use queue_core::{Error, ErrorKind, MessageId, Outcome, QueueName, Result, Spawn, Timestamp};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
@@ -22,7 +16,6 @@ use crate::{
 pub(super) struct Server {
     backend: RedisBackend,
     seed: u64,
-    named: Arc<AtomicU64>,
 }
 
 impl Server {
@@ -31,7 +24,6 @@ impl Server {
         let now = backend.client().own_time().as_millis();
         Self {
             seed: hash(&(backend.seed(), now)),
-            named: Arc::default(),
             backend: backend.clone(),
         }
     }
@@ -105,7 +97,8 @@ impl Server {
 
     /// A random UUID, hyphenated, of version 4.
     pub(super) fn uuid(&self) -> String {
-        let nth = self.named.fetch_add(1, Ordering::Relaxed);
+        // Counted by the backend: two handles that open within a millisecond have one seed.
+        let nth = self.backend.draw();
         let (high, low) = (hash(&(self.seed, nth, 'h')), hash(&(self.seed, nth, 'l')));
         let (time, version) = (high >> 32, (high & 0xfff) | 0x4000);
         let variant = (low >> 48 & 0x3fff) | 0x8000;

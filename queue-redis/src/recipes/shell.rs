@@ -15,10 +15,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Cursor, DeadLetter, DeathReason, Delivery, Depth, Error, ErrorKind, Extended, Guarantees,
-    Headers, Insert, Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized,
-    Push, Pushed, QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Timestamp,
-    Token,
+    Cursor, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Guarantees, Headers, Insert,
+    Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized, Push, Pushed,
+    QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Token,
     call::{Answer, Call, Service},
     limits,
 };
@@ -263,29 +262,19 @@ impl<S: Strategy> Shell<S> {
         Ok(depth)
     }
 
-    /// The bodies in the list of dead letters. It keeps neither reason, attempts nor time.
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         page.check()?;
         let (from, most) = span(page);
-        let dead = self.strategy.dead().ok_or_else(no_answer)?;
-        let mut range = redis::cmd("LRANGE");
-        range.arg(dead).arg(from).arg(from + most - 1);
-        let bodies: Vec<Bytes> = self.server.ask(&range).await?;
-        Ok(paged(bodies, from, most, |body| DeadLetter {
-            id: id_of(&body),
-            body,
-            headers: Headers::default(),
-            reason: DeathReason::Buried(String::new()),
-            attempts: 1,
-            died_at: Timestamp::default(),
-        }))
+        let letters = self.strategy.dead_letters(&self.server, from, most).await?;
+        Ok(paged(letters, |letter| letter.body.len(), from, most))
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
         page.check()?;
         let (from, most) = span(page);
         let bodies = self.strategy.list(&self.server, from, most).await?;
-        Ok(paged(bodies, from, most, message))
+        let items = bodies.into_iter().map(message).collect();
+        Ok(paged(items, |item: &Message| item.body.len(), from, most))
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Receipt, S::Held>> {
@@ -317,16 +306,24 @@ fn message(body: Bytes) -> Message {
 /// Where a page begins, and the most entries in it. A cursor is a place in the list.
 fn span(page: Page) -> (usize, usize) {
     let from = page.after.map_or(0, |cursor| cursor.get());
-    (usize::try_from(from).unwrap_or(usize::MAX / 2), page.limit)
+    // No list is longer, and the end of the page stays a number that the server reads.
+    let from = usize::try_from(from.min(u64::from(u32::MAX)));
+    (from.unwrap_or(usize::MAX / 2), page.limit)
 }
 
-/// No more bodies than a page may have bytes.
-fn paged<T>(bodies: Vec<Bytes>, from: usize, most: usize, entry: impl Fn(Bytes) -> T) -> Paged<T> {
-    let fitting = limits::fitting(bodies.iter().map(Bytes::len), most);
-    let goes_on = fitting < bodies.len() || bodies.len() == most;
+/// No more entries than a page may have bytes.
+fn paged<T>(
+    mut entries: Vec<T>,
+    size: impl Fn(&T) -> usize,
+    from: usize,
+    most: usize,
+) -> Paged<T> {
+    let found = entries.len();
+    entries.truncate(limits::fitting(entries.iter().map(size), most));
+    let goes_on = entries.len() < found || found == most;
     Paged {
-        next: goes_on.then(|| Cursor::new((from + fitting) as u64)),
-        entries: bodies.into_iter().take(fitting).map(entry).collect(),
+        next: goes_on.then(|| Cursor::new((from + entries.len()) as u64)),
+        entries,
     }
 }
 

@@ -5,10 +5,12 @@ use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Depth, Disposition, Due, Error, ErrorKind, MessageId, Outcome, Push, Pushed, Result, Settled,
+    DeadLetter, DeathReason, Depth, Disposition, Due, Error, ErrorKind, Headers, MessageId, Outcome,
+    Push, Pushed, Result, Settled, Timestamp,
 };
+use redis::cmd;
 
-use super::server::{Key, Server};
+use super::server::{Key, Server, id_of};
 
 /// A message to put in.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +62,22 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// The list of dead letters, where it has one.
     fn dead(&self) -> Option<&str> {
         None
+    }
+
+    /// The dead letters from the nth on: the bodies in the list of dead letters. It keeps neither
+    /// reason, attempts nor time.
+    async fn dead_letters(
+        &self,
+        server: &Server,
+        from: usize,
+        most: usize,
+    ) -> Result<Vec<DeadLetter>> {
+        let dead = self.dead().ok_or_else(|| undeclared("dead"))?;
+        let mut range = cmd("LRANGE");
+        range.arg(dead).arg(from).arg(from + most - 1);
+        let bodies: Vec<Bytes> = server.ask(&range).await?;
+        let letters = bodies.into_iter();
+        Ok(letters.map(|body| buried(id_of(&body), body)).collect())
     }
 
     /// The time between two looks of who waits.
@@ -132,6 +150,18 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// Takes an item of this id out of a ring.
     async fn remove(&self, _server: &Server, _ids: &[MessageId]) -> Result<u64> {
         Err(undeclared("remove"))
+    }
+}
+
+/// A dead letter of which nothing is known but the message.
+pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
+    DeadLetter {
+        id,
+        body,
+        headers: Headers::default(),
+        reason: DeathReason::Buried(String::new()),
+        attempts: 1,
+        died_at: Timestamp::default(),
     }
 }
 

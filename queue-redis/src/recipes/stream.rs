@@ -132,13 +132,24 @@ impl Entries {
     }
 
     async fn claim(&self, server: &Server, max: usize, ttl: Duration) -> Result<Vec<StreamEntry>> {
-        let mut claim = cmd("XAUTOCLAIM");
-        claim.arg(&self.key).arg(GROUP).arg(&self.consumer);
-        claim.arg(millis_ceil(ttl)).arg(0).arg("COUNT").arg(max);
-        let claimed: Vec<Value> = server.ask(&claim).await?;
-        let entries = claimed.into_iter().nth(1).unwrap_or(Value::Nil);
-        let entries: Vec<Option<StreamEntry>> = read(entries)?;
-        Ok(entries.into_iter().flatten().collect())
+        let mut start = "0-0".to_owned();
+        let mut entries = Vec::new();
+        loop {
+            let mut claim = cmd("XAUTOCLAIM");
+            claim.arg(&self.key).arg(GROUP).arg(&self.consumer);
+            claim.arg(millis_ceil(ttl)).arg(&start);
+            claim.arg("COUNT").arg(max - entries.len());
+            let claimed: Vec<Value> = server.ask(&claim).await?;
+            let mut claimed = claimed.into_iter();
+            start = read(claimed.next().unwrap_or(Value::Nil))?;
+            let some: Vec<Option<StreamEntry>> = read(claimed.next().unwrap_or(Value::Nil))?;
+            entries.extend(some.into_iter().flatten());
+            // The server looks at ten entries for each that it may claim: what is idle may stand
+            // behind more than those.
+            if start == "0-0" || entries.len() >= max {
+                return Ok(entries);
+            }
+        }
     }
 
     async fn read_new(&self, server: &Server, max: usize) -> Result<Vec<StreamEntry>> {

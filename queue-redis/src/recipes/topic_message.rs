@@ -47,35 +47,20 @@ impl TopicMessage {
         Some(Self(fields))
     }
 
-    /// The entry of a list once more, due then; one that is no message becomes the body of one.
-    pub(super) fn again(topic: &str, entry: &Bytes, due: Timestamp) -> Self {
-        let mut message = Self::read(entry).unwrap_or_else(|| {
-            let body = Value::from(String::from_utf8_lossy(entry));
-            let fields = [(BODY, body), (TOPIC, Value::from(topic))];
-            Self(
-                fields
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .into_iter()
-                    .collect(),
-            )
-        });
-        message
-            .0
-            .insert(DUE.to_owned(), Value::from(due.as_millis()));
-        message
-    }
-
     pub(super) fn body(&self) -> Bytes {
         let body = self.0.get(BODY).and_then(Value::as_str).unwrap_or_default();
         Bytes::copy_from_slice(body.as_bytes())
     }
 
-    /// Named by its id where its producer gave it one, else by all of it.
+    /// Named by its id where its producer gave it one, else by all of it but its due time, which a
+    /// retry changes.
     pub(super) fn id(&self) -> MessageId {
-        match self.0.get(ID).and_then(Value::as_str) {
-            Some(id) => id_of(id.as_bytes()),
-            None => id_of(self.to_json().as_bytes()),
+        if let Some(id) = self.0.get(ID).and_then(Value::as_str) {
+            return id_of(id.as_bytes());
         }
+        let mut rest = self.clone();
+        rest.0.remove(DUE);
+        id_of(rest.to_json().as_bytes())
     }
 
     pub(super) fn due(&self) -> u64 {
@@ -88,6 +73,16 @@ impl TopicMessage {
         fields.retain(|_, value| !value.is_null());
         Value::Object(fields).to_string()
     }
+}
+
+/// The entry of a list once more, due then. One that is no message stays what it is, so that its
+/// consumer gets the same bytes again.
+pub(super) fn again(entry: &Bytes, due: Timestamp) -> Bytes {
+    let Some(TopicMessage(mut fields)) = TopicMessage::read(entry) else {
+        return entry.clone();
+    };
+    fields.insert(DUE.to_owned(), Value::from(due.as_millis()));
+    TopicMessage(fields).to_json().into()
 }
 
 /// A time as `2020-03-27T10:00:00`, in UTC.
@@ -137,8 +132,10 @@ mod tests {
         let read = TopicMessage::read(&entry).unwrap();
         assert_eq!(read.body(), "b");
         assert_eq!(read.to_json(), r#"{"body":"b","more":[1]}"#);
-        let again = TopicMessage::again("t", &entry, Timestamp::from_millis(5));
-        assert_eq!(again.to_json(), r#"{"body":"b","delayTime":5,"more":[1]}"#);
+        let again = again(&entry, Timestamp::from_millis(5));
+        assert_eq!(again, r#"{"body":"b","delayTime":5,"more":[1]}"#);
+        let again = TopicMessage::read(&again).unwrap();
+        assert_eq!(again.id(), read.id(), "a retry is the same message");
         for other in ["no json", r#"{"body":1}"#, "[]", r#"{"id":"7"}"#] {
             assert_eq!(TopicMessage::read(&Bytes::from(other)), None, "{other}");
         }

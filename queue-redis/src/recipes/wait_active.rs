@@ -3,8 +3,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Depth, Disposition, Due, Guarantees, Pushed, QueueKind, Result, Running, Settled, Timestamp,
-    When,
+    DeadLetter, Depth, Disposition, Due, Error, Guarantees, MessageId, Pushed, QueueKind, Result,
+    Running, Settled, When,
 };
 use redis::cmd;
 use tokio::time;
@@ -15,8 +15,8 @@ use super::{
     pops::{BlockingPop, Pops},
     published::{Opened, Place, Recipe},
     server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken, half_done},
-    topic_message::TopicMessage,
+    strategy::{Entry, Strategy, Taken, buried, half_done},
+    topic_message::{self, TopicMessage},
 };
 
 /// The registry of the sets of waiting messages: a set of their keys.
@@ -134,6 +134,10 @@ impl Recipe for WaitActive {
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if self.batch == 0 {
+            let error = "a batch of 0 would never move anything: at least 1";
+            return place.refuse(Error::invalid(error));
+        }
         let topic = place.key(self.topic.as_ref());
         let active = format!("{ACTIVE}:{topic}");
         let mut command = cmd("BLPOP");
@@ -174,8 +178,8 @@ struct Topic {
 }
 
 impl Topic {
-    async fn push(&self, server: &Server, message: &TopicMessage) -> Result<()> {
-        let arguments = (&self.waiting, message.due(), message.to_json());
+    async fn push(&self, server: &Server, member: &[u8], due: u64) -> Result<()> {
+        let arguments = (&self.waiting, due, member);
         server
             .eval(PUSH, &[WAITING_TOPICS, &self.waiting], arguments)
             .await
@@ -201,17 +205,34 @@ impl Strategy for Topic {
         Some(&self.dead)
     }
 
+    async fn dead_letters(
+        &self,
+        server: &Server,
+        from: usize,
+        most: usize,
+    ) -> Result<Vec<DeadLetter>> {
+        let mut range = cmd("LRANGE");
+        range.arg(&self.dead).arg(from).arg(from + most - 1);
+        let messages: Vec<Bytes> = server.ask(&range).await?;
+        let letters = messages.iter().map(read);
+        Ok(letters.map(|(id, body)| buried(id, body)).collect())
+    }
+
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
         let now = server.now();
-        let mut put = Vec::with_capacity(entries.len());
-        for (nth, entry) in entries.iter().enumerate() {
+        // All of them before anything is sent: a body may be none that JSON can hold.
+        let messages = entries.iter().map(|entry| {
             let due = entry.due.resolve(now);
-            let message = TopicMessage::new(&self.topic, server.uuid(), entry.body(), now, due)?;
-            let pushed = self.push(server, &message).await;
+            TopicMessage::new(&self.topic, server.uuid(), entry.body(), now, due)
+        });
+        let messages: Vec<TopicMessage> = messages.collect::<Result<_>>()?;
+        for (nth, message) in messages.iter().enumerate() {
+            let member = message.to_json();
+            let pushed = self.push(server, member.as_bytes(), message.due()).await;
             pushed.map_err(|error| half_done(nth, error))?;
-            put.push(Pushed::Accepted(message.id()));
         }
-        Ok(put)
+        let ids = messages.iter().map(TopicMessage::id);
+        Ok(ids.map(Pushed::Accepted).collect())
     }
 
     async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
@@ -241,8 +262,8 @@ impl Strategy for Topic {
             }
             Disposition::Retry { delay } | Disposition::Defer { delay } => {
                 let due = Due::After(*delay).resolve(server.now());
-                let again = TopicMessage::again(&self.topic, message, due);
-                self.push(server, &again).await?;
+                let again = topic_message::again(message, due);
+                self.push(server, &again, due.as_millis()).await?;
             }
         }
         Ok(settled(how))
@@ -265,13 +286,16 @@ impl Strategy for Topic {
     }
 }
 
-/// A message of the list, by its id and body where it is an object that has them.
-fn taken(message: Bytes) -> Taken<Bytes> {
-    let read = TopicMessage::read(&message);
-    let (id, body) = match read {
+/// The id and the body of a message of the list where it is an object that has them; else all of it.
+fn read(message: &Bytes) -> (MessageId, Bytes) {
+    match TopicMessage::read(message) {
         Some(read) => (read.id(), read.body()),
-        None => (id_of(&message), message.clone()),
-    };
+        None => (id_of(message), message.clone()),
+    }
+}
+
+fn taken(message: Bytes) -> Taken<Bytes> {
+    let (id, body) = read(&message);
     Taken {
         id,
         attempt: 1,
@@ -299,22 +323,30 @@ impl Distributor {
     async fn round(&self) -> Result<()> {
         let topics: Vec<String> = self.server.ask(cmd("SMEMBERS").arg(WAITING_TOPICS)).await?;
         for waiting in topics {
-            let there: bool = self.server.ask(cmd("EXISTS").arg(&waiting)).await?;
-            if !there {
-                let mut forget = cmd("SREM");
-                forget.arg(WAITING_TOPICS).arg(&waiting);
-                let _removed: u64 = self.server.ask(&forget).await?;
-                continue;
-            }
-            let active = match waiting.strip_prefix(WAITING) {
-                Some(topic) => format!("{ACTIVE}{topic}"),
-                None => waiting.clone(),
-            };
-            let now: Timestamp = self.server.now();
-            let keys = [&*waiting, ACTIVE_TOPICS, &active];
-            let arguments = (now.as_millis(), &active, self.batch);
-            let _moved: u64 = self.server.eval(DISTRIBUTE, &keys, arguments).await?;
+            // One topic's error, a key of another type say, is not the others'.
+            let _ = self.distribute(&waiting).await;
         }
+        Ok(())
+    }
+
+    async fn distribute(&self, waiting: &str) -> Result<()> {
+        let there: bool = self.server.ask(cmd("EXISTS").arg(waiting)).await?;
+        if !there {
+            let mut forget = cmd("SREM");
+            forget.arg(WAITING_TOPICS).arg(waiting);
+            let _removed: u64 = self.server.ask(&forget).await?;
+            return Ok(());
+        }
+        // Without the prefix the list would be the set itself, and the script would lose what it
+        // takes out of it.
+        let Some(topic) = waiting.strip_prefix(WAITING) else {
+            return Ok(());
+        };
+        let active = format!("{ACTIVE}{topic}");
+        let now = self.server.now().as_millis();
+        let keys = [waiting, ACTIVE_TOPICS, &active];
+        let arguments = (now, &active, self.batch);
+        let _moved: u64 = self.server.eval(DISTRIBUTE, &keys, arguments).await?;
         Ok(())
     }
 }

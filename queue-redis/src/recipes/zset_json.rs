@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Disposition, Due, Guarantees, Pushed, QueueKind, Result, Settled, When};
+use queue_core::{
+    DeadLetter, Depth, Disposition, Due, Guarantees, Pushed, QueueKind, Result, Settled, Timestamp,
+    When,
+};
 use redis::cmd;
 
 use super::{
@@ -10,7 +13,7 @@ use super::{
     lists::accepted,
     published::{Opened, Place, Recipe},
     server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken},
+    strategy::{Entry, Strategy, Taken, buried},
     zset_string::zset_depth,
 };
 
@@ -306,6 +309,23 @@ impl Strategy for Zset {
         let sets = [&self.queue, &self.processing, &self.dead];
         let others = [Key::new(&self.retries, "hash"), Key::set(&self.consumed)];
         sets.into_iter().map(Key::zset).chain(others).collect()
+    }
+
+    /// In the order of their deaths.
+    async fn dead_letters(
+        &self,
+        server: &Server,
+        from: usize,
+        most: usize,
+    ) -> Result<Vec<DeadLetter>> {
+        let mut range = cmd("ZRANGE");
+        range.arg(&self.dead).arg(from).arg(from + most - 1);
+        let dead: Vec<(Bytes, f64)> = server.ask(range.arg("WITHSCORES")).await?;
+        let dead = dead.into_iter().map(|(body, died_at)| DeadLetter {
+            died_at: Timestamp::from_millis(died_at as u64),
+            ..buried(id_of(&body), body)
+        });
+        Ok(dead.collect())
     }
 
     fn poll(&self) -> Duration {

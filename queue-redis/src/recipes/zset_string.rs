@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Depth, Disposition, Due, Guarantees, Pushed, QueueKind, Result, Settled, When, millis_ceil,
+    Depth, Disposition, Due, Error, Guarantees, Pushed, QueueKind, Result, Settled, When, millis_ceil,
 };
 use redis::{Cmd, cmd};
 
@@ -142,6 +142,10 @@ impl Recipe for ZsetString {
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if self.num == 0 {
+            let error = "a num of 0 would never take anything: at least 1";
+            return place.refuse(Error::invalid(error));
+        }
         let key = place.key(self.key.as_ref());
         let zset = Zset {
             dead: format!("{key}:dead"),
