@@ -28,6 +28,7 @@
 
 mod case;
 mod cases;
+mod ending;
 mod harness;
 mod in_process;
 mod play;
@@ -37,6 +38,7 @@ mod steps;
 
 pub use self::{
     case::Case,
+    ending::{Ending, Skip},
     harness::{Capabilities, Capability, Harness, Play},
     in_process::{InVirtualTime, OnThreads},
 };
@@ -72,10 +74,10 @@ pub struct Plan {
 /// # Panics
 ///
 /// As [`Case::run`] does, and if there is no such case.
-pub fn run(harness: &dyn Harness, name: &str) {
+pub fn run(harness: &dyn Harness, name: &str) -> Ending {
     let case = cases().iter().find(|case| case.name() == name);
     case.unwrap_or_else(|| panic!("no case is called {name}"))
-        .run(harness);
+        .run(harness)
 }
 
 /// Makes a `#[test]` of every case of the suite, in a module for each kind of queue.
