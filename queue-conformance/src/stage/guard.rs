@@ -89,6 +89,11 @@ impl Service for Guarded {
             sleep(AGAIN).await;
             answered = self.queue.call(call.clone()).await;
         }
+        if self.is_late(&answered)
+            && let Some(skip) = forgetful(&self.guard.guarantees)
+        {
+            self.guard.exit.skip(skip);
+        }
         if let Ok(Answer::Leased(leased) | Answer::Turned(_, leased)) = &answered {
             let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
             lock(&self.got).extend(receipts);
@@ -199,8 +204,16 @@ fn expires(call: &Call) -> bool {
     }
 }
 
+/// The rule that a queue breaks which may forget what it should have moved when it was due.
+pub(super) fn forgetful(guarantees: &Guarantees) -> Option<Skip> {
+    match guarantees.has(Feature::AtOnce) {
+        true => None,
+        false => broken_alone(guarantees, "L7"),
+    }
+}
+
 pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
-    Skip::Lacks(format!("{} has no {feature}", guarantees.name))
+    Skip::Lacks(format!("{} lacks {feature}", guarantees.name))
 }
 
 /// The rule, if these guarantees break it without any fault and whatever the bodies.

@@ -98,15 +98,33 @@ impl<'h> Stage<'h> {
     /// Ends the case as skipped if its queues hand messages out in another order than that of their
     /// arrival.
     pub(crate) fn needs_order(&self) {
+        if let Some(skip) = self.no_order() {
+            self.exit.skip(skip);
+        }
+    }
+
+    /// The numbers of messages that were handed out; in order, if the queues do not keep to the
+    /// order of arrival.
+    pub(crate) fn ordered(&self, mut numbers: Vec<u64>) -> Vec<u64> {
+        if self.no_order().is_some() {
+            numbers.sort_unstable();
+        }
+        numbers
+    }
+
+    fn no_order(&self) -> Option<Skip> {
         let rule = match self.kind() {
             QueueKind::Reliable | QueueKind::Bounded => "F1",
             QueueKind::Delay => "D2",
             QueueKind::Priority => "P2",
             QueueKind::Rotating => "T1",
         };
-        if let Some(skip) = guard::broken_alone(&self.guarantees, rule) {
-            self.exit.skip(skip);
-        }
+        guard::broken_alone(&self.guarantees, rule)
+    }
+
+    /// Whether the queues of the case's kind keep this rule.
+    pub(crate) fn keeps(&self, rule: &str) -> bool {
+        self.guarantees.keeps(rule)
     }
 
     /// Whether the queues of the case's kind have everything.
@@ -198,6 +216,9 @@ impl<'h> Stage<'h> {
         }
         let patience = after + self.harness.patience();
         let Ok(answer) = tokio::time::timeout(patience, task).await else {
+            if let Some(skip) = guard::forgetful(&self.guarantees) {
+                self.exit.skip(skip);
+            }
             panic!("{what}: still waiting after {patience:?}");
         };
         let answer = match answer {
