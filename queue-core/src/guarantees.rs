@@ -1,6 +1,6 @@
 //! What a queue has of the traits, and what it keeps of the contract.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use crate::{
     Disposition, Error, ErrorKind, Insert, Offer, Overflow, Push, QueueKind, Result, Settlement,
@@ -72,11 +72,17 @@ pub enum Feature {
     SharedReceipts,
     /// One call hands out no more than 8 MiB.
     Sizes,
+    /// Ids count up in the order of arrival. Without this an id is a name, and equal names have one.
+    Ids,
+    /// What is due is ready at once. Without this it waits until something moves it.
+    AtOnce,
+    /// An open stores the configuration, a later one compares it, and a listing shows the queue.
+    Stored,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Headers,
         Self::Dedup,
         Self::Keys,
@@ -89,6 +95,9 @@ impl Feature {
         Self::Several,
         Self::SharedReceipts,
         Self::Sizes,
+        Self::Ids,
+        Self::AtOnce,
+        Self::Stored,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -105,7 +114,16 @@ impl Feature {
             Self::Several => "several messages at once for one client",
             Self::SharedReceipts => "receipts that other handles know",
             Self::Sizes => "a bound on the bytes that one call hands out",
+            Self::Ids => "ids in the order of arrival",
+            Self::AtOnce => "messages that are ready as soon as they are due",
+            Self::Stored => "stored configuration",
         }
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -181,6 +199,12 @@ impl Guarantees {
         self
     }
 
+    /// Whether it has all calls and features of its kind, and keeps every rule.
+    pub fn is_all(&self) -> bool {
+        let all = Self::all(self.name, self.kind);
+        *self == all
+    }
+
     /// Whether it has this feature.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
@@ -188,7 +212,12 @@ impl Guarantees {
 
     /// Whether it keeps this rule whatever happens.
     pub fn keeps(&self, rule: &str) -> bool {
-        self.weaker.iter().all(|weaker| weaker.rule != rule)
+        self.broken(rule).is_none()
+    }
+
+    /// The first entry of [`weaker`](Self::weaker) for this rule.
+    pub fn broken(&self, rule: &str) -> Option<&Weaker> {
+        self.weaker.iter().find(|weaker| weaker.rule == rule)
     }
 
     /// Checks that it has what the call asks for, the whole batch.

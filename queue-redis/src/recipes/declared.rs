@@ -31,6 +31,11 @@ pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
             When::Alone,
             "extending answers success and sets no deadline",
         )
+        .weaker(
+            "L13",
+            When::Alone,
+            "the dead letters keep neither reason nor time, and have no cap",
+        )
 }
 
 /// [`leasing`] without a count of attempts.
@@ -61,10 +66,12 @@ pub(super) fn fixed_length(name: &'static str) -> Guarantees {
         .weaker("B5", When::Alone, "after a smaller length it never shrinks")
 }
 
-/// Bodies alone, and answers of any size.
+/// Bodies alone, answers of any size, ids that are names, and nothing stored but the messages.
 pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
     guarantees
         .without(Feature::Headers)
         .without(Feature::Dedup)
         .without(Feature::Sizes)
+        .without(Feature::Ids)
+        .without(Feature::Stored)
 }

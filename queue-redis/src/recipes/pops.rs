@@ -104,12 +104,16 @@ impl<T: Send + 'static> Pops<T> {
         }
         let mut popped = self.shared.popped();
         let most = max.min(popped.len());
-        Ok(popped.drain(..most).collect())
+        let taken = popped.drain(..most).collect();
+        // Who still waits needs another.
+        self.shared.wanted.notify_one();
+        Ok(taken)
     }
 
     /// Forgets what was popped, for a strategy that finds it again on the server.
     pub(super) fn forget(&self) {
         self.shared.popped().clear();
+        self.shared.wanted.notify_one();
     }
 
     /// Waits until something is popped, up to `timeout`.
@@ -157,7 +161,10 @@ async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: A
     let mut link = None;
     loop {
         let wanted = shared.wanted.notified();
-        if shared.waiting.load(Ordering::Acquire) == 0 {
+        // While something is there to take, another pop would take what nobody waits for; and a
+        // pop that is under way when its waiter has gone hides a message from who only takes.
+        let idle = shared.waiting.load(Ordering::Acquire) == 0;
+        if idle || !shared.popped().is_empty() {
             wanted.await;
             continue;
         }

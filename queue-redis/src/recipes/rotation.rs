@@ -65,6 +65,7 @@ impl Recipe for Rotation {
                 When::Fault("repeated"),
                 "a repeated request visits twice",
             )
+            .weaker("T4", When::Alone, "it has no pace")
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {

@@ -82,6 +82,16 @@ impl Recipe for Stream {
                 "a claimed entry is acked by its old holder",
             )
             .weaker(
+                "L6",
+                When::Alone,
+                "a retry is a new entry, whose attempts begin anew",
+            )
+            .weaker(
+                "L7",
+                When::Alone,
+                "an entry is claimed after the time that its claimer asks for, not its holder",
+            )
+            .weaker(
                 "L11",
                 When::Alone,
                 "a retry has no delay, and is a new entry",

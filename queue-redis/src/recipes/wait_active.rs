@@ -3,8 +3,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    DeadLetter, Depth, Disposition, Due, Error, Guarantees, MessageId, Pushed, QueueKind, Result,
-    Running, Settled, When,
+    DeadLetter, Depth, Disposition, Due, Error, Feature, Guarantees, MessageId, Pushed, QueueKind,
+    Result, Running, Settled, When,
 };
 use redis::cmd;
 use tokio::time;
@@ -120,6 +120,7 @@ impl WaitActive {
 impl Recipe for WaitActive {
     fn guarantees(&self) -> Guarantees {
         declared::at_most_once("wait-active", QueueKind::Delay)
+            .without(Feature::AtOnce)
             .weaker(
                 "L7",
                 When::Alone,

@@ -142,7 +142,8 @@ impl Recipe for ZsetJson {
         guarantees = guarantees
             .weaker("D3", When::EqualBodies, SAME)
             .weaker("L5", When::EqualBodies, SAME)
-            .weaker("D1", When::ClockAhead, "clients' clocks decide");
+            .weaker("D1", When::ClockAhead, "clients' clocks decide")
+            .weaker("D2", When::Alone, "ties go by the bytes of the bodies");
         match self.priority {
             true => guarantees.weaker("D1", When::Alone, "priority counts as time"),
             false => guarantees,
