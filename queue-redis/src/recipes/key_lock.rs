@@ -45,6 +45,8 @@ impl Recipe for KeyLock {
         let mut guarantees = declared::fixed_length("key-lock")
             .weaker("L9", When::Fault("crashed"), LOCKED)
             .weaker("L9", When::Fault("cut"), LOCKED)
+            .weaker("L9", When::Fault("reply lost"), LOCKED)
+            .weaker("L9", When::Fault("request lost"), LOCKED)
             .weaker("L9", When::Fault("cancelled"), LOCKED);
         guarantees.features.insert(Feature::Dedup);
         guarantees

@@ -68,12 +68,12 @@ impl PrivateBackup {
 
 impl Recipe for PrivateBackup {
     fn guarantees(&self) -> Guarantees {
-        const LATER: &str = "a message whose reply is lost waits in the backup, and comes later";
+        const LATER: &str = "what a pop got waits in the backup for the client's next take";
         declared::uncounted("private-backup", QueueKind::Reliable)
             .without(Feature::Several)
             .weaker(
                 "L1",
-                When::Fault("crashed"),
+                When::Alone,
                 "a client that restarts has its message at once",
             )
             .weaker(
@@ -82,9 +82,8 @@ impl Recipe for PrivateBackup {
                 "a client that stays away keeps its message",
             )
             .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker("F1", When::Fault("reply lost"), LATER)
-            .weaker("F1", When::Fault("cut"), LATER)
-            .weaker("F1", When::Fault("late"), LATER)
+            .weaker("F1", When::Alone, LATER)
+            .weaker("F2", When::Alone, LATER)
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {

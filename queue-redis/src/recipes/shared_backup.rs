@@ -77,20 +77,25 @@ impl SharedBackup {
 
 impl Recipe for SharedBackup {
     fn guarantees(&self) -> Guarantees {
-        const LATER: &str = "a message whose reply is lost waits in the backup, and comes later";
+        const LATER: &str = "what the checker puts back comes later";
         const SLOW: &str = "the checker takes a slow holder's message for a dead one's";
-        let kept = declared::uncounted("shared-backup", QueueKind::Reliable)
-            .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker("F1", When::Fault("reply lost"), LATER)
-            .weaker("F1", When::Fault("cut"), LATER)
-            .weaker("F1", When::Fault("late"), LATER);
+        const KNOWN: &str = "the checker knows an entry by its body: one taken again looks old";
+        let name = match self.checker {
+            Some(_) => "shared-backup with checker",
+            None => "shared-backup",
+        };
+        let guarantees = declared::uncounted(name, QueueKind::Reliable).weaker(
+            "L11",
+            When::Alone,
+            "a retry has no delay",
+        );
         match self.checker {
-            Some(_) => kept.weaker("L1", When::Fault("stalled"), SLOW).weaker(
-                "L3",
-                When::Fault("stalled"),
-                SLOW,
-            ),
-            None => kept.weaker("L7", When::Alone, "nobody puts back what a dead client had"),
+            Some(_) => guarantees
+                .weaker("L1", When::Alone, KNOWN)
+                .weaker("L3", When::Fault("stalled"), SLOW)
+                .weaker("F1", When::Alone, LATER)
+                .weaker("F2", When::Alone, LATER),
+            None => guarantees.weaker("L7", When::Alone, "nobody puts back what a dead client had"),
         }
     }
 

@@ -124,8 +124,7 @@ impl Recipe for ZsetJson {
             )
             .weaker("L4", When::Fault("stalled"), OLD)
             .weaker("L6", When::Fault("stalled"), OLD)
-            .weaker("L6", When::Alone, "an expired lease charges no attempt")
-            .weaker("L13", When::Alone, "the dead letters have no cap");
+            .weaker("L6", When::Alone, "an expired lease charges no attempt");
             kept.features.insert(queue_core::Feature::Expiry);
             kept
         } else {

@@ -91,7 +91,9 @@ impl Foreign {
             }
             "zset" => {
                 let words = ["ZRANGE", key, "0", "-1", "WITHSCORES"];
-                pairs(self.run(&words), |member, score| format!("{score} {member}"))
+                pairs(self.run(&words), |member, score| {
+                    format!("{score} {member}")
+                })
             }
             "hash" => {
                 let mut fields = pairs(self.run(&["HGETALL", key]), |field, value| {
@@ -111,5 +113,7 @@ impl Foreign {
 }
 
 fn pairs(flat: Vec<String>, show: impl Fn(&str, &str) -> String) -> Vec<String> {
-    flat.chunks(2).map(|pair| show(&pair[0], &pair[1])).collect()
+    flat.chunks(2)
+        .map(|pair| show(&pair[0], &pair[1]))
+        .collect()
 }

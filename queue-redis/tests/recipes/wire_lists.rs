@@ -38,14 +38,22 @@ async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
     assert_eq!(lengths, [1, 2]);
     let first = receiver.await.expect("no panic");
     let rest = take(&jobs, 1).await;
-    assert_eq!((&first[0].body, &rest[0].body), (&"one".into(), &"two".into()));
+    assert_eq!(
+        (&first[0].body, &rest[0].body),
+        (&"one".into(), &"two".into())
+    );
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
 }
 
 /// Waits until so many clients block.
 async fn blocked(ground: &Ground, clients: u64) {
     let line = format!("blocked_clients:{clients}\r\n");
-    let blocked = || ground.foreign().run::<String>(&["INFO", "clients"]).contains(&line);
+    let blocked = || {
+        ground
+            .foreign()
+            .run::<String>(&["INFO", "clients"])
+            .contains(&line)
+    };
     crate::until::until("somebody blocks", blocked).await;
 }
 
@@ -53,7 +61,9 @@ async fn blocked(ground: &Ground, clients: u64) {
 async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    let jobs = ground.open(BlockingList::default().key("work"), "jobs").await;
+    let jobs = ground
+        .open(BlockingList::default().key("work"), "jobs")
+        .await;
     push(&jobs, &["first", "second"]).await;
     assert_eq!(ground.dump(), ["list work: second | first"]);
     let popped: (String, String) = foreign.run(&["BRPOP", "work", "5"]);
@@ -87,7 +97,11 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
     let _: u64 = foreign.run(&["LPUSH", "jobs", "new"]);
     let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
     let old = take(&jobs, 9).await;
-    assert_eq!(bodies(&old), ["old"], "its own backup first, and one at a time");
+    assert_eq!(
+        bodies(&old),
+        ["old"],
+        "its own backup first, and one at a time"
+    );
     assert_eq!(
         ground.dump(),
         ["list jobs: new", "list jobs:backup:w7: old"]
@@ -111,7 +125,10 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     let again: String = foreign.run(&["RPOPLPUSH", "jobs:backup:w7", "jobs:backup:w7"]);
     assert_eq!(again, "a");
     let removed: u64 = foreign.run(&["LREM", "jobs:backup:w7", "1", "a"]);
-    assert_eq!((removed, ground.dump()), (1, vec!["list jobs: b".to_owned()]));
+    assert_eq!(
+        (removed, ground.dump()),
+        (1, vec!["list jobs: b".to_owned()])
+    );
 }
 
 /// The blocked pop of a wait moves into the backup.
@@ -135,7 +152,9 @@ async fn ours_waits_with_a_private_backup() {
 async fn a_shared_backup_is_shared_with_others() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    let jobs = ground.open(SharedBackup::default().poll(SOON), "jobs").await;
+    let jobs = ground
+        .open(SharedBackup::default().poll(SOON), "jobs")
+        .await;
     let _: u64 = foreign.run(&["LPUSH", "jobs", "theirs"]);
     let theirs = take(&jobs, 5).await;
     push(&jobs, &["ours"]).await;
@@ -157,7 +176,13 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
     let jobs = ground.open(recipe, "jobs").await;
     let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale"]);
-    let looks = || ground.server.command_counts().expect("it counts").of("lrange");
+    let looks = || {
+        ground
+            .server
+            .command_counts()
+            .expect("it counts")
+            .of("lrange")
+    };
     crate::until::until("the checker looks twice", || looks() >= 2).await;
     assert_eq!(ground.dump(), ["list jobs:backup: stale"]);
     ground.pass(minute);
@@ -170,7 +195,12 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(PriorityLists::default(), "jobs").await;
-    for (list, body) in [("low", "l"), ("normal", "n1"), ("normal", "n2"), ("high", "h")] {
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
         let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
     }
     assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
@@ -189,7 +219,11 @@ async fn priority_lists_of_ours_are_popped_by_others() {
     jobs.enqueue(&batch).await.expect("it pushes");
     assert_eq!(
         ground.dump(),
-        ["list jobs:high: h2 | h", "list jobs:low: l", "list jobs:normal: n"]
+        [
+            "list jobs:high: h2 | h",
+            "list jobs:low: l",
+            "list jobs:normal: n"
+        ]
     );
     let mut popped = Vec::new();
     for _ in 0..4 {

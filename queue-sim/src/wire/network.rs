@@ -37,6 +37,7 @@ struct Inner {
     state: Mutex<State>,
     healed: watch::Sender<bool>,
     cut: watch::Sender<u64>,
+    executed: watch::Sender<()>,
 }
 
 /// What the wire knows of another backend than the default queues.
@@ -73,6 +74,7 @@ impl Network {
             state: Mutex::default(),
             healed: watch::channel(false).0,
             cut: watch::channel(0).0,
+            executed: watch::channel(()).0,
         }))
     }
 
@@ -232,6 +234,16 @@ impl Network {
     /// Tells when all connections end.
     pub(super) fn cuts(&self) -> watch::Receiver<u64> {
         self.0.cut.subscribe()
+    }
+
+    /// Tells when the server has executed a request of a served backend.
+    pub(super) fn executed(&self) -> watch::Receiver<()> {
+        self.0.executed.subscribe()
+    }
+
+    /// Lets pops that block look again.
+    pub(super) fn has_executed(&self) {
+        self.0.executed.send_replace(());
     }
 
     /// Ends the faults, and returns when no request or reply is on its way any more.

@@ -53,7 +53,17 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let (reply, length) = executing.pass(&request)?;
     executing.tell(&reply);
     executing.note(length);
+    if !reply.is_nil() && changes_lists(&request) {
+        network.has_executed();
+    }
     Some(reply)
+}
+
+/// Whether a request may put something into a list. A pop that blocks pops by itself.
+fn changes_lists(request: &Request) -> bool {
+    const POPS: [&[u8]; 2] = [b"RPOP", b"LPOP"];
+    let verb = &request.words[0];
+    !POPS.iter().any(|pop| verb.eq_ignore_ascii_case(pop))
 }
 
 /// Whether the server has the script of the request, or the request brings it.

@@ -53,9 +53,6 @@ const SERVER: &[Fault] = &[
 ];
 /// A fault that strikes all lanes strikes at one in this many of its chances.
 const SERVER_RARELY: Chance = 4;
-/// Between two looks of a pop that blocks.
-const LOOKS: Duration = Duration::from_millis(1);
-
 /// The connection is over.
 struct Over;
 
@@ -235,7 +232,9 @@ impl Shim {
     async fn block(&mut self, request: Request) -> Result<Reply, Over> {
         let blocking = Blocking::of(&request).ok_or(Over)?;
         let deadline = Instant::now() + blocking.longest;
+        let mut executed = self.network.executed();
         loop {
+            executed.mark_unchanged();
             for (list, pop) in &blocking.pops {
                 let pop = Request {
                     words: pop.clone(),
@@ -252,7 +251,8 @@ impl Shim {
             tokio::select! {
                 biased;
                 read = self.read() => read?,
-                () = time::sleep(LOOKS) => {}
+                _ = executed.changed() => {}
+                () = time::sleep_until(deadline) => {}
             }
         }
     }

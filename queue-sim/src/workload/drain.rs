@@ -13,13 +13,17 @@ use crate::{history::Event, plan::Lane};
 /// The most looks of a drain: enough for every message many times over.
 const LOOKS: usize = 2_000;
 
+/// How much later a queue may be empty that is polled, or whose leases a checker ends.
+const POLLS: Duration = Duration::from_secs(1);
+
 /// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must
 /// happen in time (L7); or turns a ring once. At the end it reads what the checks need.
 pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
     let journal = &player.context.journal;
     journal.note(Event::Healed);
-    let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
+    let polls = player.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
+    let limit = Instant::now() + player.workload.drains_within() + player.world.behind() + polls;
     player.context.decisions.enter(player.lane, 1);
     // What a process left under its own name, it alone finds again.
     if player.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
