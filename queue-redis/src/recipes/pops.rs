@@ -157,7 +157,9 @@ async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: A
     let mut link = None;
     loop {
         let wanted = shared.wanted.notified();
-        if shared.waiting.load(Ordering::Acquire) == 0 {
+        // What was popped goes to somebody first: a handle must not hoard what others could take.
+        let waits = shared.waiting.load(Ordering::Acquire) > 0;
+        if !waits || !shared.popped().is_empty() {
             wanted.await;
             continue;
         }

@@ -312,12 +312,7 @@ fn span(page: Page) -> (usize, usize) {
 }
 
 /// No more entries than a page may have bytes.
-fn paged<T>(
-    mut entries: Vec<T>,
-    size: impl Fn(&T) -> usize,
-    from: usize,
-    most: usize,
-) -> Paged<T> {
+fn paged<T>(mut entries: Vec<T>, size: impl Fn(&T) -> usize, from: usize, most: usize) -> Paged<T> {
     let found = entries.len();
     entries.truncate(limits::fitting(entries.iter().map(size), most));
     let goes_on = entries.len() < found || found == most;

@@ -5,8 +5,8 @@ use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    DeadLetter, DeathReason, Depth, Disposition, Due, Error, ErrorKind, Headers, MessageId, Outcome,
-    Push, Pushed, Result, Settled, Timestamp,
+    DeadLetter, DeathReason, Depth, Disposition, Due, Error, ErrorKind, Headers, MessageId,
+    Outcome, Push, Pushed, Result, Settled, Timestamp,
 };
 use redis::cmd;
 

@@ -39,7 +39,8 @@ return redis.call('xdel', KEYS[1], ARGV[2])";
 /// | `{name}:dead` | a list of bodies that were buried, or spent their attempts |
 ///
 /// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
-/// once, as a new entry (L11): its attempts begin anew. An entry is claimed after the lease time that
+/// once, as a new entry (L11): its attempts begin anew, so that a message which is retried each time
+/// never dies (L6). An entry is claimed after the lease time that
 /// the claimer asks for, not the holder. One old entry pins its node of the stream in memory.
 #[derive(Debug, Clone)]
 pub struct Stream {
@@ -80,6 +81,11 @@ impl Recipe for Stream {
                 "L4",
                 When::Fault("stalled"),
                 "a claimed entry is acked by its old holder",
+            )
+            .weaker(
+                "L6",
+                When::Alone,
+                "a retry is a new entry, whose attempts begin anew",
             )
             .weaker(
                 "L11",
@@ -234,7 +240,14 @@ impl Strategy for Entries {
         max: usize,
         ttl: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
-        let claimed = self.claim(server, max, ttl).await?;
+        let claimed = match self.claim(server, max, ttl).await {
+            // Somebody emptied the server while this handle was open.
+            Err(error) if error.to_string().contains("NOGROUP") => {
+                self.create(server).await?;
+                Vec::new()
+            }
+            claimed => claimed?,
+        };
         let mut taken = Vec::new();
         for (entry, fields) in claimed {
             let Some(body) = body(fields) else { continue };

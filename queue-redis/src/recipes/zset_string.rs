@@ -3,7 +3,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Depth, Disposition, Due, Error, Guarantees, Pushed, QueueKind, Result, Settled, When, millis_ceil,
+    Depth, Disposition, Due, Error, Guarantees, Pushed, QueueKind, Result, Settled, When,
+    millis_ceil,
 };
 use redis::{Cmd, cmd};
 

@@ -91,12 +91,15 @@ impl Foreign {
             }
             "zset" => {
                 let words = ["ZRANGE", key, "0", "-1", "WITHSCORES"];
-                pairs(self.run(&words), |member, score| format!("{score} {member}"))
+                pairs(&self.run::<Vec<String>>(&words), |member, score| {
+                    format!("{score} {member}")
+                })
             }
             "hash" => {
-                let mut fields = pairs(self.run(&["HGETALL", key]), |field, value| {
-                    format!("{field}={value}")
-                });
+                let mut fields = pairs(
+                    &self.run::<Vec<String>>(&["HGETALL", key]),
+                    |field, value| format!("{field}={value}"),
+                );
                 fields.sort();
                 fields
             }
@@ -110,6 +113,8 @@ impl Foreign {
     }
 }
 
-fn pairs(flat: Vec<String>, show: impl Fn(&str, &str) -> String) -> Vec<String> {
-    flat.chunks(2).map(|pair| show(&pair[0], &pair[1])).collect()
+fn pairs(flat: &[String], show: impl Fn(&str, &str) -> String) -> Vec<String> {
+    flat.chunks(2)
+        .map(|pair| show(&pair[0], &pair[1]))
+        .collect()
 }

@@ -13,7 +13,7 @@ use queue_worker::{Context, Route, Workers};
 use tokio::{sync::Notify, task::spawn_blocking};
 
 use crate::{
-    foreign::{Foreign, NEWEST_LAST, TOPIC_PUSH},
+    foreign::{DISTINCT, Foreign, NEWEST_FIRST, NEWEST_LAST, TOPIC_PUSH},
     ground::{Ground, START, counts, name},
     recipes::{self, Made},
     until::until,
@@ -67,7 +67,10 @@ async fn others_produce(ground: &Arc<Ground>, strategy: &'static str, numbers: R
 
 async fn ours_produces(queue: &AnyQueue, numbers: Range<u32>) {
     for n in numbers {
-        queue.put(&[Push::new(n.to_string())]).await.expect("it pushes");
+        queue
+            .put(&[Push::new(n.to_string())])
+            .await
+            .expect("it pushes");
     }
 }
 
@@ -75,7 +78,11 @@ async fn moves(ground: Ground, made: Made) {
     let strategy = made.guarantees.name;
     let old = made.open().await;
     let config = QueueConfig::of(made.guarantees.kind, 3);
-    let new = ground.redis.open(&name("fresh"), &config).await.expect("it opens");
+    let new = ground
+        .redis
+        .open(&name("fresh"), &config)
+        .await
+        .expect("it opens");
     let ground = Arc::new(ground);
 
     let handled: Arc<Mutex<BTreeMap<u32, u32>>> = Arc::default();
@@ -118,7 +125,10 @@ async fn moves(ground: Ground, made: Made) {
     let report = running.await.expect("no panic").expect("good settings");
     assert!(report.drained, "{strategy}: {report:?}");
     let handled = handled.lock().expect("no panic").clone();
-    assert!(handled.values().all(|times| *times == 1), "{strategy}: {handled:?}");
+    assert!(
+        handled.values().all(|times| *times == 1),
+        "{strategy}: {handled:?}"
+    );
     assert_eq!(report.counts.acked, u64::from(MESSAGES), "{strategy}");
     assert_eq!(counts(&old).await, [0; 4], "{strategy}");
     assert_eq!(counts(&new).await, [0; 4], "{strategy}");
@@ -143,10 +153,14 @@ async fn a_reader_of_the_newest_reads_both_until_the_new_queue_is_full() {
         }
         let old = made.open().await;
         let config = BoundedConfig::new(3).into();
-        let new = ground.redis.open(&name("fresh"), &config).await.expect("it opens");
+        let new = ground
+            .redis
+            .open(&name("fresh"), &config)
+            .await
+            .expect("it opens");
         let mut foreign = ground.foreign();
         for n in 0..5 {
-            bounded(&ground, &mut foreign, strategy, n);
+            newest(&mut foreign, strategy, n);
         }
         let view = async || {
             let mut shown = recent(&new, 3).await;
@@ -156,26 +170,32 @@ async fn a_reader_of_the_newest_reads_both_until_the_new_queue_is_full() {
         };
         assert_eq!(view().await, ["4", "3", "2"], "{strategy}");
         // The producer is switched.
-        for (n, shown) in [("5", ["5", "4", "3"]), ("6", ["6", "5", "4"]), ("7", ["7", "6", "5"])] {
+        for (n, shown) in [
+            ("5", ["5", "4", "3"]),
+            ("6", ["6", "5", "4"]),
+            ("7", ["7", "6", "5"]),
+        ] {
             crate::ground::push(&new, &[n]).await;
             assert_eq!(view().await, shown, "{strategy}");
         }
-        assert_eq!(recent(&new, 3).await, view().await, "{strategy}: the old one is not read");
+        assert_eq!(
+            recent(&new, 3).await,
+            view().await,
+            "{strategy}: the old one is not read"
+        );
         ground.foreign().run::<String>(&["FLUSHALL"]);
     }
 }
 
-fn bounded(ground: &Ground, foreign: &mut Foreign, strategy: &str, n: u64) {
-    use crate::foreign::{DISTINCT, NEWEST_FIRST};
+fn newest(foreign: &mut Foreign, strategy: &str, n: u64) {
     let (body, time) = (n.to_string(), (START + n).to_string());
-    let () = match strategy {
-        name if name.starts_with("distinct") => {
-            foreign.eval(DISTINCT, &["q"], &["3", &time, &body])
-        }
-        "fixed-length newest first" => foreign.eval(NEWEST_FIRST, &["q"], &["3", &body]),
-        _ => foreign.eval(NEWEST_LAST, &["q"], &["3", &body]),
+    let by_time = ["3", &*time, &*body];
+    let (script, arguments) = match strategy {
+        name if name.starts_with("distinct") => (DISTINCT, &by_time[..]),
+        "fixed-length newest first" => (NEWEST_FIRST, &["3", &*body][..]),
+        _ => (NEWEST_LAST, &["3", &*body][..]),
     };
-    assert!(!ground.dump().is_empty());
+    let () = foreign.eval(script, &["q"], arguments);
 }
 
 /// A ring is moved item by item: into the new one first. A visitor of both may see an item of a moving
@@ -187,12 +207,19 @@ async fn a_ring_is_moved_item_by_item_while_others_insert() {
         panic!("another kind");
     };
     let config = RotatingConfig::default();
-    let new = ground.redis.open_rotating(&name("fresh"), &config).await.expect("it opens");
+    let new = ground
+        .redis
+        .open_rotating(&name("fresh"), &config)
+        .await
+        .expect("it opens");
     let inserting = others_produce(&ground, "rotation", 0..40);
     let moving = async {
         let mut moved = 0;
         while moved < 40 {
-            let visit = old.rotate(std::num::NonZeroUsize::MIN).await.expect("it turns");
+            let visit = old
+                .rotate(std::num::NonZeroUsize::MIN)
+                .await
+                .expect("it turns");
             for item in visit.items {
                 let copy = Insert::new(item.body.clone()).with_key(item.body);
                 new.insert(&[copy]).await.expect("it inserts");
@@ -206,7 +233,12 @@ async fn a_ring_is_moved_item_by_item_while_others_insert() {
     let items = new.list(Page::first(99)).await.expect("it lists").entries;
     let mut bodies: Vec<u32> = items
         .iter()
-        .map(|item| std::str::from_utf8(&item.body).expect("text").parse().expect("a number"))
+        .map(|item| {
+            std::str::from_utf8(&item.body)
+                .expect("text")
+                .parse()
+                .expect("a number")
+        })
         .collect();
     bodies.sort_unstable();
     assert_eq!(bodies, (0..40).collect::<Vec<_>>());

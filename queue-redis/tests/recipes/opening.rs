@@ -21,7 +21,10 @@ async fn a_key_of_another_type_is_named_at_open() {
             let error = made.try_open(made.guarantees.kind).await.expect_err(key);
             assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
             let text = error.to_string();
-            assert!(text.contains(&format!("key {key} holds a {found}")), "{text}");
+            assert!(
+                text.contains(&format!("key {key} holds a {found}")),
+                "{text}"
+            );
             assert!(text.contains(holds), "{text}");
             assert_eq!(foreign.run::<u64>(&["DEL", key]), 1);
         }
@@ -54,13 +57,29 @@ async fn a_recipe_has_its_own_kind_and_no_other() {
             }
             let error = made.try_open(kind).await.expect_err("refused");
             assert_eq!(error.kind(), ErrorKind::Configuration);
-            assert!(error.to_string().contains(&format!("no {kind} queues")), "{error}");
+            assert!(
+                error.to_string().contains(&format!("no {kind} queues")),
+                "{error}"
+            );
         }
-        let once = made.backend.open_once(&name(QUEUE)).await.expect_err("refused");
+        let once = made
+            .backend
+            .open_once(&name(QUEUE))
+            .await
+            .expect_err("refused");
         assert_eq!(once.kind(), ErrorKind::Configuration);
-        let resized = made.backend.open_or_resize(&name(QUEUE), &BoundedConfig::new(3)).await;
-        assert_eq!(resized.expect_err("refused").kind(), ErrorKind::Configuration);
-        let listed = made.backend.queues(None, 9.try_into().expect("not zero")).await;
+        let resized = made
+            .backend
+            .open_or_resize(&name(QUEUE), &BoundedConfig::new(3))
+            .await;
+        assert_eq!(
+            resized.expect_err("refused").kind(),
+            ErrorKind::Configuration
+        );
+        let listed = made
+            .backend
+            .queues(None, 9.try_into().expect("not zero"))
+            .await;
         assert_eq!(listed.expect("it lists"), []);
     }
 }
@@ -71,13 +90,22 @@ async fn a_receipt_of_another_handle_is_a_lost_lease() {
         let (one, other) = (made.open().await, made.open().await);
         let ready = ready(&ground, &one).await;
         let receipt = ready.receipt;
-        assert_eq!(end(&other, Settlement::ack(receipt)).await, Settled::LeaseLost);
-        let extended = leasing(&other).extend(&[receipt], crate::ground::LONG).await;
+        assert_eq!(
+            end(&other, Settlement::ack(receipt)).await,
+            Settled::LeaseLost
+        );
+        let extended = leasing(&other)
+            .extend(&[receipt], crate::ground::LONG)
+            .await;
         assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
         let extended = leasing(&one).extend(&[receipt], crate::ground::LONG).await;
         assert_eq!(extended.expect("an answer"), [Extended::Extended]);
         assert_eq!(end(&one, Settlement::ack(receipt)).await, Settled::Done);
-        assert_eq!(end(&one, Settlement::ack(receipt)).await, Settled::LeaseLost, "done is done");
+        assert_eq!(
+            end(&one, Settlement::ack(receipt)).await,
+            Settled::LeaseLost,
+            "done is done"
+        );
         let extended = leasing(&one).extend(&[receipt], crate::ground::LONG).await;
         assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
     }

@@ -60,7 +60,11 @@ pub(crate) fn all(redis: &RedisBackend) -> Vec<Made> {
             ],
         ),
         made(redis, ZsetJson::default().poll(SOON), JSON),
-        made(redis, ZsetJson::default().with_processing().poll(SOON), JSON),
+        made(
+            redis,
+            ZsetJson::default().with_processing().poll(SOON),
+            JSON,
+        ),
         made(redis, ZsetJson::default().with_priority().poll(SOON), JSON),
         made(redis, BlockingList::default(), WITH_DEAD),
         made(

@@ -46,7 +46,9 @@ fn put(kind: QueueKind, pushes: Vec<Push>) -> Call {
     match kind {
         QueueKind::Reliable => Call::Push(pushes.collect()),
         QueueKind::Delay => Call::Schedule(pushes.map(|push| Scheduled::new(push, LONG)).collect()),
-        QueueKind::Priority => Call::Enqueue(pushes.map(|push| Prioritized::new(push, 0)).collect()),
+        QueueKind::Priority => {
+            Call::Enqueue(pushes.map(|push| Prioritized::new(push, 0)).collect())
+        }
         QueueKind::Bounded => Call::Offer(pushes.map(Offer::new).collect(), Overflow::DropOldest),
         QueueKind::Rotating => {
             let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
@@ -61,18 +63,41 @@ async fn refused(ground: &Ground, made: &Made, call: Call, kind: ErrorKind, name
     let (before, sent) = (ground.dump(), commands(ground));
     let what = format!("{}: {call:?}", made.guarantees.name);
     let error = queue.call(call).await.expect_err(&what);
-    assert_eq!((error.kind(), error.outcome()), (kind, Outcome::NotApplied), "{what}: {error}");
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (kind, Outcome::NotApplied),
+        "{what}: {error}"
+    );
     let text = error.to_string();
-    assert!(text.contains(named) && text.contains(made.guarantees.name), "{what}: {text}");
+    assert!(
+        text.contains(named) && text.contains(made.guarantees.name),
+        "{what}: {text}"
+    );
     assert_eq!(error.queue().map(QueueName::as_str), Some("q"), "{what}");
-    assert_eq!((ground.dump(), commands(ground) - sent), (before, 0), "{what}");
+    assert_eq!(
+        (ground.dump(), commands(ground) - sent),
+        (before, 0),
+        "{what}"
+    );
 }
 
 /// The commands that the server has obeyed, but for those by which a test looks.
 fn commands(ground: &Ground) -> u64 {
     const LOOKS: [&str; 14] = [
-        "info", "keys", "type", "lrange", "zrange", "smembers", "hgetall", "get", "xrange", "auth",
-        "hello", "client|setinfo", "client|setname", "select",
+        "info",
+        "keys",
+        "type",
+        "lrange",
+        "zrange",
+        "smembers",
+        "hgetall",
+        "get",
+        "xrange",
+        "auth",
+        "hello",
+        "client|setinfo",
+        "client|setname",
+        "select",
     ];
     let counts = ground.server.command_counts().expect("it counts");
     let sent = counts.iter().filter(|(name, _)| !LOOKS.contains(name));
@@ -88,7 +113,14 @@ async fn each_missing_method_is_named() {
         let guarantees = &made.guarantees;
         let missing = Call::names(guarantees.kind).filter(|name| !guarantees.calls.contains(name));
         for name in missing {
-            refused(&ground, &made, call_of(name), ErrorKind::Configuration, name).await;
+            refused(
+                &ground,
+                &made,
+                call_of(name),
+                ErrorKind::Configuration,
+                name,
+            )
+            .await;
         }
     }
 }
@@ -137,7 +169,14 @@ async fn each_policy_disposition_and_priority_that_is_missing_is_named() {
         }
         if guarantees.kind == QueueKind::Priority {
             let batch = vec![Prioritized::new("fine", 10), Prioritized::new("x", 5)];
-            refused(&ground, &made, Call::Enqueue(batch), ErrorKind::Invalid, "priority of 5").await;
+            refused(
+                &ground,
+                &made,
+                Call::Enqueue(batch),
+                ErrorKind::Invalid,
+                "priority of 5",
+            )
+            .await;
         }
         let receipt = Receipt::new(MessageId::new(1), Token::new(1));
         for (feature, settlement, name) in [
@@ -166,7 +205,10 @@ async fn a_body_that_is_too_large_is_refused_with_its_batch() {
         let large = Push::new(vec![b'x'; 9 << 20]);
         let batch = put(made.guarantees.kind, vec![Push::new("fine"), large]);
         let error = queue.call(batch).await.expect_err("refused");
-        assert_eq!((error.kind(), error.outcome()), (ErrorKind::Invalid, Outcome::NotApplied));
+        assert_eq!(
+            (error.kind(), error.outcome()),
+            (ErrorKind::Invalid, Outcome::NotApplied)
+        );
         assert_eq!(ground.dump(), before, "{}", made.guarantees.name);
     }
 }

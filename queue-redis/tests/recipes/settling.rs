@@ -54,7 +54,9 @@ fn retried(strategy: &str) -> Expected {
 /// As retried, but the attempt is not counted.
 fn deferred(strategy: &str) -> Expected {
     let mut expected = retried(strategy);
-    expected.dump.retain(|line| !line.starts_with("hash retry_count"));
+    expected
+        .dump
+        .retain(|line| !line.starts_with("hash retry_count"));
     expected
 }
 
@@ -155,10 +157,18 @@ async fn ended(
         assert_eq!((&taken.body[..], taken.attempt), (&b"m"[..], 1), "{name}");
         let held = counts(&queue).await[2];
         let keeps = made.guarantees.keeps("L5") || name.contains("processing");
-        assert_eq!(held, u64::from(keeps), "{name}: what is held is counted where it is kept");
+        assert_eq!(
+            held,
+            u64::from(keeps),
+            "{name}: what is held is counted where it is kept"
+        );
         assert_eq!(end(&queue, settle(taken.receipt)).await, answer, "{name}");
         let expected = expected(name);
-        let dump: Vec<String> = ground.dump().iter().map(|line| without_uuids(line)).collect();
+        let dump: Vec<String> = ground
+            .dump()
+            .iter()
+            .map(|line| without_uuids(line))
+            .collect();
         assert_eq!(dump, expected.dump, "{name}");
         assert_eq!(counts(&queue).await, expected.counts, "{name}");
         letters(&queue, name, &taken, answer == Settled::Dead).await;
@@ -167,8 +177,15 @@ async fn ended(
 }
 
 async fn letters(queue: &AnyQueue, name: &str, taken: &Delivery, dead: bool) {
-    let letters = leasing(queue).dead_letters(Page::first(9)).await.expect("it lists");
-    assert_eq!((letters.entries.len(), letters.next), (usize::from(dead), None), "{name}");
+    let letters = leasing(queue)
+        .dead_letters(Page::first(9))
+        .await
+        .expect("it lists");
+    assert_eq!(
+        (letters.entries.len(), letters.next),
+        (usize::from(dead), None),
+        "{name}"
+    );
     if let Some(letter) = letters.entries.first() {
         assert_eq!(letter.body, taken.body, "{name}");
         // The others name a message by a key that is gone with it.
@@ -183,7 +200,9 @@ async fn comes_again(ground: &Ground, queue: &AnyQueue, taken: &Delivery, dead: 
     ground.distribute();
     let mut came = Vec::new();
     loop {
-        let next = leasing(queue).receive(1, crate::ground::LONG, Duration::ZERO).await;
+        let next = leasing(queue)
+            .receive(1, crate::ground::LONG, Duration::ZERO)
+            .await;
         let Some(delivery) = next.expect("it looks").pop() else {
             break;
         };
@@ -214,7 +233,12 @@ async fn a_release_goes_back_to_the_head_at_once() {
 
 #[tokio::test]
 async fn a_bury_goes_to_the_dead_letters() {
-    ended(|receipt| Settlement::bury(receipt, "why"), buried, Settled::Dead).await;
+    ended(
+        |receipt| Settlement::bury(receipt, "why"),
+        buried,
+        Settled::Dead,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -223,18 +247,37 @@ async fn with_processing_a_retry_beyond_the_attempts_dies() {
     let recipe = queue_redis::recipes::ZsetJson::default().with_processing();
     let config = DelayConfig::default().with_max_attempts(3);
     let backend = ground.redis.recipe(recipe);
-    let queue = backend.open(&crate::ground::name("q"), &config.into()).await.expect("it opens");
+    let queue = backend
+        .open(&crate::ground::name("q"), &config.into())
+        .await
+        .expect("it opens");
     push(&queue, &["m"]).await;
     for attempt in 1..=3 {
         let taken = take(&queue, 1).await.remove(0);
         assert_eq!(taken.attempt, attempt);
         let ended = end(&queue, Settlement::retry(taken.receipt, Duration::ZERO)).await;
-        assert_eq!(ended, if attempt < 3 { Settled::Done } else { Settled::Dead });
+        assert_eq!(
+            ended,
+            if attempt < 3 {
+                Settled::Done
+            } else {
+                Settled::Dead
+            }
+        );
     }
-    assert_eq!(ground.dump(), [format!("zset dead_letter_queue:q: {START} m")]);
-    let letters = leasing(&queue).dead_letters(Page::first(1)).await.expect("it lists");
+    assert_eq!(
+        ground.dump(),
+        [format!("zset dead_letter_queue:q: {START} m")]
+    );
+    let letters = leasing(&queue)
+        .dead_letters(Page::first(1))
+        .await
+        .expect("it lists");
     assert_eq!(letters.entries[0].died_at, Timestamp::from_millis(START));
     let next = letters.next.expect("a full page may go on");
-    let rest = leasing(&queue).dead_letters(Page::after(next, 1)).await.expect("it lists");
+    let rest = leasing(&queue)
+        .dead_letters(Page::after(next, 1))
+        .await
+        .expect("it lists");
     assert_eq!((rest.entries.len(), rest.next), (0, None));
 }

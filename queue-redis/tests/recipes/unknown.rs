@@ -5,11 +5,12 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::{RedisBackend, recipes::*};
 use real_redis::{Direction, Proxy};
+use tokio::time::timeout;
 
 use crate::{
     ground::{Ground, START, bodies, end, leasing, name, push, take},
     recipes::all,
-    until::{PATIENCE, until},
+    until::PATIENCE,
 };
 
 /// The reply is lost: the retry took effect. A second settlement through the hold would put a second
@@ -34,20 +35,26 @@ async fn after_an_unknown_settlement_the_hold_is_given_up() {
         push(&queue, &["m"]).await;
         ground.distribute();
         let receipt = take(&queue, 1).await[0].receipt;
-        let before = ground.dump();
+        let heard = proxy.seen(Direction::Replies);
         proxy.hold(Direction::Replies);
         let settling = {
             let queue = leasing(&queue);
             let retry = [Settlement::retry(receipt, Duration::ZERO)];
             tokio::spawn(async move { queue.settle(&retry).await })
         };
-        until("the server has it", || ground.dump() != before).await;
+        let answered = proxy.beyond(Direction::Replies, heard);
+        timeout(PATIENCE, answered)
+            .await
+            .expect("the server answers");
         proxy.cut();
-        proxy.release();
         let error = settling.await.expect("no panic").expect_err(name);
+        proxy.release();
         assert_eq!(error.outcome(), Outcome::Unknown, "{name}: {error}");
         let after = ground.dump();
-        for settlement in [Settlement::ack(receipt), Settlement::retry(receipt, Duration::ZERO)] {
+        for settlement in [
+            Settlement::ack(receipt),
+            Settlement::retry(receipt, Duration::ZERO),
+        ] {
             assert_eq!(end(&queue, settlement).await, Settled::LeaseLost, "{name}");
         }
         assert_eq!(ground.dump(), after, "{name}");
@@ -67,7 +74,10 @@ async fn a_settlement_that_certainly_failed_keeps_the_hold() {
     let _: String = foreign.run(&["SET", "q:dead", "no list"]);
     let bury = |delivery: &Delivery| Settlement::bury(delivery.receipt, "why");
 
-    let error = leasing(&queue).settle(&[bury(&taken[0])]).await.expect_err("refused");
+    let error = leasing(&queue)
+        .settle(&[bury(&taken[0])])
+        .await
+        .expect_err("refused");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
     // The first of a batch is done by then.
     let batch = [Settlement::ack(taken[1].receipt), bury(&taken[0])];
@@ -91,9 +101,14 @@ async fn a_private_backup_keeps_the_hold_too() {
     let _: String = foreign.run(&["RENAME", "q:backup:w7", "aside"]);
     let _: String = foreign.run(&["SET", "q:backup:w7", "no list"]);
     let ack = Settlement::ack(a.receipt);
-    let error = leasing(&queue).settle(&[ack.clone()]).await.expect_err("refused");
+    let error = leasing(&queue)
+        .settle(std::slice::from_ref(&ack))
+        .await
+        .expect_err("refused");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
-    let one = leasing(&queue).receive(1, crate::ground::LONG, Duration::ZERO).await;
+    let one = leasing(&queue)
+        .receive(1, crate::ground::LONG, Duration::ZERO)
+        .await;
     assert_eq!(one.expect("it looks"), [], "one in flight");
     let _: u64 = foreign.run(&["DEL", "q:backup:w7"]);
     let _: String = foreign.run(&["RENAME", "aside", "q:backup:w7"]);
@@ -108,14 +123,27 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     // A user who may push and not pop.
-    let rules = ["ACL", "SETUSER", "half", "on", ">secret", "~*", "&*", "+@all", "-lpop"];
+    let rules = [
+        "ACL", "SETUSER", "half", "on", ">secret", "~*", "&*", "+@all", "-lpop",
+    ];
     let _: String = foreign.run(&rules);
     let redis = RedisBackend::connect(&ground.server.url_as("half", "secret")).await;
-    let recipe = redis.expect("the server takes us").recipe(FixedLength::trim_in_two());
+    let recipe = redis
+        .expect("the server takes us")
+        .recipe(FixedLength::trim_in_two());
     let config = BoundedConfig::new(1);
-    let queue = recipe.open_bounded(&name("q"), &config).await.expect("it opens");
-    queue.offer_one("a", Overflow::DropOldest).await.expect("it has room");
-    let error = queue.offer_one("b", Overflow::DropOldest).await.expect_err("refused");
+    let queue = recipe
+        .open_bounded(&name("q"), &config)
+        .await
+        .expect("it opens");
+    queue
+        .offer_one("a", Overflow::DropOldest)
+        .await
+        .expect("it has room");
+    let error = queue
+        .offer_one("b", Overflow::DropOldest)
+        .await
+        .expect_err("refused");
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
     assert_eq!(ground.dump(), ["list q: a | b"]);
 }

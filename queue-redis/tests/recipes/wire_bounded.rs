@@ -28,13 +28,25 @@ async fn methods_meet(recipe: FixedLength, first: bool, script: impl Fn(&Ground,
             _ => push(&queue, &[body]).await,
         }
     }
-    let list = if first { "g5 | g4 | g3" } else { "g3 | g4 | g5" };
+    let list = if first {
+        "g5 | g4 | g3"
+    } else {
+        "g3 | g4 | g5"
+    };
     assert_eq!(ground.dump(), [format!("list gifts: {list}")]);
     assert_eq!(recent(&queue, 9).await, ["g5", "g4", "g3"]);
     assert_eq!(recent(&queue, 2).await, ["g5", "g4"], "two are two");
     push(&queue, &["g6", "g7"]).await;
-    let list = if first { "g7 | g6 | g5" } else { "g5 | g6 | g7" };
-    assert_eq!(ground.dump(), [format!("list gifts: {list}")], "a batch of two");
+    let list = if first {
+        "g7 | g6 | g5"
+    } else {
+        "g5 | g6 | g7"
+    };
+    assert_eq!(
+        ground.dump(),
+        [format!("list gifts: {list}")],
+        "a batch of two"
+    );
 }
 
 #[tokio::test]
@@ -60,7 +72,9 @@ async fn one_script_the_newest_last() {
 #[tokio::test]
 async fn one_script_the_newest_first() {
     let script = |ground: &Ground, body: &str| {
-        let () = ground.foreign().eval(NEWEST_FIRST, &["gifts"], &["3", body]);
+        let () = ground
+            .foreign()
+            .eval(NEWEST_FIRST, &["gifts"], &["3", body]);
     };
     methods_meet(FixedLength::newest_first(), true, script).await;
 }
@@ -92,7 +106,9 @@ async fn a_length_of_nothing_is_refused_and_another_one_is_the_handles_own() {
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert!(error.to_string().contains("capacity of 0"), "{error}");
     for capacity in [3, 2] {
-        let opened = ground.try_open(FixedLength::trim(), "gifts", capacity).await;
+        let opened = ground
+            .try_open(FixedLength::trim(), "gifts", capacity)
+            .await;
         let AnyQueue::Bounded(queue) = opened.expect("it opens") else {
             panic!("another kind");
         };
@@ -107,7 +123,9 @@ async fn a_smaller_length_shrinks_nothing() {
     let ground = Ground::start().await;
     let queue = ground.open(FixedLength::newest_last(), "gifts").await;
     push(&queue, &["a", "b", "c"]).await;
-    let smaller = ground.try_open(FixedLength::newest_last(), "gifts", 1).await;
+    let smaller = ground
+        .try_open(FixedLength::newest_last(), "gifts", 1)
+        .await;
     push(&smaller.expect("it opens"), &["d"]).await;
     assert_eq!(ground.dump(), ["list gifts: b | c | d"]);
 }
@@ -127,12 +145,18 @@ async fn the_newest_different_bodies_stand_under_their_last_times() {
         ground.pass(Duration::from_millis(2));
         push(&queue, &["c"]).await;
         let (a, c) = (START, START + 2);
-        assert_eq!(ground.dump(), [format!("zset songs: {a} a | {theirs} b | {c} c")]);
+        assert_eq!(
+            ground.dump(),
+            [format!("zset songs: {a} a | {theirs} b | {c} c")]
+        );
         assert_eq!(recent(&queue, 2).await, ["c", "b"]);
         ground.pass(Duration::from_millis(1));
         push(&queue, &["d"]).await;
         let d = START + 3;
-        assert_eq!(ground.dump(), [format!("zset songs: {theirs} b | {c} c | {d} d")]);
+        assert_eq!(
+            ground.dump(),
+            [format!("zset songs: {theirs} b | {c} c | {d} d")]
+        );
     }
 }
 
@@ -162,18 +186,25 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
     let window = Duration::from_secs(600);
     let gift = |body: &'static str, key: &'static str| Push::new(body).with_dedup(key, window);
 
-    let first = queue.offer_one(gift("g1", "u1:rose"), Overflow::DropOldest).await;
+    let first = queue
+        .offer_one(gift("g1", "u1:rose"), Overflow::DropOldest)
+        .await;
     let Ok(Offered::Accepted { id, .. }) = first else {
         panic!("{first:?}");
     };
     let lock = "lock:gifts:u1:rose";
-    let expected = [format!("list gifts: g1"), format!("string {lock}: {}", id.get())];
+    let expected = [
+        "list gifts: g1".to_owned(),
+        format!("string {lock}: {}", id.get()),
+    ];
     assert_eq!(ground.dump(), expected);
     let left: u64 = foreign.run(&["PTTL", lock]);
     assert!((1..=600_000).contains(&left), "{left} ms");
     let set = ["SET", lock, "mine", "NX", "PX", "600000"];
     assert_eq!(foreign.run::<Option<String>>(&set), None, "ours has it");
-    let again = queue.offer_one(gift("g2", "u1:rose"), Overflow::DropOldest).await;
+    let again = queue
+        .offer_one(gift("g2", "u1:rose"), Overflow::DropOldest)
+        .await;
     assert_eq!(again.expect("an answer"), Offered::Duplicate(id));
 
     // What others write into a lock is theirs: a number is an id, and so is any other text.
@@ -188,7 +219,13 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
             assert_eq!(refused, Offered::Duplicate(MessageId::new(42)));
         }
     }
-    assert_eq!(foreign.run::<Vec<String>>(&["LRANGE", "gifts", "0", "-1"]), ["g1"]);
+    assert_eq!(
+        foreign.run::<Vec<String>>(&["LRANGE", "gifts", "0", "-1"]),
+        ["g1"]
+    );
     let free = queue.offer_one("g4", Overflow::DropOldest).await;
-    assert!(matches!(free, Ok(Offered::Accepted { .. })), "no key, no lock");
+    assert!(
+        matches!(free, Ok(Offered::Accepted { .. })),
+        "no key, no lock"
+    );
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::recipes::*;
+use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
     ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack},
@@ -30,30 +30,26 @@ async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
+    ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
     let _: String = foreign.run(&["LPUSH", "jobs", "one"]);
     let _: String = foreign.run(&["LPUSH", "jobs", "two"]);
     let lengths: Vec<u64> = foreign.run(&["EXEC"]);
     assert_eq!(lengths, [1, 2]);
     let first = receiver.await.expect("no panic");
-    let rest = take(&jobs, 1).await;
-    assert_eq!((&first[0].body, &rest[0].body), (&"one".into(), &"two".into()));
+    assert_eq!(first[0].body, "one");
+    assert_eq!(ground.dump(), ["list jobs: two"], "one wait pops one");
+    assert_eq!(bodies(&take(&jobs, 1).await), ["two"]);
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
-}
-
-/// Waits until so many clients block.
-async fn blocked(ground: &Ground, clients: u64) {
-    let line = format!("blocked_clients:{clients}\r\n");
-    let blocked = || ground.foreign().run::<String>(&["INFO", "clients"]).contains(&line);
-    crate::until::until("somebody blocks", blocked).await;
 }
 
 #[tokio::test]
 async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    let jobs = ground.open(BlockingList::default().key("work"), "jobs").await;
+    let jobs = ground
+        .open(BlockingList::default().key("work"), "jobs")
+        .await;
     push(&jobs, &["first", "second"]).await;
     assert_eq!(ground.dump(), ["list work: second | first"]);
     let popped: (String, String) = foreign.run(&["BRPOP", "work", "5"]);
@@ -69,7 +65,7 @@ async fn a_dropped_wait_loses_nothing() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
+    ground.until_blocked().await;
     receiver.abort();
     assert!(receiver.await.is_err(), "it was dropped");
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "here"]);
@@ -87,7 +83,11 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
     let _: u64 = foreign.run(&["LPUSH", "jobs", "new"]);
     let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
     let old = take(&jobs, 9).await;
-    assert_eq!(bodies(&old), ["old"], "its own backup first, and one at a time");
+    assert_eq!(
+        bodies(&old),
+        ["old"],
+        "its own backup first, and one at a time"
+    );
     assert_eq!(
         ground.dump(),
         ["list jobs: new", "list jobs:backup:w7: old"]
@@ -111,10 +111,13 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     let again: String = foreign.run(&["RPOPLPUSH", "jobs:backup:w7", "jobs:backup:w7"]);
     assert_eq!(again, "a");
     let removed: u64 = foreign.run(&["LREM", "jobs:backup:w7", "1", "a"]);
-    assert_eq!((removed, ground.dump()), (1, vec!["list jobs: b".to_owned()]));
+    assert_eq!(
+        (removed, ground.dump()),
+        (1, vec!["list jobs: b".to_owned()])
+    );
 }
 
-/// The blocked pop of a wait moves into the backup.
+/// The blocked pop of a wait moves one message into the backup, however many there are.
 #[tokio::test]
 async fn ours_waits_with_a_private_backup() {
     let ground = Ground::start().await;
@@ -123,19 +126,24 @@ async fn ours_waits_with_a_private_backup() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
-    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late"]);
+    ground.until_blocked().await;
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
     let late = receiver.await.expect("no panic");
-    assert_eq!(ground.dump(), ["list jobs:backup:w7: late"]);
+    assert_eq!(
+        ground.dump(),
+        ["list jobs: later", "list jobs:backup:w7: late"]
+    );
     end(&jobs, Settlement::ack(late[0].receipt)).await;
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    assert_eq!(ground.dump(), ["list jobs: later"]);
 }
 
 #[tokio::test]
 async fn a_shared_backup_is_shared_with_others() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    let jobs = ground.open(SharedBackup::default().poll(SOON), "jobs").await;
+    let jobs = ground
+        .open(SharedBackup::default().poll(SOON), "jobs")
+        .await;
     let _: u64 = foreign.run(&["LPUSH", "jobs", "theirs"]);
     let theirs = take(&jobs, 5).await;
     push(&jobs, &["ours"]).await;
@@ -157,7 +165,13 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
     let jobs = ground.open(recipe, "jobs").await;
     let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale"]);
-    let looks = || ground.server.command_counts().expect("it counts").of("lrange");
+    let looks = || {
+        ground
+            .server
+            .command_counts()
+            .expect("it counts")
+            .of("lrange")
+    };
     crate::until::until("the checker looks twice", || looks() >= 2).await;
     assert_eq!(ground.dump(), ["list jobs:backup: stale"]);
     ground.pass(minute);
@@ -170,11 +184,46 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(PriorityLists::default(), "jobs").await;
-    for (list, body) in [("low", "l"), ("normal", "n1"), ("normal", "n2"), ("high", "h")] {
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
         let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
     }
     assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
     assert_eq!(ground.dump(), [] as [String; 0]);
+}
+
+/// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.
+#[tokio::test]
+async fn priority_lists_do_without_lmpop() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let rules = [
+        "ACL", "SETUSER", "old", "on", ">secret", "~*", "&*", "+@all", "-lmpop",
+    ];
+    let _: String = foreign.run(&rules);
+    let redis = RedisBackend::connect(&ground.server.url_as("old", "secret")).await;
+    let redis = redis.expect("the server takes us");
+    let config = QueueConfig::of(QueueKind::Priority, 3);
+    let jobs = redis
+        .recipe(PriorityLists::default())
+        .open(&name("jobs"), &config)
+        .await;
+    let jobs = jobs.expect("it opens");
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
+        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
+    }
+    assert_eq!(look(&jobs, 2).await, ["h", "n1"]);
+    assert_eq!(look(&jobs, 9).await, ["n2", "l"]);
+    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
 }
 
 #[tokio::test]
@@ -189,7 +238,11 @@ async fn priority_lists_of_ours_are_popped_by_others() {
     jobs.enqueue(&batch).await.expect("it pushes");
     assert_eq!(
         ground.dump(),
-        ["list jobs:high: h2 | h", "list jobs:low: l", "list jobs:normal: n"]
+        [
+            "list jobs:high: h2 | h",
+            "list jobs:low: l",
+            "list jobs:normal: n"
+        ]
     );
     let mut popped = Vec::new();
     for _ in 0..4 {

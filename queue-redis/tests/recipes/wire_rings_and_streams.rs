@@ -25,17 +25,29 @@ async fn others_and_ours_turn_one_ring() {
     let listed: Vec<&Bytes> = listed.entries.iter().map(|item| &item.body).collect();
     assert_eq!(listed, ["a", "b"]);
 
-    let visit = ring.rotate(2.try_into().expect("not zero")).await.expect("it turns");
+    let visit = ring
+        .rotate(2.try_into().expect("not zero"))
+        .await
+        .expect("it turns");
     let visited: Vec<&Bytes> = visit.items.iter().map(|item| &item.body).collect();
     assert_eq!(visited, ["a", "b"]);
     assert_eq!(ground.dump(), ["list hosts: b | a | c"]);
     assert_eq!(foreign.run::<String>(&["RPOPLPUSH", "hosts", "hosts"]), "c");
-    let visit = ring.rotate(9.try_into().expect("not zero")).await.expect("it turns");
+    let visit = ring
+        .rotate(9.try_into().expect("not zero"))
+        .await
+        .expect("it turns");
     assert_eq!(visit.items.len(), 3, "each item once a call");
 
-    assert_eq!(ring.remove(&[visit.items[0].id]).await.expect("it removes"), 1);
+    assert_eq!(
+        ring.remove(&[visit.items[0].id]).await.expect("it removes"),
+        1
+    );
     assert_eq!(foreign.run::<u64>(&["LREM", "hosts", "1", "b"]), 1);
-    assert_eq!((ring.len().await.expect("a length"), ground.dump()), (1, vec!["list hosts: c".to_owned()]));
+    assert_eq!(
+        (ring.len().await.expect("a length"), ground.dump()),
+        (1, vec!["list hosts: c".to_owned()])
+    );
 }
 
 #[tokio::test]
@@ -89,7 +101,17 @@ async fn what_ours_adds_to_a_stream_is_read_by_others() {
     push(&jobs, &["a", "b"]).await;
     assert_eq!(ground.dump(), ["stream jobs: body=a | body=b"]);
     type Entries = Vec<(String, Vec<String>)>;
-    let read = ["XREADGROUP", "GROUP", "queue-kit", "py", "COUNT", "1", "STREAMS", "jobs", ">"];
+    let read = [
+        "XREADGROUP",
+        "GROUP",
+        "queue-kit",
+        "py",
+        "COUNT",
+        "1",
+        "STREAMS",
+        "jobs",
+        ">",
+    ];
     let streams: Vec<(String, Entries)> = foreign.run(&read);
     let (id, fields) = &streams[0].1[0];
     assert_eq!(fields, &["body", "a"]);
@@ -117,12 +139,54 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let pending: Vec<(String, String, u64, u64)> = foreign.run(&words);
     let last = &pending[30].0;
     let idle = (2 * LONG.as_millis()).to_string();
-    let claim = ["XCLAIM", "jobs", "queue-kit", "w7", "0", last, "IDLE", &idle, "JUSTID"];
+    let claim = [
+        "XCLAIM",
+        "jobs",
+        "queue-kit",
+        "w7",
+        "0",
+        last,
+        "IDLE",
+        &idle,
+        "JUSTID",
+    ];
     let _: Vec<String> = foreign.run(&claim);
     let other = ground.open(Stream::consumer("w8"), "jobs").await;
     let claimed = take(&other, 1).await;
-    assert_eq!((bodies(&claimed), claimed[0].attempt), (vec!["idle".into()], 2));
+    assert_eq!(
+        (bodies(&claimed), claimed[0].attempt),
+        (vec!["idle".into()], 2)
+    );
     assert_eq!(look(&other, 9).await, [] as [Bytes; 0]);
+}
+
+/// A server that somebody emptied, or that came back without its data, has no group.
+#[tokio::test]
+async fn a_stream_that_is_gone_comes_back_with_its_group() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(Stream::consumer("w7").poll(SOON), "jobs").await;
+    ground.foreign().run::<String>(&["FLUSHALL"]);
+    push(&jobs, &["m"]).await;
+    assert_eq!(take_all_and_ack(&jobs, 1).await, ["m"]);
+}
+
+/// A retry is a new entry, of which nobody counts what it was before.
+#[tokio::test]
+async fn a_retry_on_a_stream_begins_anew() {
+    let ground = Ground::start().await;
+    let config = ReliableConfig::default().with_max_attempts(1);
+    let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
+    let queue = backend
+        .open(&crate::ground::name("jobs"), &config.into())
+        .await;
+    let queue = queue.expect("it opens");
+    push(&queue, &["poison"]).await;
+    for _ in 0..3 {
+        let taken = take(&queue, 1).await.remove(0);
+        assert_eq!(taken.attempt, 1);
+        let retry = Settlement::retry(taken.receipt, Duration::ZERO);
+        assert_eq!(end(&queue, retry).await, Settled::Done);
+    }
 }
 
 /// An entry whose attempts are spent is a dead letter.
@@ -131,7 +195,9 @@ async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
     let ground = Ground::start().await;
     let config = ReliableConfig::default().with_max_attempts(2);
     let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
-    let queue = backend.open(&crate::ground::name("jobs"), &config.into()).await;
+    let queue = backend
+        .open(&crate::ground::name("jobs"), &config.into())
+        .await;
     let queue = queue.expect("it opens");
     push(&queue, &["poison"]).await;
     let leasing = queue.leasing().expect("it leases");
@@ -143,15 +209,27 @@ async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
     let dead = || ground.foreign().run::<u64>(&["EXISTS", "jobs:dead"]) == 1;
     // Each look may find it idle.
     for _ in 0..1_000 {
-        assert!(leasing.lease(1.try_into().expect("not zero"), short).await.expect("looks").is_empty());
+        assert!(
+            leasing
+                .lease(1.try_into().expect("not zero"), short)
+                .await
+                .expect("looks")
+                .is_empty()
+        );
         if dead() {
             break;
         }
         tokio::time::sleep(short).await;
     }
     assert_eq!(counts(&queue).await, [0, 0, 0, 1]);
-    let letters = leasing.dead_letters(Page::first(9)).await.expect("it lists");
+    let letters = leasing
+        .dead_letters(Page::first(9))
+        .await
+        .expect("it lists");
     assert_eq!(letters.entries[0].body, "poison");
-    let gone = end(&queue, Settlement::ack(Receipt::new(letters.entries[0].id, Token::new(1))));
+    let gone = end(
+        &queue,
+        Settlement::ack(Receipt::new(letters.entries[0].id, Token::new(1))),
+    );
     assert_eq!(gone.await, Settled::LeaseLost);
 }

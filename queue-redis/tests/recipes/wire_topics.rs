@@ -7,7 +7,7 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::{TOPIC_MOVE, TOPIC_PUSH},
-    ground::{Ground, START, SOON, counts, end, take, take_all_and_ack},
+    ground::{Ground, SOON, START, counts, end, take, take_all_and_ack},
 };
 
 const REGISTRY: &str = "delay:meta:topic:wait";
@@ -23,7 +23,10 @@ fn recipe() -> WaitActive {
 fn produce(ground: &Ground, due: u64, message: &str) {
     let keys = [REGISTRY, WAITING];
     let arguments = [WAITING, &due.to_string(), message];
-    assert_eq!(ground.foreign().eval::<u64>(TOPIC_PUSH, &keys, &arguments), 1);
+    assert_eq!(
+        ground.foreign().eval::<u64>(TOPIC_PUSH, &keys, &arguments),
+        1
+    );
 }
 
 #[tokio::test]
@@ -56,7 +59,9 @@ async fn messages_of_others_are_moved_and_taken_by_ours_whatever_their_fields() 
         ]
     );
     // The registry forgets the topic at the next tick; the other one never does.
-    ground.until_there_is(&["set delay:meta:topic:active: delay:active:default"]).await;
+    ground
+        .until_there_is(&["set delay:meta:topic:active: delay:active:default"])
+        .await;
 }
 
 #[tokio::test]
@@ -68,7 +73,10 @@ async fn a_message_of_ours_is_an_object_whose_fields_stand_in_order() {
         panic!("another kind");
     };
     let minute = Duration::from_secs(60);
-    delay.schedule_one(r#"{"order":42}"#, minute).await.expect("it pushes");
+    delay
+        .schedule_one(r#"{"order":42}"#, minute)
+        .await
+        .expect("it pushes");
     let due = START + 60_000;
     let members: Vec<String> = foreign.run(&["ZRANGE", WAITING, "0", "-1"]);
     let (before, rest) = members[0].split_once(r#""id":""#).expect("an id");
@@ -91,7 +99,10 @@ async fn a_message_of_ours_is_an_object_whose_fields_stand_in_order() {
     let keys = [WAITING, ACTIVES, ACTIVE];
     let early = (due - 1).to_string();
     assert_eq!(foreign.eval::<u64>(TOPIC_MOVE, &keys, &[&early, ACTIVE]), 0);
-    assert_eq!(foreign.eval::<u64>(TOPIC_MOVE, &keys, &[&due.to_string(), ACTIVE]), 1);
+    assert_eq!(
+        foreign.eval::<u64>(TOPIC_MOVE, &keys, &[&due.to_string(), ACTIVE]),
+        1
+    );
     assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
     let popped: String = foreign.run(&["LPOP", ACTIVE]);
     assert_eq!(popped, members[0]);
@@ -103,7 +114,10 @@ async fn a_body_that_json_cannot_hold_is_refused_with_its_whole_batch() {
     let queue = ground.open(recipe().without_distributor(), "default").await;
     let batch = [Push::new("fine"), Push::new(&b"\xff\xfe"[..])];
     let error = queue.put(&batch).await.expect_err("refused");
-    assert_eq!((error.kind(), error.outcome()), (ErrorKind::Invalid, Outcome::NotApplied));
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::Invalid, Outcome::NotApplied)
+    );
     assert_eq!(ground.dump(), [] as [String; 0], "nothing was sent");
 }
 
@@ -120,10 +134,15 @@ async fn one_tick_moves_one_message_of_a_topic_or_a_batch() {
         let _queue = ground.open(recipe, "other").await;
         let moved = || ground.foreign().run::<u64>(&["EXISTS", ACTIVE]) == 1;
         crate::until::until("a tick", moved).await;
-        let (waiting, active): (u64, u64) =
-            (foreign.run(&["ZCARD", WAITING]), foreign.run(&["LLEN", ACTIVE]));
+        let (waiting, active): (u64, u64) = (
+            foreign.run(&["ZCARD", WAITING]),
+            foreign.run(&["LLEN", ACTIVE]),
+        );
         assert_eq!(waiting + active, 3);
-        assert!(waiting <= left && active >= 3 - left, "{waiting} wait, {active} are active");
+        assert!(
+            waiting <= left && active >= 3 - left,
+            "{waiting} wait, {active} are active"
+        );
     }
 }
 
@@ -150,7 +169,10 @@ async fn one_broken_topic_holds_up_no_other() {
         lists.len() == 20
     };
     crate::until::until("all topics are served", moved).await;
-    assert_eq!(foreign.run::<Vec<String>>(&["ZRANGE", "plain", "0", "-1"]), ["kept"]);
+    assert_eq!(
+        foreign.run::<Vec<String>>(&["ZRANGE", "plain", "0", "-1"]),
+        ["kept"]
+    );
 }
 
 /// The published name of the list replaces every `delay:wait` in the set's name. Ours replaces the
@@ -158,7 +180,9 @@ async fn one_broken_topic_holds_up_no_other() {
 #[tokio::test]
 async fn a_topic_may_have_the_name_of_the_prefix() {
     let ground = Ground::start().await;
-    let queue = ground.open(recipe().topic("x:delay:wait:y"), "default").await;
+    let queue = ground
+        .open(recipe().topic("x:delay:wait:y"), "default")
+        .await;
     queue.put(&[Push::new("m")]).await.expect("it pushes");
     let taken = take(&queue, 1).await;
     assert_eq!(&taken[0].body[..], b"m");
@@ -170,19 +194,29 @@ async fn a_topic_may_have_the_name_of_the_prefix() {
 /// gave it no id. What is no JSON comes again as the same bytes.
 #[tokio::test]
 async fn a_retry_changes_the_due_time_alone() {
-    for message in [r#"{"a":1,"body":"b","delayTime":5,"z":{"y":[2]}}"#, "no json"] {
+    for message in [
+        r#"{"a":1,"body":"b","delayTime":5,"z":{"y":[2]}}"#,
+        "no json",
+    ] {
         let ground = Ground::start().await;
         let mut foreign = ground.foreign();
         let queue = ground.open(recipe(), "default").await;
         produce(&ground, START, message);
         let first = take(&queue, 1).await;
-        end(&queue, Settlement::retry(first[0].receipt, Duration::from_secs(1))).await;
+        end(
+            &queue,
+            Settlement::retry(first[0].receipt, Duration::from_secs(1)),
+        )
+        .await;
         let members: Vec<String> = foreign.run(&["ZRANGE", WAITING, "0", "-1", "WITHSCORES"]);
         let due = (START + 1_000).to_string();
         let expected = message.replace("\"delayTime\":5", &format!("\"delayTime\":{due}"));
         assert_eq!(members, [expected, due]);
         ground.pass(Duration::from_secs(1));
         let again = take(&queue, 1).await;
-        assert_eq!((again[0].id(), &again[0].body), (first[0].id(), &first[0].body));
+        assert_eq!(
+            (again[0].id(), &again[0].body),
+            (first[0].id(), &first[0].body)
+        );
     }
 }

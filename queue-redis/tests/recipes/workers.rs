@@ -30,7 +30,9 @@ async fn works_through(ground: &Ground, recipe: impl Recipe, counts_attempts: bo
     let shutdown = {
         let last = Arc::clone(&last);
         async move {
-            timeout(2 * PATIENCE, last.notified()).await.expect("all are handled");
+            timeout(2 * PATIENCE, last.notified())
+                .await
+                .expect("all are handled");
         }
     };
     let handler = {
@@ -52,10 +54,20 @@ async fn works_through(ground: &Ground, recipe: impl Recipe, counts_attempts: bo
         }
     };
     let consumer = Consumer::<u32>::new(queue.leasing().expect("it leases"));
-    let worker = Worker::new(consumer).concurrency(8).retry(Backoff::fixed(SOON));
-    let report = worker.run_until(shutdown, handler).await.expect("good settings");
+    let worker = Worker::new(consumer)
+        .concurrency(8)
+        .retry(Backoff::fixed(SOON));
+    let report = worker
+        .run_until(shutdown, handler)
+        .await
+        .expect("good settings");
     let tries = tries.lock().expect("no panic");
-    assert!(tries.iter().all(|(n, tries)| *tries == 1 + u32::from(n % 50 == 7)), "{tries:?}");
+    assert!(
+        tries
+            .iter()
+            .all(|(n, tries)| *tries == 1 + u32::from(n % 50 == 7)),
+        "{tries:?}"
+    );
     assert_eq!(tries.len(), MESSAGES as usize);
     let counts = report.counts;
     assert_eq!((counts.acked, counts.retried), (200, 4), "{counts:?}");
@@ -73,7 +85,9 @@ async fn a_worker_runs_on_a_private_backup() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_runs_on_a_shared_backup() {
     let ground = Ground::in_real_time().await;
-    let recipe = SharedBackup::default().poll(SOON).with_checker(Duration::from_secs(600));
+    let recipe = SharedBackup::default()
+        .poll(SOON)
+        .with_checker(Duration::from_secs(600));
     works_through(&ground, recipe, false).await;
 }
 
