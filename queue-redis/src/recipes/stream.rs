@@ -30,6 +30,15 @@ end
 redis.call('xack', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('xdel', KEYS[1], ARGV[2])";
 
+/// Sets an entry's idle time to nothing, if it is still this consumer's: a claim of what somebody else
+/// has claimed would take it away from them. Keys: the stream; arguments: the group, the entry, the
+/// consumer.
+const EXTEND: &str = "\
+local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)
+if #pending == 0 or pending[1][2] ~= ARGV[3] then return 0 end
+redis.call('xclaim', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[2], 'IDLE', 0, 'JUSTID')
+return 1";
+
 /// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
 /// others. Common practice, and not one of the published articles.
 ///
@@ -306,16 +315,8 @@ impl Strategy for Entries {
     }
 
     async fn extend(&self, server: &Server, held: &(String, Bytes), _: Duration) -> Result<bool> {
-        let mut claim = cmd("XCLAIM");
-        claim
-            .arg(&self.key)
-            .arg(GROUP)
-            .arg(&self.consumer)
-            .arg(0)
-            .arg(&held.0);
-        claim.arg("IDLE").arg(0).arg("JUSTID");
-        let kept: Vec<String> = server.ask(&claim).await?;
-        Ok(!kept.is_empty())
+        let arguments = (GROUP, &held.0, &self.consumer);
+        server.eval(EXTEND, &[&self.key], arguments).await
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {

@@ -117,6 +117,17 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     );
 }
 
+/// A caller who waits while another one's message is in flight gets the next when that ends.
+#[tokio::test]
+async fn the_end_of_what_is_in_flight_lets_the_next_caller_in() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    push(&jobs, &["a", "b"]).await;
+    let a = take(&jobs, 1).await;
+    let (b, ended) = tokio::join!(take(&jobs, 1), end(&jobs, Settlement::ack(a[0].receipt)));
+    assert_eq!((bodies(&b), ended), (vec!["b".into()], Settled::Done));
+}
+
 /// The blocked pop of a wait moves one message into the backup, however many there are.
 #[tokio::test]
 async fn ours_waits_with_a_private_backup() {

@@ -7,7 +7,9 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::Foreign,
-    ground::{Ground, LONG, SOON, bodies, counts, end, look, push, take, take_all_and_ack},
+    ground::{
+        Ground, LONG, SOON, bodies, counts, end, leasing, look, push, take, take_all_and_ack,
+    },
 };
 
 #[tokio::test]
@@ -153,6 +155,15 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let _: Vec<String> = foreign.run(&claim);
     let other = ground.open(Stream::consumer("w8"), "jobs").await;
     let claimed = take(&other, 1).await;
+    // The old holder hears of it at its next heartbeat, and takes nothing away from the new one.
+    for (holder, receipt, answer) in [
+        (&jobs, held[30].receipt, Extended::LeaseLost),
+        (&jobs, held[29].receipt, Extended::Extended),
+        (&other, claimed[0].receipt, Extended::Extended),
+    ] {
+        let extended = leasing(holder).extend(&[receipt], LONG).await;
+        assert_eq!(extended.expect("an answer"), [answer]);
+    }
     assert_eq!(
         (bodies(&claimed), claimed[0].attempt),
         (vec!["idle".into()], 2)
