@@ -147,6 +147,8 @@ pub enum When {
     EqualBodies,
     /// A client whose clock is ahead of the others'.
     ClockAhead,
+    /// Always: the strategy has no place for what the rule speaks of.
+    Absent,
     /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
     Fault(&'static str),
 }

@@ -219,7 +219,8 @@ pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
 /// The rule, if these guarantees break it without any fault and whatever the bodies.
 pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> {
     let mut weaker = guarantees.weaker.iter();
-    let broken = weaker.find(|weaker| weaker.rule == rule && weaker.when == When::Alone)?;
+    let broken = weaker
+        .find(|weaker| weaker.rule == rule && matches!(weaker.when, When::Alone | When::Absent))?;
     Some(Skip::Breaks {
         rule: broken.rule,
         because: broken.because,

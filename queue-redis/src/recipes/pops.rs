@@ -104,16 +104,12 @@ impl<T: Send + 'static> Pops<T> {
         }
         let mut popped = self.shared.popped();
         let most = max.min(popped.len());
-        let taken = popped.drain(..most).collect();
-        // Who still waits needs another.
-        self.shared.wanted.notify_one();
-        Ok(taken)
+        Ok(popped.drain(..most).collect())
     }
 
     /// Forgets what was popped, for a strategy that finds it again on the server.
     pub(super) fn forget(&self) {
         self.shared.popped().clear();
-        self.shared.wanted.notify_one();
     }
 
     /// Waits until something is popped, up to `timeout`.
@@ -161,10 +157,9 @@ async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: A
     let mut link = None;
     loop {
         let wanted = shared.wanted.notified();
-        // While something is there to take, another pop would take what nobody waits for; and a
-        // pop that is under way when its waiter has gone hides a message from who only takes.
-        let idle = shared.waiting.load(Ordering::Acquire) == 0;
-        if idle || !shared.popped().is_empty() {
+        // What was popped goes to somebody first: a handle must not hoard what others could take.
+        let waits = shared.waiting.load(Ordering::Acquire) > 0;
+        if !waits || !shared.popped().is_empty() {
             wanted.await;
             continue;
         }

@@ -79,7 +79,12 @@ impl Recipe for PriorityLists {
                 When::Alone,
                 "a client that blocks is served while a MULTI still pushes",
             )
-            .weaker("P4", When::Alone, "it has no ageing");
+            .weaker(
+                "P2",
+                When::Alone,
+                "what a blocked pop got waits for the handle's next take",
+            )
+            .weaker("P4", When::Absent, "it has no ageing");
         guarantees.priorities = self.levels.iter().map(|(priority, _)| *priority).collect();
         guarantees
     }

@@ -9,7 +9,10 @@ use queue_core::{
     Depth, Disposition, Feature, Guarantees, Outcome, Pushed, QueueKind, Result, Settled, When,
 };
 use redis::cmd;
-use tokio::sync::Mutex;
+use tokio::{
+    sync::{Mutex, Notify},
+    time,
+};
 
 use super::{
     declared,
@@ -100,6 +103,7 @@ impl Recipe for PrivateBackup {
             pops: Pops::new(server, pop),
             taking: Mutex::default(),
             in_flight: AtomicBool::new(false),
+            ended: Notify::new(),
             places,
             backup,
         })
@@ -114,14 +118,17 @@ struct Lists {
     taking: Mutex<()>,
     /// This handle has taken a message and not ended it.
     in_flight: AtomicBool,
+    /// Told when that ends.
+    ended: Notify,
 }
 
 /// The end of the hold, also where its caller drops it half-way.
-struct Ending<'a>(&'a AtomicBool);
+struct Ending<'a>(&'a Lists);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.0.in_flight.store(false, Ordering::Release);
+        self.0.ended.notify_waiters();
     }
 }
 
@@ -160,7 +167,7 @@ impl Strategy for Lists {
     }
 
     async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
-        let ending = Ending(&self.in_flight);
+        let ending = Ending(self);
         let ended = self.places.end_in(server, &self.backup, body, how).await;
         if matches!(&ended, Err(error) if error.outcome() == Outcome::NotApplied) {
             std::mem::forget(ending);
@@ -169,9 +176,10 @@ impl Strategy for Lists {
     }
 
     async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+        let ended = self.ended.notified();
         if self.in_flight.load(Ordering::Acquire) {
             // Only its end makes room for another.
-            tokio::time::sleep(timeout.min(self.poll())).await;
+            let _ = time::timeout(timeout.min(self.poll()), ended).await;
             return Ok(());
         }
         self.pops.wait(timeout).await

@@ -65,7 +65,12 @@ impl Recipe for Rotation {
                 When::Fault("repeated"),
                 "a repeated request visits twice",
             )
-            .weaker("T4", When::Alone, "it has no pace")
+            .weaker("T4", When::Absent, "it has no pace")
+            .weaker(
+                "T1",
+                When::Alone,
+                "a visit of several items is several steps",
+            )
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {

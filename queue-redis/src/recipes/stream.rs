@@ -9,38 +9,50 @@ use redis::{Value, cmd};
 
 use super::{
     declared,
-    lists::settled,
     published::{Opened, Place, Recipe},
     server::{Key, Server, id_of, read},
     strategy::{Entry, Strategy, Taken},
 };
 
 const GROUP: &str = "queue-kit";
-const FIELD: &str = "body";
+const BODY: &str = "body";
+/// Of a message that was put back: the entry that it first was, and the attempts that count.
+const FIRST: &str = "first";
+const ATTEMPTS: &str = "attempts";
 
-/// Ends an entry and puts its body elsewhere, in one step: the new place first. Keys: the stream, the
-/// dead letters; arguments: the group, the entry, the body, 1 for the dead letters.
+/// Ends an entry and puts its message elsewhere, in one step: the new place first. Keys: the stream, the
+/// dead letters; arguments: the group, the entry, the body, the message's first entry, its attempts, or
+/// nothing where it is dead.
 const MOVE: &str = "\
 if #redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
-if ARGV[4] == '1' then
+if ARGV[5] == '' then
   redis.call('rpush', KEYS[2], ARGV[3])
 else
-  redis.call('xadd', KEYS[1], '*', 'body', ARGV[3])
+  redis.call('xadd', KEYS[1], '*', 'body', ARGV[3], 'first', ARGV[4], 'attempts', ARGV[5])
 end
 redis.call('xack', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('xdel', KEYS[1], ARGV[2])";
+
+/// Sets an entry's idle time to nothing, if it is still this consumer's: a claim of what somebody else
+/// has claimed would take it away from them. Keys: the stream; arguments: the group, the entry, the
+/// consumer.
+const EXTEND: &str = "\
+local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)
+if #pending == 0 or pending[1][2] ~= ARGV[3] then return 0 end
+redis.call('xclaim', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[2], 'IDLE', 0, 'JUSTID')
+return 1";
 
 /// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
 /// others. Common practice, and not one of the published articles.
 ///
 /// | key | holds |
 /// | --- | --- |
-/// | `{name}` | a stream; each entry's field `body` is a body |
+/// | `{name}` | a stream; an entry's field `body` is the body; one that was put back has `first` and `attempts`, too |
 /// | `{name}:dead` | a list of bodies that were buried, or spent their attempts |
 ///
 /// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
-/// once, as a new entry (L11): its attempts begin anew. An entry is claimed after the lease time that
-/// the claimer asks for, not the holder. One old entry pins its node of the stream in memory.
+/// once, as a new entry (L11). An entry is claimed after the lease time that the claimer asks for, not
+/// its holder (L1, L7). One old entry pins its node of the stream in memory.
 #[derive(Debug, Clone)]
 pub struct Stream {
     consumer: String,
@@ -82,11 +94,6 @@ impl Recipe for Stream {
                 "a claimed entry is acked by its old holder",
             )
             .weaker(
-                "L6",
-                When::Alone,
-                "a retry is a new entry, whose attempts begin anew",
-            )
-            .weaker(
                 "L7",
                 When::Alone,
                 "an entry is claimed after the time that its claimer asks for, not its holder",
@@ -95,6 +102,11 @@ impl Recipe for Stream {
                 "L11",
                 When::Alone,
                 "a retry has no delay, and is a new entry",
+            )
+            .weaker(
+                "L1",
+                When::Alone,
+                "an entry is claimed after the time that its claimer asks for, not its holder",
             );
         guarantees.features.insert(Feature::Expiry);
         guarantees
@@ -191,20 +203,60 @@ impl Entries {
         Ok(pending.first().map_or(1, |(_, _, _, delivered)| *delivered))
     }
 
+    /// Puts a message back, with the attempts that count; without them it is dead.
     async fn put_elsewhere(
         &self,
         server: &Server,
-        (entry, body): &(String, Bytes),
-        dead: bool,
+        held: &Held,
+        attempts: Option<u32>,
     ) -> Result<bool> {
-        let arguments = (GROUP, entry, &body[..], u8::from(dead));
+        let attempts = attempts.map_or_else(String::new, |attempts| attempts.to_string());
+        let arguments = (GROUP, &held.entry, &held.body[..], &held.first, attempts);
         server.eval(MOVE, &[&self.key, &self.dead], arguments).await
+    }
+}
+
+/// A delivered entry.
+#[derive(Debug, Clone)]
+struct Held {
+    entry: String,
+    body: Bytes,
+    /// The entry that the message first was: its name.
+    first: String,
+    attempt: u32,
+}
+
+impl Held {
+    /// An entry that was delivered so often. `None` if it is gone, or has no body.
+    fn read((entry, fields): StreamEntry, delivered: u32) -> Option<Self> {
+        let mut fields = fields?;
+        let text = |bytes: Bytes| String::from_utf8(bytes.into()).ok();
+        let before = fields.remove(ATTEMPTS).and_then(text);
+        let before: Option<u32> = before.and_then(|before| before.parse().ok());
+        Some(Self {
+            body: fields.remove(BODY)?,
+            first: fields
+                .remove(FIRST)
+                .and_then(text)
+                .unwrap_or_else(|| entry.clone()),
+            attempt: before.unwrap_or(0).saturating_add(delivered),
+            entry,
+        })
+    }
+
+    fn taken(self) -> Taken<Self> {
+        Taken {
+            id: id_of(self.first.as_bytes()),
+            body: self.body.clone(),
+            attempt: self.attempt,
+            held: self,
+        }
     }
 }
 
 #[async_trait]
 impl Strategy for Entries {
-    type Held = (String, Bytes);
+    type Held = Held;
 
     fn keys(&self) -> Vec<Key> {
         vec![Key::new(&self.key, "stream"), Key::list(&self.dead)]
@@ -225,10 +277,7 @@ impl Strategy for Entries {
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
         let adds = entries.iter().map(|entry| {
             let mut add = cmd("XADD");
-            add.arg(&self.key)
-                .arg("*")
-                .arg(FIELD)
-                .arg(&entry.body()[..]);
+            add.arg(&self.key).arg("*").arg(BODY).arg(&entry.body()[..]);
             add
         });
         let ids: Vec<String> = server.pipeline(adds.collect()).await?;
@@ -244,75 +293,68 @@ impl Strategy for Entries {
         max: usize,
         ttl: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
-        let claimed = self.claim(server, max, ttl).await?;
+        let claimed = match self.claim(server, max, ttl).await {
+            // Somebody emptied the server while this handle was open.
+            Err(error) if error.to_string().contains("NOGROUP") => {
+                self.create(server).await?;
+                Vec::new()
+            }
+            claimed => claimed?,
+        };
         let mut taken = Vec::new();
-        for (entry, fields) in claimed {
-            let Some(body) = body(fields) else { continue };
-            let attempt = self.attempts(server, &entry).await?;
-            let held = (entry, body.clone());
-            if attempt > self.max_attempts {
-                self.put_elsewhere(server, &held, true).await?;
+        for entry in claimed {
+            let delivered = self.attempts(server, &entry.0).await?;
+            let Some(held) = Held::read(entry, delivered) else {
+                continue;
+            };
+            if held.attempt > self.max_attempts {
+                self.put_elsewhere(server, &held, None).await?;
                 continue;
             }
-            let id = id_of(held.0.as_bytes());
-            taken.push(Taken {
-                id,
-                body,
-                attempt,
-                held,
-            });
+            taken.push(held.taken());
         }
         let room = max.saturating_sub(taken.len());
         if room > 0 {
-            for (entry, fields) in self.read_new(server, room).await? {
-                let Some(body) = body(fields) else { continue };
-                let id = id_of(entry.as_bytes());
-                let held = (entry, body.clone());
-                taken.push(Taken {
-                    id,
-                    body,
-                    attempt: 1,
-                    held,
-                });
-            }
+            let new = self.read_new(server, room).await?;
+            let new = new.into_iter().filter_map(|entry| Held::read(entry, 1));
+            taken.extend(new.map(Held::taken));
         }
         Ok(taken)
     }
 
-    async fn end(
-        &self,
-        server: &Server,
-        held: &(String, Bytes),
-        how: &Disposition,
-    ) -> Result<Settled> {
+    async fn end(&self, server: &Server, held: &Held, how: &Disposition) -> Result<Settled> {
+        let dead = match how {
+            Disposition::Bury { .. } => true,
+            Disposition::Retry { .. } => held.attempt >= self.max_attempts,
+            _ => false,
+        };
         let ended = match how {
             Disposition::Ack => {
                 let (mut ack, mut delete) = (cmd("XACK"), cmd("XDEL"));
-                ack.arg(&self.key).arg(GROUP).arg(&held.0);
-                delete.arg(&self.key).arg(&held.0);
+                ack.arg(&self.key).arg(GROUP).arg(&held.entry);
+                delete.arg(&self.key).arg(&held.entry);
                 let ended: Vec<u64> = server.pipeline(vec![ack, delete]).await?;
                 ended[0] > 0
             }
-            Disposition::Bury { .. } => self.put_elsewhere(server, held, true).await?,
-            _ => self.put_elsewhere(server, held, false).await?,
+            _ if dead => self.put_elsewhere(server, held, None).await?,
+            Disposition::Retry { .. } => {
+                self.put_elsewhere(server, held, Some(held.attempt)).await?
+            }
+            _ => {
+                let refunded = held.attempt.saturating_sub(1);
+                self.put_elsewhere(server, held, Some(refunded)).await?
+            }
         };
         Ok(match ended {
-            true => settled(how),
+            true if dead => Settled::Dead,
+            true => Settled::Done,
             false => Settled::LeaseLost,
         })
     }
 
-    async fn extend(&self, server: &Server, held: &(String, Bytes), _: Duration) -> Result<bool> {
-        let mut claim = cmd("XCLAIM");
-        claim
-            .arg(&self.key)
-            .arg(GROUP)
-            .arg(&self.consumer)
-            .arg(0)
-            .arg(&held.0);
-        claim.arg("IDLE").arg(0).arg("JUSTID");
-        let kept: Vec<String> = server.ask(&claim).await?;
-        Ok(!kept.is_empty())
+    async fn extend(&self, server: &Server, held: &Held, _: Duration) -> Result<bool> {
+        let arguments = (GROUP, &held.entry, &self.consumer);
+        server.eval(EXTEND, &[&self.key], arguments).await
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {
@@ -330,8 +372,4 @@ impl Strategy for Entries {
             ..Depth::default()
         })
     }
-}
-
-fn body(fields: Option<HashMap<String, Bytes>>) -> Option<Bytes> {
-    fields?.remove(FIELD)
 }

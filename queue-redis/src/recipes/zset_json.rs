@@ -122,8 +122,7 @@ impl Recipe for ZsetJson {
                 },
                 QueueKind::Delay,
             )
-            .weaker("L4", When::Fault("stalled"), OLD)
-            .weaker("L6", When::Fault("stalled"), OLD)
+            .weaker("L1", When::Alone, OLD)
             .weaker("L6", When::Alone, "an expired lease charges no attempt");
             kept.features.insert(queue_core::Feature::Expiry);
             kept
@@ -219,10 +218,12 @@ impl Zset {
     /// The value that says whether a message was consumed before.
     fn once_key(&self, body: &Bytes) -> Option<String> {
         let value = field(body, self.recipe.once_by.as_ref()?)?;
-        Some(match value {
-            serde_json::Value::String(text) => text,
-            other => other.to_string(),
-        })
+        match value {
+            // As good as missing, or all messages without a value would be one.
+            serde_json::Value::Null => None,
+            serde_json::Value::String(text) => Some(text),
+            other => Some(other.to_string()),
+        }
     }
 
     async fn is_consumed(&self, server: &Server, body: &Bytes) -> Result<bool> {

@@ -91,14 +91,15 @@ impl Foreign {
             }
             "zset" => {
                 let words = ["ZRANGE", key, "0", "-1", "WITHSCORES"];
-                pairs(self.run(&words), |member, score| {
+                pairs(&self.run::<Vec<String>>(&words), |member, score| {
                     format!("{score} {member}")
                 })
             }
             "hash" => {
-                let mut fields = pairs(self.run(&["HGETALL", key]), |field, value| {
-                    format!("{field}={value}")
-                });
+                let mut fields = pairs(
+                    &self.run::<Vec<String>>(&["HGETALL", key]),
+                    |field, value| format!("{field}={value}"),
+                );
                 fields.sort();
                 fields
             }
@@ -112,7 +113,7 @@ impl Foreign {
     }
 }
 
-fn pairs(flat: Vec<String>, show: impl Fn(&str, &str) -> String) -> Vec<String> {
+fn pairs(flat: &[String], show: impl Fn(&str, &str) -> String) -> Vec<String> {
     flat.chunks(2)
         .map(|pair| show(&pair[0], &pair[1]))
         .collect()

@@ -106,6 +106,15 @@ impl Ground {
         self.redis.recipe(recipe).open(&name(queue), &config).await
     }
 
+    /// Waits until a client blocks in a pop.
+    pub(crate) async fn until_blocked(&self) {
+        let blocked = || {
+            let info: String = self.foreign().run(&["INFO", "clients"]);
+            info.contains("blocked_clients:1\r\n")
+        };
+        until("somebody blocks", blocked).await;
+    }
+
     /// Waits until the server holds this and nothing else.
     pub(crate) async fn until_there_is(&self, expected: &[&str]) {
         let what = format!("{expected:?}");

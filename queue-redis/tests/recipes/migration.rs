@@ -13,7 +13,7 @@ use queue_worker::{Context, Route, Workers};
 use tokio::{sync::Notify, task::spawn_blocking};
 
 use crate::{
-    foreign::{Foreign, NEWEST_LAST, TOPIC_PUSH},
+    foreign::{DISTINCT, Foreign, NEWEST_FIRST, NEWEST_LAST, TOPIC_PUSH},
     ground::{Ground, START, counts, name},
     recipes::{self, Made},
     until::until,
@@ -160,7 +160,7 @@ async fn a_reader_of_the_newest_reads_both_until_the_new_queue_is_full() {
             .expect("it opens");
         let mut foreign = ground.foreign();
         for n in 0..5 {
-            bounded(&ground, &mut foreign, strategy, n);
+            newest(&mut foreign, strategy, n);
         }
         let view = async || {
             let mut shown = recent(&new, 3).await;
@@ -187,17 +187,15 @@ async fn a_reader_of_the_newest_reads_both_until_the_new_queue_is_full() {
     }
 }
 
-fn bounded(ground: &Ground, foreign: &mut Foreign, strategy: &str, n: u64) {
-    use crate::foreign::{DISTINCT, NEWEST_FIRST};
+fn newest(foreign: &mut Foreign, strategy: &str, n: u64) {
     let (body, time) = (n.to_string(), (START + n).to_string());
-    let () = match strategy {
-        name if name.starts_with("distinct") => {
-            foreign.eval(DISTINCT, &["q"], &["3", &time, &body])
-        }
-        "fixed-length newest first" => foreign.eval(NEWEST_FIRST, &["q"], &["3", &body]),
-        _ => foreign.eval(NEWEST_LAST, &["q"], &["3", &body]),
+    let by_time = ["3", &*time, &*body];
+    let (script, arguments) = match strategy {
+        name if name.starts_with("distinct") => (DISTINCT, &by_time[..]),
+        "fixed-length newest first" => (NEWEST_FIRST, &["3", &*body][..]),
+        _ => (NEWEST_LAST, &["3", &*body][..]),
     };
-    assert!(!ground.dump().is_empty());
+    let () = foreign.eval(script, &["q"], arguments);
 }
 
 /// A ring is moved item by item: into the new one first. A visitor of both may see an item of a moving

@@ -234,11 +234,7 @@ async fn a_blocked_consumer_of_priorities_gets_what_multi_pushes_first() {
         let queue = queue.clone();
         tokio::spawn(async move { take(&queue, 1).await })
     };
-    let blocked = || {
-        let info: String = ground.foreign().run(&["INFO", "clients"]);
-        info.contains("blocked_clients:1\r\n")
-    };
-    until("it blocks", blocked).await;
+    ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
     let _: String = foreign.run(&["LPUSH", "q:low", "low"]);
     let _: String = foreign.run(&["LPUSH", "q:high", "high"]);

@@ -5,11 +5,12 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::{RedisBackend, recipes::*};
 use real_redis::{Direction, Proxy};
+use tokio::time::timeout;
 
 use crate::{
     ground::{Ground, START, bodies, end, leasing, name, push, take},
     recipes::all,
-    until::{PATIENCE, until},
+    until::PATIENCE,
 };
 
 /// The reply is lost: the retry took effect. A second settlement through the hold would put a second
@@ -34,17 +35,20 @@ async fn after_an_unknown_settlement_the_hold_is_given_up() {
         push(&queue, &["m"]).await;
         ground.distribute();
         let receipt = take(&queue, 1).await[0].receipt;
-        let before = ground.dump();
+        let heard = proxy.seen(Direction::Replies);
         proxy.hold(Direction::Replies);
         let settling = {
             let queue = leasing(&queue);
             let retry = [Settlement::retry(receipt, Duration::ZERO)];
             tokio::spawn(async move { queue.settle(&retry).await })
         };
-        until("the server has it", || ground.dump() != before).await;
+        let answered = proxy.beyond(Direction::Replies, heard);
+        timeout(PATIENCE, answered)
+            .await
+            .expect("the server answers");
         proxy.cut();
-        proxy.release();
         let error = settling.await.expect("no panic").expect_err(name);
+        proxy.release();
         assert_eq!(error.outcome(), Outcome::Unknown, "{name}: {error}");
         let after = ground.dump();
         for settlement in [
@@ -98,7 +102,7 @@ async fn a_private_backup_keeps_the_hold_too() {
     let _: String = foreign.run(&["SET", "q:backup:w7", "no list"]);
     let ack = Settlement::ack(a.receipt);
     let error = leasing(&queue)
-        .settle(&[ack.clone()])
+        .settle(std::slice::from_ref(&ack))
         .await
         .expect_err("refused");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");

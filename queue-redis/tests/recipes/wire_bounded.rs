@@ -194,7 +194,7 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
     };
     let lock = "lock:gifts:u1:rose";
     let expected = [
-        format!("list gifts: g1"),
+        "list gifts: g1".to_owned(),
         format!("string {lock}: {}", id.get()),
     ];
     assert_eq!(ground.dump(), expected);

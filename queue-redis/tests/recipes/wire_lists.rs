@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::recipes::*;
+use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
     ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack},
@@ -30,31 +30,17 @@ async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
+    ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
     let _: String = foreign.run(&["LPUSH", "jobs", "one"]);
     let _: String = foreign.run(&["LPUSH", "jobs", "two"]);
     let lengths: Vec<u64> = foreign.run(&["EXEC"]);
     assert_eq!(lengths, [1, 2]);
     let first = receiver.await.expect("no panic");
-    let rest = take(&jobs, 1).await;
-    assert_eq!(
-        (&first[0].body, &rest[0].body),
-        (&"one".into(), &"two".into())
-    );
+    assert_eq!(first[0].body, "one");
+    assert_eq!(ground.dump(), ["list jobs: two"], "one wait pops one");
+    assert_eq!(bodies(&take(&jobs, 1).await), ["two"]);
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
-}
-
-/// Waits until so many clients block.
-async fn blocked(ground: &Ground, clients: u64) {
-    let line = format!("blocked_clients:{clients}\r\n");
-    let blocked = || {
-        ground
-            .foreign()
-            .run::<String>(&["INFO", "clients"])
-            .contains(&line)
-    };
-    crate::until::until("somebody blocks", blocked).await;
 }
 
 #[tokio::test]
@@ -79,7 +65,7 @@ async fn a_dropped_wait_loses_nothing() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
+    ground.until_blocked().await;
     receiver.abort();
     assert!(receiver.await.is_err(), "it was dropped");
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "here"]);
@@ -131,7 +117,18 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     );
 }
 
-/// The blocked pop of a wait moves into the backup.
+/// A caller who waits while another one's message is in flight gets the next when that ends.
+#[tokio::test]
+async fn the_end_of_what_is_in_flight_lets_the_next_caller_in() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    push(&jobs, &["a", "b"]).await;
+    let a = take(&jobs, 1).await;
+    let (b, ended) = tokio::join!(take(&jobs, 1), end(&jobs, Settlement::ack(a[0].receipt)));
+    assert_eq!((bodies(&b), ended), (vec!["b".into()], Settled::Done));
+}
+
+/// The blocked pop of a wait moves one message into the backup, however many there are.
 #[tokio::test]
 async fn ours_waits_with_a_private_backup() {
     let ground = Ground::start().await;
@@ -140,12 +137,15 @@ async fn ours_waits_with_a_private_backup() {
         let jobs = jobs.clone();
         tokio::spawn(async move { take(&jobs, 1).await })
     };
-    blocked(&ground, 1).await;
-    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late"]);
+    ground.until_blocked().await;
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
     let late = receiver.await.expect("no panic");
-    assert_eq!(ground.dump(), ["list jobs:backup:w7: late"]);
+    assert_eq!(
+        ground.dump(),
+        ["list jobs: later", "list jobs:backup:w7: late"]
+    );
     end(&jobs, Settlement::ack(late[0].receipt)).await;
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    assert_eq!(ground.dump(), ["list jobs: later"]);
 }
 
 #[tokio::test]
@@ -205,6 +205,36 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     }
     assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
     assert_eq!(ground.dump(), [] as [String; 0]);
+}
+
+/// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.
+#[tokio::test]
+async fn priority_lists_do_without_lmpop() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let rules = [
+        "ACL", "SETUSER", "old", "on", ">secret", "~*", "&*", "+@all", "-lmpop",
+    ];
+    let _: String = foreign.run(&rules);
+    let redis = RedisBackend::connect(&ground.server.url_as("old", "secret")).await;
+    let redis = redis.expect("the server takes us");
+    let config = QueueConfig::of(QueueKind::Priority, 3);
+    let jobs = redis
+        .recipe(PriorityLists::default())
+        .open(&name("jobs"), &config)
+        .await;
+    let jobs = jobs.expect("it opens");
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
+        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
+    }
+    assert_eq!(look(&jobs, 2).await, ["h", "n1"]);
+    assert_eq!(look(&jobs, 9).await, ["n2", "l"]);
+    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
 }
 
 #[tokio::test]

@@ -7,7 +7,9 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::Foreign,
-    ground::{Ground, LONG, SOON, bodies, counts, end, look, push, take, take_all_and_ack},
+    ground::{
+        Ground, LONG, SOON, bodies, counts, end, leasing, look, push, take, take_all_and_ack,
+    },
 };
 
 #[tokio::test]
@@ -153,11 +155,49 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let _: Vec<String> = foreign.run(&claim);
     let other = ground.open(Stream::consumer("w8"), "jobs").await;
     let claimed = take(&other, 1).await;
+    // The old holder hears of it at its next heartbeat, and takes nothing away from the new one.
+    for (holder, receipt, answer) in [
+        (&jobs, held[30].receipt, Extended::LeaseLost),
+        (&jobs, held[29].receipt, Extended::Extended),
+        (&other, claimed[0].receipt, Extended::Extended),
+    ] {
+        let extended = leasing(holder).extend(&[receipt], LONG).await;
+        assert_eq!(extended.expect("an answer"), [answer]);
+    }
     assert_eq!(
         (bodies(&claimed), claimed[0].attempt),
         (vec!["idle".into()], 2)
     );
     assert_eq!(look(&other, 9).await, [] as [Bytes; 0]);
+}
+
+/// A server that somebody emptied, or that came back without its data, has no group.
+#[tokio::test]
+async fn a_stream_that_is_gone_comes_back_with_its_group() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(Stream::consumer("w7").poll(SOON), "jobs").await;
+    ground.foreign().run::<String>(&["FLUSHALL"]);
+    push(&jobs, &["m"]).await;
+    assert_eq!(take_all_and_ack(&jobs, 1).await, ["m"]);
+}
+
+/// A retry is a new entry, of which nobody counts what it was before.
+#[tokio::test]
+async fn a_retry_on_a_stream_begins_anew() {
+    let ground = Ground::start().await;
+    let config = ReliableConfig::default().with_max_attempts(1);
+    let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
+    let queue = backend
+        .open(&crate::ground::name("jobs"), &config.into())
+        .await;
+    let queue = queue.expect("it opens");
+    push(&queue, &["poison"]).await;
+    for _ in 0..3 {
+        let taken = take(&queue, 1).await.remove(0);
+        assert_eq!(taken.attempt, 1);
+        let retry = Settlement::retry(taken.receipt, Duration::ZERO);
+        assert_eq!(end(&queue, retry).await, Settled::Done);
+    }
 }
 
 /// An entry whose attempts are spent is a dead letter.

@@ -14,7 +14,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, machine::Machine, rewrite::Rewrite};
+use super::{listeners::ConnectionId, machine::Machine, request::Request, resp, rewrite::Rewrite};
 use crate::{
     history::Event,
     plan::{Chance, Lane, What},
@@ -55,6 +55,8 @@ struct State {
     behind: Duration,
     /// The journal's last event when the snapshot was taken.
     snapshot: Option<u64>,
+    /// The keys that a served backend has set with an expiry, and their ends.
+    expiring: Vec<(Instant, Bytes)>,
 }
 
 impl Network {
@@ -244,6 +246,36 @@ impl Network {
     /// Lets pops that block look again.
     pub(super) fn has_executed(&self) {
         self.0.executed.send_replace(());
+    }
+
+    /// Removes the keys whose time is over, and notes the end of the key that this request sets, with
+    /// `PX` and milliseconds as its last words: the server's own clock does not follow the run's.
+    pub(super) fn expire(&self, request: &mut Request) -> Option<()> {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        let mut state = self.lock();
+        state.expiring.retain(|(end, key)| {
+            let lives = *end > now;
+            if !lives {
+                over.push(key.clone());
+            }
+            lives
+        });
+        if let [_, key, .., px, millis] = &*request.words
+            && px.eq_ignore_ascii_case(b"PX")
+        {
+            let millis = resp::number(millis)?.unsigned_abs();
+            let end = now + Duration::from_millis(millis);
+            state.expiring.push((end, key.clone()));
+            request.words.truncate(request.words.len() - 2);
+        }
+        drop(state);
+        for key in over {
+            let mut delete = Vec::new();
+            resp::encode(&[b"DEL", &key[..]], &mut delete);
+            self.with_machine(|machine| machine.execute(&delete, 1))?;
+        }
+        Some(())
     }
 
     /// Ends the faults, and returns when no request or reply is on its way any more.

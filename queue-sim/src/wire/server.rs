@@ -36,6 +36,9 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let at = request.script.is_some().then(|| request.words[1].clone());
     let there = at.is_none_or(|word| is_there(network, &request, &word));
     request.set_time(network.now());
+    if network.served().is_some() {
+        network.expire(&mut request)?;
+    }
     let executing = Executing {
         network,
         request: &request,
