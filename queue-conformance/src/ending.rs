@@ -132,7 +132,7 @@ mod tests {
         let task = exit.clone();
         let case = async move {
             tokio::spawn(async move { task.skip(skip()) });
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         assert_eq!(ending(case, &exit), Ending::Skipped(skip()));
     }

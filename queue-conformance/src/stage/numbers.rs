@@ -11,6 +11,8 @@ use queue_core::{
     *,
 };
 
+use super::seen::settlements;
+
 /// A queue that numbers its messages in the order of arrival, as the cases expect, in front of one
 /// whose ids are names.
 ///
@@ -77,6 +79,8 @@ pub(super) struct Numbers {
     under_way: usize,
     by_name: HashMap<MessageId, Bearers>,
     names: HashMap<MessageId, MessageId>,
+    /// Those that come back, or came, and that nobody has had since: their names may be new.
+    back: VecDeque<MessageId>,
 }
 
 /// The messages of one name.
@@ -91,7 +95,10 @@ struct Bearers {
 
 impl Numbers {
     /// The call with names in place of numbers.
-    fn named(&self, mut call: Call) -> Call {
+    fn named(&mut self, mut call: Call) -> Call {
+        // A consumer may have them before their settlement answers.
+        let back = settlements(&call).iter().filter(|each| returns(each));
+        self.back.extend(back.map(|each| each.receipt.id));
         let receipt = |receipt: &mut Receipt| receipt.id = self.name(receipt.id);
         match &mut call {
             Call::Settle(batch) | Call::Turn(batch, ..) => {
@@ -172,9 +179,17 @@ impl Numbers {
             let bearers = self.by_name.entry(name).or_default();
             let last = bearers.all.last().copied();
             delivery.receipt.id = match (bearers.free.pop_front(), last) {
-                (Some(number), _) => number,
-                // It came back by itself.
-                (None, Some(number)) if self.under_way == 0 => number,
+                (Some(number), _) => {
+                    self.back.retain(|back| *back != number);
+                    number
+                }
+                // It came back by itself, or its settlement has not answered.
+                (None, Some(number)) if self.under_way == 0 => {
+                    self.back.retain(|back| *back != number);
+                    number
+                }
+                // It came back under another name.
+                (None, None) if self.under_way == 0 && !self.back.is_empty() => self.renamed(name),
                 (None, _) => {
                     let number = self.new_number(name);
                     self.by_name
@@ -188,18 +203,27 @@ impl Numbers {
         }
     }
 
-    fn returned(&mut self, call: &Call, settled: &[Settled]) {
-        let (Call::Settle(batch) | Call::Turn(batch, ..)) = call else {
-            return;
+    fn renamed(&mut self, name: MessageId) -> MessageId {
+        let Some(number) = self.back.pop_front() else {
+            return self.new_number(name);
         };
-        let back = batch.iter().zip(settled);
-        for (settlement, _) in back.filter(|(_, settled)| **settled == Settled::Done) {
+        self.names.insert(number, name);
+        self.by_name.entry(name).or_default().all.push(number);
+        number
+    }
+
+    fn returned(&mut self, call: &Call, settled: &[Settled]) {
+        let back = settlements(call).iter().zip(settled);
+        for (settlement, settled) in back.filter(|(each, _)| returns(each)) {
             let number = settlement.receipt.id;
+            if *settled != Settled::Done {
+                self.back.retain(|back| *back != number);
+                continue;
+            }
             let free = &mut self.by_name.entry(self.name(number)).or_default().free;
             match settlement.disposition {
                 Disposition::Release => free.push_front(number),
-                Disposition::Retry { .. } | Disposition::Defer { .. } => free.push_back(number),
-                Disposition::Ack | Disposition::Bury { .. } => {}
+                _ => free.push_back(number),
             }
         }
     }
@@ -225,4 +249,12 @@ impl Numbers {
             None => self.new_number(name),
         }
     }
+}
+
+/// Whether the settlement puts its message back.
+const fn returns(settlement: &Settlement) -> bool {
+    !matches!(
+        settlement.disposition,
+        Disposition::Ack | Disposition::Bury { .. }
+    )
 }

@@ -105,7 +105,7 @@ impl Seen {
     }
 }
 
-fn settlements(call: &Call) -> &[Settlement] {
+pub(super) fn settlements(call: &Call) -> &[Settlement] {
     match call {
         Call::Settle(batch) | Call::Turn(batch, ..) => batch,
         _ => &[],
