@@ -21,9 +21,9 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// All conditions that can be judged by callers' answers alone. What a roll-back, a restart or a
-    /// repeated request undid or did twice, only the server knows.
-    pub fn all() -> Vec<Self> {
+    /// All conditions that callers' answers alone can judge. Only the server knows what a roll-back or
+    /// a restart undid, and what a repeated request did twice.
+    pub fn all() -> impl Iterator<Item = Self> {
         const FAULTS: [Fault; 9] = [
             Fault::RequestLost,
             Fault::ReplyLost,
@@ -37,11 +37,7 @@ impl Condition {
         ];
         let faults = FAULTS.into_iter().map(Self::Fault);
         let others = [Self::EqualBodies, Self::ClockAhead];
-        [Self::Alone]
-            .into_iter()
-            .chain(faults)
-            .chain(others)
-            .collect()
+        [Self::Alone].into_iter().chain(faults).chain(others)
     }
 
     /// The faults that strike.
@@ -50,22 +46,6 @@ impl Condition {
             Self::Fault(fault) => Faults::none().with(fault, CHANCE),
             _ => Faults::none(),
         }
-    }
-
-    /// Whether this strategy is played under the condition: under equal bodies only where it
-    /// declares what they break, since elsewhere they are one message to its callers.
-    pub fn concerns(self, guarantees: &Guarantees) -> bool {
-        let declared = |weaker: &Weaker| weaker.when == self.when();
-        self != Self::EqualBodies || guarantees.weaker.iter().any(declared)
-    }
-
-    /// Whether a strategy declares that it breaks this rule under the condition. What breaks alone
-    /// breaks under every other condition, too. A lost message counts as L5 or as L8.
-    pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
-        guarantees.weaker.iter().any(|weaker| {
-            let when = weaker.when == When::Alone || weaker.when == self.when();
-            when && is_same(weaker.rule, rule)
-        })
     }
 
     /// The condition as a strategy declares it.
@@ -77,10 +57,27 @@ impl Condition {
             Self::ClockAhead => When::ClockAhead,
         }
     }
+
+    /// Whether a strategy declares that it breaks this rule under the condition. What breaks alone
+    /// breaks under every other condition, too. Messages of equal bodies are one to their callers, so
+    /// under equal bodies no other rule can be judged.
+    pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
+        let declares = |weaker: &Weaker| {
+            let when = weaker.when == When::Alone || weaker.when == self.when();
+            when && is_same(weaker.rule, rule)
+        };
+        self == Self::EqualBodies || guarantees.weaker.iter().any(declares)
+    }
+
+    /// The rules that a strategy declares for this condition.
+    pub fn declared(self, guarantees: &Guarantees) -> impl Iterator<Item = &Weaker> {
+        let weaker = guarantees.weaker.iter();
+        weaker.filter(move |weaker| weaker.when == self.when())
+    }
 }
 
-/// Whether a finding by one rule shows what the other says, too.
-pub fn is_same(rule: &str, other: &str) -> bool {
+/// Whether a finding by one rule shows what the other says, too: a lost message counts as L5 or as L8.
+pub(super) fn is_same(rule: &str, other: &str) -> bool {
     let is_loss = |rule| matches!(rule, "L5" | "L8");
     rule == other || is_loss(rule) && is_loss(other)
 }

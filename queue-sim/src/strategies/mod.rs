@@ -6,10 +6,14 @@
 
 mod cell;
 mod condition;
+mod kept;
 mod list;
+mod table;
 
 pub use self::{
-    cell::{Cell, Found, play},
-    condition::{Condition, is_same},
+    cell::{Cell, Found, play, replay, smaller},
+    condition::Condition,
+    kept::{Kept, is_shown_elsewhere},
     list::{Strategy, all},
+    table::{Row, json, markdown},
 };

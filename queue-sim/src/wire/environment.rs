@@ -45,7 +45,6 @@ pub struct RedisEnvironment {
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
     serves: Option<Arc<Serves>>,
-    clocks_ahead: bool,
 }
 
 /// Another backend on the server, in place of the default queues.
@@ -54,6 +53,8 @@ struct Serves {
     /// The command that answers the length of its queue, where the wire asks for it after every
     /// request.
     length: Option<Vec<Bytes>>,
+    /// Whether the clocks of its lanes may be ahead of the others'.
+    clocks_ahead: bool,
 }
 
 /// Makes the backend of a lane from its client of the server.
@@ -88,12 +89,6 @@ impl RedisEnvironment {
     /// The environment's requests to its server so far.
     pub fn counts(&self) -> Counts {
         self.machine().counts()
-    }
-
-    /// Whether lanes of a served backend may have clocks that are ahead of the others', from the
-    /// next run on.
-    pub fn set_clocks_ahead(&mut self, ahead: bool) {
-        self.clocks_ahead = ahead;
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {
@@ -137,10 +132,12 @@ impl RedisEnvironmentBuilder {
     /// Plays another backend over the wire, such as a recipe: its plain commands are struck like
     /// calls, and its lanes go by clocks of their own. Nobody knows at which instant a call of
     /// several commands took effect, so the runs have no truth, and the rules alone check them.
-    /// `length` is the command that answers its queue's length, for B1.
+    /// `length` is the command that answers its queue's length, for B1. With `clocks_ahead`, some
+    /// lanes' clocks are ahead of the others'.
     pub fn serving(
         mut self,
         length: Option<&[&str]>,
+        clocks_ahead: bool,
         backend: impl Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync + 'static,
     ) -> Self {
         let words = |words: &[&str]| {
@@ -152,6 +149,7 @@ impl RedisEnvironmentBuilder {
         self.serves = Some(Serves {
             backend: Box::new(backend),
             length: length.map(words),
+            clocks_ahead,
         });
         self
     }
@@ -181,7 +179,6 @@ impl RedisEnvironmentBuilder {
             durable: self.durable,
             rewrite: self.rewrite,
             serves: self.serves.map(Arc::new),
-            clocks_ahead: false,
         })
     }
 }
@@ -209,7 +206,6 @@ impl Environment for RedisEnvironment {
             executor: context.executor.clone(),
             shims: Shims::default(),
             serves: self.serves.clone(),
-            clocks_ahead: self.clocks_ahead,
             _held: self.core.as_ref().map(OneCore::hold),
         })
     }
@@ -252,7 +248,6 @@ struct WireWorld {
     executor: Executor,
     shims: Shims,
     serves: Option<Arc<Serves>>,
-    clocks_ahead: bool,
     _held: Option<Held>,
 }
 
@@ -287,7 +282,7 @@ impl World for WireWorld {
         let Some(serves) = &self.serves else {
             return Ok(Arc::new(builder.clock(current_tag).connect().await?));
         };
-        let ahead = match self.clocks_ahead {
+        let ahead = match serves.clocks_ahead {
             true => network.clock_ahead(lane),
             false => Duration::ZERO,
         };
