@@ -79,12 +79,17 @@ impl Locked {
         let mut lock = cmd("SET");
         lock.arg(&key).arg(id.get()).arg("NX");
         lock.arg("PX").arg(millis_ceil(dedup.window));
-        let taken: Option<String> = server.ask(&lock).await?;
-        if taken.is_some() {
-            return Ok(None);
+        loop {
+            let taken: Option<String> = server.ask(&lock).await?;
+            if taken.is_some() {
+                return Ok(None);
+            }
+            // It may end between the two: then it is free.
+            let first: Option<Bytes> = server.ask(cmd("GET").arg(&key)).await?;
+            if let Some(first) = first {
+                return Ok(Some(locked_by(&first)));
+            }
         }
-        let first: Option<Bytes> = server.ask(cmd("GET").arg(&key)).await?;
-        Ok(Some(first.map_or(id, |first| locked_by(&first))))
     }
 }
 

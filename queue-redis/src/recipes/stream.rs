@@ -21,10 +21,12 @@ const FIRST: &str = "first";
 const ATTEMPTS: &str = "attempts";
 
 /// Ends an entry and puts its message elsewhere, in one step: the new place first. Keys: the stream, the
-/// dead letters; arguments: the group, the entry, the body, the message's first entry, its attempts, or
-/// nothing where it is dead.
+/// dead letters; arguments: the group, the entry, the body, the message's first entry, its attempts (or
+/// nothing where it is dead), the consumer, and how often it was delivered, by which an old holder hears
+/// that it is another's.
 const MOVE: &str = "\
-if #redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then return 0 end
+local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1]
+if not pending or pending[2] ~= ARGV[6] or pending[4] ~= tonumber(ARGV[7]) then return 0 end
 if ARGV[5] == '' then
   redis.call('rpush', KEYS[2], ARGV[3])
 else
@@ -102,6 +104,11 @@ impl Recipe for Stream {
                 "L11",
                 When::Alone,
                 "a retry has no delay, and is a new entry",
+            )
+            .weaker(
+                "L6",
+                When::Alone,
+                "an entry may be claimed before its first holder has heard of it",
             )
             .weaker(
                 "L1",
@@ -211,7 +218,8 @@ impl Entries {
         attempts: Option<u32>,
     ) -> Result<bool> {
         let attempts = attempts.map_or_else(String::new, |attempts| attempts.to_string());
-        let arguments = (GROUP, &held.entry, &held.body[..], &held.first, attempts);
+        let entry = (GROUP, &held.entry, &held.body[..], &held.first, attempts);
+        let arguments = (entry, &self.consumer, held.delivered);
         server.eval(MOVE, &[&self.key, &self.dead], arguments).await
     }
 }
@@ -224,6 +232,7 @@ struct Held {
     /// The entry that the message first was: its name.
     first: String,
     attempt: u32,
+    delivered: u32,
 }
 
 impl Held {
@@ -240,6 +249,7 @@ impl Held {
                 .and_then(text)
                 .unwrap_or_else(|| entry.clone()),
             attempt: before.unwrap_or(0).saturating_add(delivered),
+            delivered,
             entry,
         })
     }

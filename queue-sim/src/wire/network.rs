@@ -14,7 +14,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, machine::Machine, request::Request, resp, rewrite::Rewrite};
+use super::{listeners::ConnectionId, machine::Machine, resp, rewrite::Rewrite};
 use crate::{
     history::Event,
     plan::{Chance, Lane, What},
@@ -248,34 +248,30 @@ impl Network {
         self.0.executed.send_replace(());
     }
 
-    /// Removes the keys whose time is over, and notes the end of the key that this request sets, with
-    /// `PX` and milliseconds as its last words: the server's own clock does not follow the run's.
-    pub(super) fn expire(&self, request: &mut Request) -> Option<()> {
+    /// Removes the keys whose time is over: the server's own clock does not follow the run's.
+    pub(super) fn expire(&self) -> Option<()> {
         let now = Instant::now();
         let mut over = Vec::new();
-        let mut state = self.lock();
-        state.expiring.retain(|(end, key)| {
+        self.lock().expiring.retain(|(end, key)| {
             let lives = *end > now;
             if !lives {
                 over.push(key.clone());
             }
             lives
         });
-        if let [_, key, .., px, millis] = &*request.words
-            && px.eq_ignore_ascii_case(b"PX")
-        {
-            let millis = resp::number(millis)?.unsigned_abs();
-            let end = now + Duration::from_millis(millis);
-            state.expiring.push((end, key.clone()));
-            request.words.truncate(request.words.len() - 2);
-        }
-        drop(state);
         for key in over {
             let mut delete = Vec::new();
             resp::encode(&[b"DEL", &key[..]], &mut delete);
             self.with_machine(|machine| machine.execute(&delete, 1))?;
         }
         Some(())
+    }
+
+    /// Notes the end of a key that a request has set.
+    pub(super) fn ends(&self, end: Instant, key: Bytes) {
+        let mut state = self.lock();
+        state.expiring.retain(|(_, other)| *other != key);
+        state.expiring.push((end, key));
     }
 
     /// Ends the faults, and returns when no request or reply is on its way any more.

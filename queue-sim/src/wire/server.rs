@@ -3,11 +3,13 @@
 use std::{
     fmt,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{QueueName, Timestamp};
+use tokio::time::Instant;
 
 use super::{
     Reply, Request,
@@ -36,8 +38,10 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let at = request.script.is_some().then(|| request.words[1].clone());
     let there = at.is_none_or(|word| is_there(network, &request, &word));
     request.set_time(network.now());
+    let mut expiry = None;
     if network.served().is_some() {
-        network.expire(&mut request)?;
+        network.expire()?;
+        expiry = take_expiry(&mut request);
     }
     let executing = Executing {
         network,
@@ -56,10 +60,27 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let (reply, length) = executing.pass(&request)?;
     executing.tell(&reply);
     executing.note(length);
+    if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
+        network.ends(end, key);
+    }
     if !reply.is_nil() && changes_lists(&request) {
         network.has_executed();
     }
     Some(reply)
+}
+
+/// Takes `PX` and milliseconds, the last words of a `SET`, out of it: the key's end, and the key.
+fn take_expiry(request: &mut Request) -> Option<(Instant, Bytes)> {
+    let [_, key, .., px, millis] = &*request.words else {
+        return None;
+    };
+    if !px.eq_ignore_ascii_case(b"PX") {
+        return None;
+    }
+    let millis = Duration::from_millis(resp::number(millis)?.unsigned_abs());
+    let expiry = (Instant::now() + millis, key.clone());
+    request.words.truncate(request.words.len() - 2);
+    Some(expiry)
 }
 
 /// Whether a request may put something into a list. A pop that blocks pops by itself.
