@@ -289,7 +289,7 @@ impl World for WireWorld {
         let now = network.clone();
         let clock = move || now.now().plus_millis(ahead.as_millis() as u64);
         // Each life of a process draws names of its own.
-        let life = network.next_connection() << 8;
+        let life = network.next_connection().unsigned_abs() << 8;
         let builder = builder.jitter_seed(u64::from(lane.0) + life);
         let backend = builder.clock(clock).connect().await?;
         Ok((serves.backend)(backend, lane))
