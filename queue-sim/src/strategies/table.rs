@@ -5,7 +5,7 @@ use std::fmt::Write;
 use queue_core::When;
 use serde_json::json;
 
-use super::{Cell, Condition, Strategy};
+use super::{Cell, Condition, Strategy, kept::is_shown_elsewhere};
 
 /// A strategy and its runs.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What is declared and was found, as text: each rule with its runs, or what a plain test shows.
+    /// What is declared and was found, as text: each rule with its runs, or what else shows it.
     fn broken(&self, when: impl Fn(Condition) -> bool) -> String {
         let guarantees = &self.strategy.guarantees;
         let mut rules: Vec<String> = Vec::new();
@@ -30,10 +30,13 @@ impl Row {
                 if alone == Some(true) {
                     continue;
                 }
-                let runs = cell.of(weaker).map_or_else(
-                    || "by a plain test".to_owned(),
-                    |found| format!("{} of {}", found.runs, cell.runs),
-                );
+                let runs = match cell.of(weaker) {
+                    Some(found) => format!("{} of {}", found.runs, cell.runs),
+                    None if is_shown_elsewhere(guarantees.name, weaker.rule) => {
+                        "by a plain test".to_owned()
+                    }
+                    None => "by a kept run".to_owned(),
+                };
                 rules.push(match condition {
                     Condition::Fault(fault) => format!("{} {fault} ({runs})", weaker.rule),
                     _ => format!("{} ({runs})", weaker.rule),
