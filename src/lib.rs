@@ -361,12 +361,33 @@
 //! A handler finds it by `Context::headers`, and the module `worker::tracing` says how a bridge such
 //! as `tracing-opentelemetry` joins both ends.
 //!
+//! # Published strategies
+//!
+//! With the feature `redis`, the module `recipes` has strategies that others have published, such as
+//! `LPUSH` and `BRPOP`, as backends over the same keys and values. They are for migration and for
+//! comparison: each breaks rules of the contract, and `Backend::guarantees` says which. A default
+//! queue may have the same name, since its keys begin with `qk:`. The repository's
+//! `docs/strategies.md` compares them, and leads from each to a default queue.
+//!
+//! ```no_run
+//! # #[cfg(feature = "redis")]
+//! # async fn example() -> queue_kit::Result<()> {
+//! use queue_kit::{Queues, RedisBackend, recipes::BlockingList};
+//!
+//! let redis = RedisBackend::connect("redis://127.0.0.1:6379").await?;
+//! // The list `jobs`, to which other programs push, and the default queue of the same name.
+//! let old = Queues::new(redis.recipe(BlockingList::default())).reliable::<String>("jobs").await?;
+//! let new = Queues::new(redis).reliable::<String>("jobs").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://`, and the module `recipes` |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `rate-limit` | no | a limit on the messages that a worker starts in a time |
 //! | `tracing` | no | a worker's spans and events |
@@ -383,7 +404,7 @@ pub use queue_core::*;
 pub use queue_memory::MemoryBackend;
 #[cfg(feature = "redis")]
 #[doc(inline)]
-pub use queue_redis::RedisBackend;
+pub use queue_redis::{RedisBackend, recipes};
 #[cfg(feature = "worker")]
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]

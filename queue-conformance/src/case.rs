@@ -2,7 +2,7 @@
 
 use queue_core::QueueKind;
 
-use crate::{Capabilities, Capability, Harness, Play};
+use crate::{Capabilities, Capability, Harness, Play, ending::Exit};
 
 /// One case of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub struct Case {
     pub(crate) name: &'static str,
     pub(crate) kind: Option<QueueKind>,
     pub(crate) needs: &'static [Capability],
-    pub(crate) play: for<'h> fn(&'h dyn Harness) -> Play<'h>,
+    pub(crate) play: for<'h> fn(&'h dyn Harness, Exit) -> Play<'h>,
 }
 
 impl Case {
@@ -22,6 +22,12 @@ impl Case {
     /// The case's kind of queue; `None` if it is about the backend as a whole, or about once keys.
     pub const fn kind(&self) -> Option<QueueKind> {
         self.kind
+    }
+
+    /// The rule, which begins the case's own name: `F1`, or a word of the contract such as `LIMITS`.
+    pub fn rule(&self) -> String {
+        let own = self.name.rsplit("::").next().unwrap_or(self.name);
+        own.split('_').next().unwrap_or(own).to_uppercase()
     }
 
     /// The first capability that the case needs and that is not among these.

@@ -20,6 +20,16 @@
 //! declare. It says so on standard error, past the test runner's capture (one line for all cases
 //! that need one kind), and [`plan`] lists the case, so that a test can check the count.
 //!
+//! A backend whose queues have less than everything says so by its
+//! [`Guarantees`](queue_core::Guarantees), and the suite asks them. A case is skipped at once if its
+//! rule, which begins its name, is one that the queue breaks. It is skipped from where it asks for
+//! something that the queue lacks: a method, a part of a message, several messages at once. Where ids
+//! are names, the suite numbers the messages as they arrive. What only the
+//! counters could show, it reads from the depth, or leaves out. [`Case::run`] answers how the case
+//! ended ([`Ending`]) and why it was skipped ([`Skip`]), so that a test can check that as many cases
+//! as it expects play to their end. On a backend that has everything, which is the default, no case
+//! is skipped for such a reason: what would be one is a failure.
+//!
 //! At its end every case also checks L5: the queue's counters add up, and agree with its answers.
 //! Where the harness can tell ([`Harness::leftovers`]), the case also checks that removed messages
 //! have left nothing behind.
@@ -28,6 +38,7 @@
 
 mod case;
 mod cases;
+mod ending;
 mod harness;
 mod in_process;
 mod play;
@@ -37,6 +48,7 @@ mod steps;
 
 pub use self::{
     case::Case,
+    ending::{Ending, Skip},
     harness::{Capabilities, Capability, Harness, Play},
     in_process::{InVirtualTime, OnThreads},
 };
@@ -72,10 +84,10 @@ pub struct Plan {
 /// # Panics
 ///
 /// As [`Case::run`] does, and if there is no such case.
-pub fn run(harness: &dyn Harness, name: &str) {
+pub fn run(harness: &dyn Harness, name: &str) -> Ending {
     let case = cases().iter().find(|case| case.name() == name);
     case.unwrap_or_else(|| panic!("no case is called {name}"))
-        .run(harness);
+        .run(harness)
 }
 
 /// Makes a `#[test]` of every case of the suite, in a module for each kind of queue.

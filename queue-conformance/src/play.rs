@@ -3,49 +3,64 @@
 use std::{
     collections::BTreeSet,
     io::Write,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
 };
 
-use crate::{Capabilities, Capability, Case, Harness, cases::CASES, standstill};
+use crate::{
+    Capabilities, Capability, Case, Ending, Harness, Skip, cases::CASES, ending::Exit, standstill,
+};
 
 impl Case {
     /// Plays the case in the harness's runtime, or says on standard error why it skips it.
+    ///
+    /// A case is skipped before it begins if the harness lacks a capability, or if the backend's
+    /// [`Guarantees`](queue_core::Guarantees) for its kind break its rule. It is skipped from where
+    /// it asks a queue for something that the queue lacks by its guarantees.
     ///
     /// # Panics
     ///
     /// If the backend breaks the rule, if virtual time stands still for two minutes of real time, or
     /// if the harness does not play the case to its end.
-    pub fn run(&self, harness: &dyn Harness) {
-        if let Some(missing) = self.missing(&harness.capabilities()) {
-            self.say_skipped(harness, missing);
-            return;
+    pub fn run(&self, harness: &dyn Harness) -> Ending {
+        let ending = self.play(harness);
+        if let Ending::Skipped(skip) = &ending {
+            self.say_skipped(harness, skip);
         }
-        let ended = AtomicBool::new(false);
-        harness.run(Box::pin(async {
-            standstill::moving((self.play)(harness), standstill::PATIENCE).await;
-            ended.store(true, Ordering::SeqCst);
-        }));
-        assert!(
-            ended.load(Ordering::SeqCst),
-            "{harness:?} did not play {} to its end",
-            self.name()
-        );
+        ending
     }
 
-    fn say_skipped(&self, harness: &dyn Harness, missing: Capability) {
-        // Hundreds of cases may lack one capability: one line tells of them all.
+    fn play(&self, harness: &dyn Harness) -> Ending {
+        if let Some(missing) = self.missing(&harness.capabilities()) {
+            return Ending::Skipped(Skip::Needs(missing));
+        }
+        let ended = Mutex::new(None);
+        harness.run(Box::pin(async {
+            let exit = Exit::default();
+            let case = standstill::moving((self.play)(harness, exit.clone()), standstill::PATIENCE);
+            let ending = exit.or_end(case).await;
+            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
+        }));
+        let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ended.unwrap_or_else(|| panic!("{harness:?} did not play {} to its end", self.name()))
+    }
+
+    fn say_skipped(&self, harness: &dyn Harness, skip: &Skip) {
+        // Hundreds of cases may lack one thing: one line tells of them all.
         static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-        let line = match missing {
-            Capability::Kind(_) | Capability::Once => {
-                let rest = Capabilities::all().without(missing);
+        let line = match skip {
+            Skip::Needs(missing @ (Capability::Kind(_) | Capability::Once)) => {
+                let rest = Capabilities::all().without(*missing);
                 let those = CASES.iter().filter(|case| case.missing(&rest).is_some());
                 let count = those.count();
-                format!("skipped {count} cases: {harness:?} lacks {missing}\n")
+                format!("skipped {count} cases: {harness:?} {skip}\n")
             }
-            _ => format!("skipped {}: {harness:?} lacks {missing}\n", self.name()),
+            Skip::Needs(_) => format!("skipped {}: {harness:?} {skip}\n", self.name()),
+            Skip::Breaks { rule, .. } => {
+                let those = CASES.iter().filter(|case| case.kind == self.kind);
+                let count = those.filter(|case| case.rule() == *rule).count();
+                format!("skipped {count} cases of {rule}: {harness:?} {skip}\n")
+            }
+            Skip::Lacks(what) => format!("skipped cases: {harness:?}: {what}\n"),
         };
         let told = TOLD.lock().map(|mut told| told.insert(line.clone()));
         if told.unwrap_or(true) {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, OnceStore,
-    PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
+    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, Guarantees,
+    OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
     ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
@@ -112,6 +112,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let message = "this backend has no stores of once keys";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
+    /// What its queues of this kind have, and which rules they keep: by default everything.
+    fn guarantees(&self, kind: QueueKind) -> Guarantees {
+        Guarantees::all("default", kind)
     }
 
     /// Lists up to `limit` existing queues whose names come after `after`, by name.

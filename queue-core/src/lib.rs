@@ -28,6 +28,7 @@ mod config;
 mod counters;
 mod dead;
 mod error;
+mod guarantees;
 mod headers;
 mod id;
 mod kind;
@@ -57,6 +58,7 @@ pub use self::{
     counters::{Counters, Depth},
     dead::{DeadLetter, DeathReason, Revived},
     error::{Error, ErrorKind, Outcome, Result},
+    guarantees::{Feature, Guarantees, Weaker, When},
     headers::Headers,
     id::{MessageId, Receipt, Token},
     kind::QueueKind,

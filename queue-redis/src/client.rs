@@ -1,6 +1,10 @@
 //! Calls scripts on the commands connection.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use queue_core::{Error, ErrorKind, Result, Timestamp};
 use redis::{Cmd, ToRedisArgs, Value};
@@ -76,6 +80,25 @@ impl Client {
         let made = Instant::now();
         let channel = self.channel(made).await?;
         self.answer(channel.request_since(made, command).await)
+    }
+
+    /// Sends plain commands in one round trip, not as a transaction. Each has an answer of its own.
+    pub(crate) async fn pipeline(&self, commands: Vec<Cmd>) -> Result<Vec<Result<Value>>> {
+        let channel = self.channel(Instant::now()).await?;
+        let failed = |failure: Failure| failure.into_error(&self.0.address);
+        let answers = channel.request_each(commands).await.map_err(failed)?;
+        Ok(answers
+            .into_iter()
+            .map(|answer| answer.map_err(failed))
+            .collect())
+    }
+
+    /// The time of this client, or of the clock that stands for the server's.
+    pub(crate) fn own_time(&self) -> Timestamp {
+        match &self.0.clock {
+            Some(clock) => clock(),
+            None => SystemTime::now().into(),
+        }
     }
 
     /// Waits until a call can expect an answer: a connection is open, and its last request got an

@@ -92,6 +92,7 @@ mod keys;
 mod once;
 mod panic;
 mod queue;
+pub mod recipes;
 mod reply;
 mod script;
 mod scripts;

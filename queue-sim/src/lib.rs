@@ -24,6 +24,8 @@ pub mod run;
 pub mod sequence;
 pub mod sim;
 #[cfg(all(unix, feature = "redis"))]
+pub mod strategies;
+#[cfg(all(unix, feature = "redis"))]
 pub mod wire;
 pub mod workload;
 pub mod world;

@@ -33,6 +33,7 @@ pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
     let longest = "x".repeat(128);
     let names = [
         "a",
@@ -57,6 +58,7 @@ pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>
 }
 
 pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
         open(stage, kind, kind.as_str()).await.expect("opens again");
@@ -71,6 +73,7 @@ pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<
 }
 
 pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
     let kinds = stage.kinds();
     let list = async |after: Option<&str>, limit| {
         let after = after.map(name);
@@ -120,6 +123,7 @@ pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>
 }
 
 pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
     }
@@ -138,6 +142,7 @@ pub(crate) async fn configuration_a_pace_is_stored(stage: &Stage<'_>) {
     if !stage.kinds().contains(&QueueKind::Rotating) {
         return;
     }
+    stage.needs(Feature::Stored);
     let open = async |config: RotatingConfig| {
         stage
             .backend()

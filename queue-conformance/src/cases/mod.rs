@@ -197,6 +197,7 @@ macro_rules! __cases {
                 b1_ready_delayed_and_leased_count_towards_the_capacity [ExactClock],
                 b1_room_is_counted_after_reclaiming [ExactClock],
                 b1_the_length_holds_at_every_instant,
+                b1_what_drops_the_oldest_is_never_longer,
                 b2_drop_oldest_removes_the_next_in_delivery_order,
                 b2_what_came_back_is_next_and_is_dropped_first,
                 b2_delayed_ones_are_dropped_last_by_due_time,
@@ -221,6 +222,7 @@ macro_rules! __cases {
                 b5_open_or_resize_sets_the_capacity,
                 b6_recent_reads_the_newest_first_and_takes_nothing,
                 b6_recent_is_the_reverse_of_the_delivery_order [ExactClock],
+                b6_recent_reads_what_was_offered_last,
                 b6_recent_reads_no_more_than_8_mib,
                 b7_a_key_replaces_its_undelivered_entry,
                 b7_a_full_queue_replaces_too,
@@ -344,9 +346,10 @@ macro_rules! __table {
                     name: concat!(stringify!($module), "::", stringify!($name)),
                     kind: $kind,
                     needs: &[$($(Capability::$need),+)?],
-                    play: |harness| Box::pin(async move {
+                    play: |harness, exit| Box::pin(async move {
                         let kind: Option<QueueKind> = $kind;
-                        let stage = stage::Stage::set(harness, kind).await;
+                        let stage = stage::Stage::set(harness, kind, exit).await;
+                        stage.needs_rule_of(stringify!($name));
                         $source::$name(&stage).await;
                         stage.close().await;
                     }),

@@ -12,7 +12,7 @@ use crate::{
 async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
     let batch = priorities
         .iter()
-        .map(|priority| Prioritized::new("x", *priority));
+        .map(|priority| Prioritized::new(format!("x{priority}"), *priority));
     let batch: Vec<Prioritized> = batch.collect();
     queue.enqueue(&batch).await.expect("is accepted");
 }

@@ -1,6 +1,12 @@
 //! A leasing queue of any kind, and how a plain message gets into it.
 
-use std::{ops::Deref, sync::Arc};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use queue_core::*;
 
@@ -9,17 +15,32 @@ use queue_core::*;
 pub(crate) struct LeasingQueue {
     queue: AnyQueue,
     leasing: Arc<dyn Leasing>,
+    /// The numbered messages of the case, if the queue has no counters.
+    numbered: Option<Arc<AtomicU64>>,
+    rejects: bool,
 }
 
 impl LeasingQueue {
-    pub(crate) fn new(queue: AnyQueue) -> Self {
+    pub(super) fn new(queue: AnyQueue, guarantees: &Guarantees, numbered: Arc<AtomicU64>) -> Self {
         let leasing = queue.leasing().expect("a queue that leases");
-        Self { queue, leasing }
+        Self {
+            queue,
+            leasing,
+            numbered: (!guarantees.calls.contains("counters")).then_some(numbered),
+            rejects: guarantees.has(Feature::Reject),
+        }
     }
 
     /// Puts plain messages in, for which there is room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        let put = self.queue.put(messages).await?;
+        let put = match &self.queue {
+            // There is room, so that nothing is dropped.
+            AnyQueue::Bounded(queue) if !self.rejects => {
+                let offers: Vec<Offer> = messages.iter().cloned().map(Offer::new).collect();
+                queue.offer(&offers, Overflow::DropOldest).await?
+            }
+            queue => queue.put(messages).await?,
+        };
         Ok(put.into_iter().map(pushed).collect())
     }
 
@@ -32,7 +53,10 @@ impl LeasingQueue {
 
     /// Pushes this many numbered messages: in a fresh queue, body `m1` under id 1, and so on.
     pub(crate) async fn put_numbered(&self, count: u64) -> Vec<MessageId> {
-        let first = self.counters().await.expect("counters").accepted + 1;
+        let first = 1 + match &self.numbered {
+            Some(numbered) => numbered.fetch_add(count, Ordering::SeqCst),
+            None => self.counters().await.expect("counters").accepted,
+        };
         let bodies = (first..first + count).map(|number| Push::new(format!("m{number}")));
         let messages: Vec<Push> = bodies.collect();
         let mut ids = Vec::new();

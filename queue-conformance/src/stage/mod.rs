@@ -1,16 +1,25 @@
 //! The stage of a case: its harness, a client, and the queues that it opens.
 
 mod audit;
+mod guard;
 mod leasing_queue;
+mod needs;
+mod numbers;
+mod seen;
 
-use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt::Debug,
+    future::Future,
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use queue_core::{call::Layered, *};
 use tokio::{task::JoinHandle, time::Instant};
 
-use self::audit::Audit;
 pub(crate) use self::leasing_queue::LeasingQueue;
-use crate::{Capability, Harness};
+use self::{audit::Audit, guard::Guard};
+use crate::{Capability, Harness, Skip, ending::Exit};
 
 /// The name of a case's queue, where it has only one.
 pub(crate) const QUEUE: &str = "queue";
@@ -24,28 +33,46 @@ const SLACK: Duration = Duration::from_millis(20);
 pub(crate) struct Stage<'h> {
     harness: &'h dyn Harness,
     kind: Option<QueueKind>,
+    exit: Exit,
     backend: Arc<dyn Backend>,
+    /// What the queues of the case's kind have, and which rules they keep.
+    guarantees: Guarantees,
+    /// The backend, behind the guard if its queues have less than everything.
+    guarded: Arc<dyn Backend>,
     audit: Audit,
-    /// The backend behind the audit.
+    /// The guarded backend behind the audit.
     audited: Layered<Audit>,
+    /// The messages that the case has numbered itself.
+    numbered: Arc<AtomicU64>,
 }
 
 impl<'h> Stage<'h> {
-    pub(crate) async fn set(harness: &'h dyn Harness, kind: Option<QueueKind>) -> Self {
+    pub(crate) async fn set(harness: &'h dyn Harness, kind: Option<QueueKind>, exit: Exit) -> Self {
         let (backend, audit) = (harness.connect().await, Audit::default());
+        let guarantees = backend.guarantees(kind.unwrap_or(QueueKind::Reliable));
+        let guarded: Arc<dyn Backend> = if kind.is_none() || guarantees.is_all() {
+            Arc::clone(&backend)
+        } else {
+            let guard = Guard::new(guarantees.clone(), exit.clone(), harness.patience());
+            Arc::new(Layered::new(guard, Arc::clone(&backend)))
+        };
         Self {
             harness,
             kind,
-            audited: Layered::new(audit.clone(), Arc::clone(&backend)),
+            exit,
             backend,
+            guarantees,
+            audited: Layered::new(audit.clone(), Arc::clone(&guarded)),
+            guarded,
             audit,
+            numbered: Arc::default(),
         }
     }
 
     /// Checks the counts of every opened queue (L5), and that removed messages have left nothing
     /// behind.
     pub(crate) async fn close(self) {
-        self.audit.close().await;
+        self.audit.close(&self.guarantees).await;
         let left = self.harness.leftovers().await;
         assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
@@ -126,6 +153,9 @@ impl<'h> Stage<'h> {
         }
         let patience = after + self.harness.patience();
         let Ok(answer) = tokio::time::timeout(patience, task).await else {
+            if let Some(skip) = guard::forgetful(&self.guarantees) {
+                self.exit.skip(skip);
+            }
             panic!("{what}: still waiting after {patience:?}");
         };
         let answer = match answer {
@@ -175,7 +205,11 @@ impl<'h> Stage<'h> {
             set(leasing);
         }
         let queue = self.audited.open(&name(queue), &config).await?;
-        Ok(LeasingQueue::new(queue))
+        Ok(LeasingQueue::new(
+            queue,
+            &self.guarantees,
+            Arc::clone(&self.numbered),
+        ))
     }
 }
 
@@ -250,6 +284,10 @@ impl Stage<'_> {
 
     /// Opens the bounded queue again, with this capacity.
     pub(crate) async fn open_or_resize(&self, capacity: usize) -> Result<Arc<dyn BoundedQueue>> {
+        if !self.guarantees.calls.contains("resize") {
+            let name = self.guarantees.name;
+            self.exit.skip(Skip::Lacks(format!("{name} has no resize")));
+        }
         let config = BoundedConfig::new(capacity);
         self.backend.open_or_resize(&name(QUEUE), &config).await
     }
@@ -259,7 +297,10 @@ impl Stage<'_> {
     }
 
     pub(crate) async fn rotating_with(&self, config: RotatingConfig) -> Arc<dyn RotatingQueue> {
-        let ring = self.backend.open_rotating(&name(QUEUE), &config).await;
+        if config.pace.is_some() {
+            self.needs_rule("T4");
+        }
+        let ring = self.guarded.open_rotating(&name(QUEUE), &config).await;
         ring.expect("opens")
     }
 }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueName,
-    Result,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Guarantees, OnceStore, QueueConfig, QueueInfo,
+    QueueKind, QueueName, Result,
 };
 
 /// The future that opens a bounded queue.
@@ -78,6 +78,10 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let store = self.backend.open_once(name).await?;
         Ok(self.layer.before_once(name, store))
+    }
+
+    fn guarantees(&self, kind: QueueKind) -> Guarantees {
+        self.backend.guarantees(kind)
     }
 
     async fn queues(

@@ -46,7 +46,7 @@ macro_rules! any {
             }
 
             /// A queue of this kind that hands its calls to the front's service.
-            pub(crate) fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
+            pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
                 match kind {
                     $(QueueKind::$kind => Self::$kind(front),)*
                 }

@@ -189,6 +189,8 @@ impl Builder {
             waiter,
             prefix,
             spawn,
+            seed,
+            drawn: Arc::default(),
             warnings,
         })
     }

@@ -4,7 +4,10 @@ mod builder;
 mod health;
 mod queues;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use queue_core::{Result, Spawn};
 
@@ -27,6 +30,10 @@ pub struct RedisBackend {
     waiter: Waiter,
     prefix: Arc<str>,
     spawn: Arc<dyn Spawn>,
+    /// Random; no other backend has it.
+    seed: u64,
+    /// How many names were drawn from the seed.
+    drawn: Arc<AtomicU64>,
     warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
@@ -95,6 +102,15 @@ impl RedisBackend {
 
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The next number of this backend's: each is given once, whatever handle asks.
+    pub(crate) fn draw(&self) -> u64 {
+        self.drawn.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {

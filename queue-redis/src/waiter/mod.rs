@@ -159,6 +159,15 @@ impl Waiter {
         self.0.board.forget(marker);
     }
 
+    /// What opens its connection.
+    pub(crate) fn connector(&self) -> &dyn Connector {
+        &*self.0.settings.connector
+    }
+
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.0.settings.timeouts
+    }
+
     pub(crate) fn health(&self) -> ConnectionHealth {
         let Some(started) = self.0.started.get() else {
             return ConnectionHealth::Unused;

@@ -3,14 +3,14 @@ use std::{
     time::Duration,
 };
 
-use queue_core::QueueKind;
+use queue_core::{Guarantees, QueueKind};
 
 use super::{Frame, Played, Simulation, queue_name};
 use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
     plan::{Decisions, Lane, Plan, Site, What},
-    workload::{Mode, Player, Pool, Workload, drain},
+    workload::{Fit, Mode, Player, Pool, Workload, drain},
     world::{Environment, Fault, Faults},
 };
 
@@ -28,6 +28,11 @@ pub struct Scenario {
     /// The faults that strike, and how often; each run draws them if this is `None`. Faults that
     /// the environment or the mode lacks never strike.
     pub faults: Option<Faults>,
+    /// What the queue has, if it lacks some calls: then lanes make only those, and the rules that
+    /// it breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
+    pub guarantees: Option<Guarantees>,
+    /// Whether lanes put equal bodies in, where `guarantees` are given.
+    pub equal_bodies: bool,
 }
 
 impl Scenario {
@@ -39,6 +44,8 @@ impl Scenario {
             steps: 12,
             mode: None,
             faults: None,
+            guarantees: None,
+            equal_bodies: false,
         }
     }
 }
@@ -107,7 +114,13 @@ async fn run(
             _ => Mode::Waiting,
         }
     });
-    let workload = Arc::new(Workload::draw(scenario.kind, mode, decisions));
+    let mut workload = Workload::draw(scenario.kind, mode, decisions);
+    let guarantees = scenario.guarantees.clone();
+    let fit = guarantees.map(|guarantees| Fit::new(guarantees, scenario.equal_bodies));
+    if let Some(fit) = &fit {
+        fit.workload(&mut workload);
+    }
+    let workload = Arc::new(workload);
     let possible = environment.faults().iter().copied();
     let possible: Vec<Fault> = possible
         .filter(|fault| mode.allows(*fault) && workload.bears(*fault))
@@ -135,6 +148,7 @@ async fn run(
         pool: Pool::default(),
         done: Arc::default(),
         is_audience: false,
+        fit: fit.clone(),
     };
     let first = player(1);
     let lanes = scenario.lanes + workload.audience;

@@ -5,6 +5,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use queue_core::{Backend, Result, Timestamp};
 use queue_redis::RedisBackend;
 use real_redis::{Aof, ServerBuilder, ServerError};
@@ -15,7 +16,7 @@ use super::{
     affinity::{Held, OneCore},
     connector::{Shims, WireConnector},
     machine::Machine,
-    network::Network,
+    network::{Network, Served},
 };
 use crate::{
     engine::Executor,
@@ -43,7 +44,21 @@ pub struct RedisEnvironment {
     core: Option<OneCore>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
+    serves: Option<Arc<Serves>>,
 }
+
+/// Another backend on the server, in place of the default queues.
+struct Serves {
+    backend: Box<Serve>,
+    /// The command that answers the length of its queue, where the wire asks for it after every
+    /// request.
+    length: Option<Vec<Bytes>>,
+    /// Whether the clocks of its lanes may be ahead of the others'.
+    clocks_ahead: bool,
+}
+
+/// Makes the backend of a lane from its client of the server.
+type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
 
 /// The settings of a new [`RedisEnvironment`].
 #[derive(Default)]
@@ -53,6 +68,7 @@ pub struct RedisEnvironmentBuilder {
     durable: bool,
     replace: Option<Box<super::scripts::Replace>>,
     rewrite: Option<Arc<dyn Rewrite>>,
+    serves: Option<Serves>,
 }
 
 impl RedisEnvironment {
@@ -113,6 +129,31 @@ impl RedisEnvironmentBuilder {
         self
     }
 
+    /// Plays another backend over the wire, such as a recipe: its plain commands are struck like
+    /// calls, and its lanes go by clocks of their own. Nobody knows at which instant a call of
+    /// several commands took effect, so the runs have no truth, and the rules alone check them.
+    /// `length` is the command that answers its queue's length, for B1. With `clocks_ahead`, some
+    /// lanes' clocks are ahead of the others'.
+    pub fn serving(
+        mut self,
+        length: Option<&[&str]>,
+        clocks_ahead: bool,
+        backend: impl Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync + 'static,
+    ) -> Self {
+        let words = |words: &[&str]| {
+            let words = words.iter();
+            words
+                .map(|word| Bytes::copy_from_slice(word.as_bytes()))
+                .collect()
+        };
+        self.serves = Some(Serves {
+            backend: Box::new(backend),
+            length: length.map(words),
+            clocks_ahead,
+        });
+        self
+    }
+
     /// Starts the server, and gives it the scripts.
     ///
     /// # Errors
@@ -137,6 +178,7 @@ impl RedisEnvironmentBuilder {
             core,
             durable: self.durable,
             rewrite: self.rewrite,
+            serves: self.serves.map(Arc::new),
         })
     }
 }
@@ -154,18 +196,22 @@ impl Environment for RedisEnvironment {
 
     fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
         let machine = Arc::clone(&self.machine);
-        let network = Network::new(context, machine, self.durable, self.rewrite.clone());
+        let served = self.serves.as_ref().map(|serves| Served {
+            length: serves.length.clone(),
+        });
+        let network = Network::new(context, machine, self.durable, self.rewrite.clone(), served);
         network.with_machine(Machine::reset);
         Arc::new(WireWorld {
             network,
             executor: context.executor.clone(),
             shims: Shims::default(),
+            serves: self.serves.clone(),
             _held: self.core.as_ref().map(OneCore::hold),
         })
     }
 
     fn has_truth(&self) -> bool {
-        true
+        self.serves.is_none()
     }
 
     fn faults(&self) -> &'static [Fault] {
@@ -201,6 +247,7 @@ struct WireWorld {
     network: Network,
     executor: Executor,
     shims: Shims,
+    serves: Option<Arc<Serves>>,
     _held: Option<Held>,
 }
 
@@ -226,15 +273,26 @@ impl World for WireWorld {
         } else {
             NEVER
         };
-        let backend = RedisBackend::with_connector(connector)
+        let builder = RedisBackend::with_connector(connector)
             .spawn(self.executor.spawner(lane))
             .jitter_seed(u64::from(lane.0))
             .connect_timeout(patience * 2)
             .response_timeout(patience)
-            .fall_back(fall_back)
-            .clock(current_tag)
-            .connect();
-        Ok(Arc::new(backend.await?))
+            .fall_back(fall_back);
+        let Some(serves) = &self.serves else {
+            return Ok(Arc::new(builder.clock(current_tag).connect().await?));
+        };
+        let ahead = match serves.clocks_ahead {
+            true => network.clock_ahead(lane),
+            false => Duration::ZERO,
+        };
+        let now = network.clone();
+        let clock = move || now.now().plus_millis(ahead.as_millis() as u64);
+        // Each life of a process draws names of its own.
+        let life = network.next_connection().unsigned_abs() << 8;
+        let builder = builder.jitter_seed(u64::from(lane.0) + life);
+        let backend = builder.clock(clock).connect().await?;
+        Ok((serves.backend)(backend, lane))
     }
 
     async fn heal(&self) {
@@ -246,6 +304,9 @@ impl World for WireWorld {
     }
 
     async fn leftovers(&self) -> Vec<String> {
+        if self.serves.is_some() {
+            return Vec::new();
+        }
         let left = self.network.with_machine(Machine::leftovers);
         left.unwrap_or_default()
     }
@@ -279,5 +340,13 @@ impl fmt::Debug for RedisEnvironmentBuilder {
             .field("replaces_scripts", &self.replace.is_some())
             .field("rewrite", &self.rewrite)
             .finish()
+    }
+}
+
+impl fmt::Debug for Serves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serves")
+            .field("length", &self.length)
+            .finish_non_exhaustive()
     }
 }

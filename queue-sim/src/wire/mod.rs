@@ -54,6 +54,7 @@
 //! time use different cores.
 
 mod affinity;
+mod blocking;
 mod connector;
 mod environment;
 mod listeners;

@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use queue_core::Timestamp;
 use tokio::{
     sync::watch,
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, machine::Machine, rewrite::Rewrite};
+use super::{listeners::ConnectionId, machine::Machine, resp, rewrite::Rewrite};
 use crate::{
     history::Event,
     plan::{Chance, Lane, What},
@@ -32,9 +33,17 @@ struct Inner {
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
+    served: Option<Served>,
     state: Mutex<State>,
     healed: watch::Sender<bool>,
     cut: watch::Sender<u64>,
+    executed: watch::Sender<()>,
+}
+
+/// What the wire knows of another backend than the default queues.
+pub(super) struct Served {
+    /// The command that answers the length of its queue.
+    pub(super) length: Option<Vec<Bytes>>,
 }
 
 #[derive(Default)]
@@ -46,6 +55,8 @@ struct State {
     behind: Duration,
     /// The journal's last event when the snapshot was taken.
     snapshot: Option<u64>,
+    /// The keys that a served backend has set with an expiry, and their ends.
+    expiring: Vec<(Instant, Bytes)>,
 }
 
 impl Network {
@@ -54,15 +65,18 @@ impl Network {
         machine: Arc<Mutex<Machine>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
+        served: Option<Served>,
     ) -> Self {
         Self(Arc::new(Inner {
             trouble: Trouble::new(context),
             machine,
             durable,
             rewrite,
+            served,
             state: Mutex::default(),
             healed: watch::channel(false).0,
             cut: watch::channel(0).0,
+            executed: watch::channel(()).0,
         }))
     }
 
@@ -78,6 +92,22 @@ impl Network {
 
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
         self.0.rewrite.as_ref()
+    }
+
+    /// Another backend than the default queues, whose plain commands are its calls.
+    pub(super) fn served(&self) -> Option<&Served> {
+        self.0.served.as_ref()
+    }
+
+    /// The time by which the clock of this lane's client is ahead of the server's.
+    pub(super) fn clock_ahead(&self, lane: Lane) -> Duration {
+        let ahead = match self.way(lane, What::Delay, 3) {
+            0 => return Duration::ZERO,
+            1 => Duration::from_millis(15),
+            _ => self.patience(),
+        };
+        self.journal().note(Event::Fault("clock ahead", lane));
+        ahead
     }
 
     /// The server's clock.
@@ -206,6 +236,42 @@ impl Network {
     /// Tells when all connections end.
     pub(super) fn cuts(&self) -> watch::Receiver<u64> {
         self.0.cut.subscribe()
+    }
+
+    /// Tells when the server has executed a request of a served backend.
+    pub(super) fn executed(&self) -> watch::Receiver<()> {
+        self.0.executed.subscribe()
+    }
+
+    /// Lets pops that block look again.
+    pub(super) fn has_executed(&self) {
+        self.0.executed.send_replace(());
+    }
+
+    /// Removes the keys whose time is over: the server's own clock does not follow the run's.
+    pub(super) fn expire(&self) -> Option<()> {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        self.lock().expiring.retain(|(end, key)| {
+            let lives = *end > now;
+            if !lives {
+                over.push(key.clone());
+            }
+            lives
+        });
+        for key in over {
+            let mut delete = Vec::new();
+            resp::encode(&[b"DEL", &key[..]], &mut delete);
+            self.with_machine(|machine| machine.execute(&delete, 1))?;
+        }
+        Some(())
+    }
+
+    /// Notes the end of a key that a request has set.
+    pub(super) fn ends(&self, end: Instant, key: Bytes) {
+        let mut state = self.lock();
+        state.expiring.retain(|(_, other)| *other != key);
+        state.expiring.push((end, key));
     }
 
     /// Ends the faults, and returns when no request or reply is on its way any more.

@@ -3,11 +3,13 @@
 use std::{
     fmt,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{QueueName, Timestamp};
+use tokio::time::Instant;
 
 use super::{
     Reply, Request,
@@ -16,7 +18,7 @@ use super::{
     resp,
     rewrite::{Execute, Steps},
 };
-use crate::{engine::yield_now, history::Event};
+use crate::{engine::yield_now, history::Event, run::queue_name};
 
 /// The script that opens queues. It makes no call of a queue.
 const OPEN: &str = "open";
@@ -36,6 +38,11 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let at = request.script.is_some().then(|| request.words[1].clone());
     let there = at.is_none_or(|word| is_there(network, &request, &word));
     request.set_time(network.now());
+    let mut expiry = None;
+    if network.served().is_some() {
+        network.expire()?;
+        expiry = take_expiry(&mut request);
+    }
     let executing = Executing {
         network,
         request: &request,
@@ -53,7 +60,34 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let (reply, length) = executing.pass(&request)?;
     executing.tell(&reply);
     executing.note(length);
+    if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
+        network.ends(end, key);
+    }
+    if !reply.is_nil() && changes_lists(&request) {
+        network.has_executed();
+    }
     Some(reply)
+}
+
+/// Takes `PX` and milliseconds, the last words of a `SET`, out of it: the key's end, and the key.
+fn take_expiry(request: &mut Request) -> Option<(Instant, Bytes)> {
+    let [_, key, .., px, millis] = &*request.words else {
+        return None;
+    };
+    if !px.eq_ignore_ascii_case(b"PX") {
+        return None;
+    }
+    let millis = Duration::from_millis(resp::number(millis)?.unsigned_abs());
+    let expiry = (Instant::now() + millis, key.clone());
+    request.words.truncate(request.words.len() - 2);
+    Some(expiry)
+}
+
+/// Whether a request may put something into a list. A pop that blocks pops by itself.
+fn changes_lists(request: &Request) -> bool {
+    const POPS: [&[u8]; 2] = [b"RPOP", b"LPOP"];
+    let verb = &request.words[0];
+    !POPS.iter().any(|pop| verb.eq_ignore_ascii_case(pop))
 }
 
 /// Whether the server has the script of the request, or the request brings it.
@@ -143,12 +177,20 @@ impl Executing<'_> {
     fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
         self.look_at_slots(request);
         let queue = bounded_queue(request, self.request);
+        let served = self
+            .network
+            .served()
+            .and_then(|served| served.length.as_ref());
         let (reply, length) = self.network.with_machine(|machine| {
             let mut requests = Vec::with_capacity(1024);
             let called = call(machine, request, &mut requests);
             let mut count = 1;
             if let Some(queue) = &queue {
                 count += queue.ask(&mut requests);
+            }
+            if let Some(length) = served {
+                resp::encode(length, &mut requests);
+                count += 1;
             }
             let mut replies = machine.execute(&requests, count)?.into_iter().map(Reply);
             let reply = replies.next().unwrap_or_else(failed);
@@ -158,8 +200,13 @@ impl Executing<'_> {
             let length: Option<i64> = replies.map(|reply| reply.number()).sum();
             Ok((reply, length))
         })?;
-        let length = queue.zip(length);
-        let length = length.map(|(queue, length)| Event::Length(queue.name, length.unsigned_abs()));
+        let name = match (queue, served) {
+            (Some(queue), _) => Some(queue.name),
+            (None, Some(_)) => Some(queue_name()),
+            (None, None) => None,
+        };
+        let length = name.zip(length);
+        let length = length.map(|(name, length)| Event::Length(name, length.unsigned_abs()));
         Some((reply, length))
     }
 

@@ -8,11 +8,12 @@ use queue_redis::Role;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     sync::mpsc::UnboundedReceiver,
-    time::Instant,
+    time::{self, Instant},
 };
 
 use super::{
     Reply, Request,
+    blocking::Blocking,
     listeners::ConnectionId,
     network::Network,
     resp, server,
@@ -112,13 +113,23 @@ impl Shim {
             let under_way = self.network.set_out();
             yield_now().await;
             let sort = Sort::of(&request);
-            let rarely = sort.rarely(&request);
+            let plain = self.network.served().is_some();
+            let rarely = sort.rarely(&request, plain);
             let reply = match sort {
                 Sort::Data => {
-                    if request.call.is_some() {
+                    if request.call.is_some() || plain {
                         self.strike_server().await;
                     }
                     self.exchange(request, rarely).await?
+                }
+                Sort::Blocks => {
+                    self.travel(ONCE, rarely).await?;
+                    drop(under_way);
+                    let reply = self.block(request).await?;
+                    let _under_way = self.network.set_out();
+                    yield_now().await;
+                    self.answer(&reply.0, rarely).await?;
+                    continue;
                 }
                 Sort::Listens => {
                     self.travel(ONCE, rarely).await?;
@@ -198,7 +209,7 @@ impl Shim {
 
     /// Carries a request to the server, has it executed, and answers its reply.
     async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
-        let faults = if request.call.is_some() {
+        let faults = if request.call.is_some() || self.network.served().is_some() {
             REQUEST
         } else {
             ONCE
@@ -214,6 +225,36 @@ impl Shim {
             self.repeat(again).await;
         }
         Ok(reply)
+    }
+
+    /// Has the server pop as soon as there is something, until the request's time to block is over
+    /// or its client has gone. The server does not block itself: all wires share one connection.
+    async fn block(&mut self, request: Request) -> Result<Reply, Over> {
+        let blocking = Blocking::of(&request).ok_or(Over)?;
+        let deadline = Instant::now() + blocking.longest;
+        let mut executed = self.network.executed();
+        loop {
+            executed.mark_unchanged();
+            for (list, pop) in &blocking.pops {
+                let pop = Request {
+                    words: pop.clone(),
+                    ..request.clone()
+                };
+                let reply = server::execute(&self.network, pop).await.ok_or(Over)?;
+                if !reply.is_nil() {
+                    return Ok(blocking.answer(list, reply));
+                }
+            }
+            if Instant::now() >= deadline {
+                return Ok(Reply(b"_\r\n".to_vec()));
+            }
+            tokio::select! {
+                biased;
+                read = self.read() => read?,
+                _ = executed.changed() => {}
+                () = time::sleep_until(deadline) => {}
+            }
+        }
     }
 
     /// Writes down a command that belongs to no call of a queue.

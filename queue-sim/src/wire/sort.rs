@@ -15,6 +15,8 @@ const NEVER: Chance = 10_000;
 pub(super) enum Sort {
     /// It goes to the server.
     Data,
+    /// It goes to the server, and waits there for something to pop.
+    Blocks,
     /// It listens to a channel from now on.
     Listens,
     /// It begins a connection, as the first request.
@@ -29,6 +31,7 @@ impl Sort {
         let (verb, object) = (word(0).unwrap_or_default(), word(1));
         match (&*verb, object.as_deref()) {
             (b"SUBSCRIBE", _) => Self::Listens,
+            (b"BRPOP" | b"BLPOP" | b"BRPOPLPUSH", _) => Self::Blocks,
             (b"HELLO", _) => Self::Hello,
             (b"INFO", _)
             | (b"CONFIG", Some(b"GET"))
@@ -39,11 +42,14 @@ impl Sort {
         }
     }
 
-    /// Faults strike at one in this many of their chances.
-    pub(super) fn rarely(&self, request: &Request) -> Chance {
+    /// Faults strike at one in this many of their chances. `plain` says that plain commands are a
+    /// backend's calls.
+    pub(super) fn rarely(&self, request: &Request, plain: bool) -> Chance {
         match self {
             Self::Hello | Self::Listens => SETUP_RARELY,
             Self::Setup => NEVER,
+            Self::Blocks => 1,
+            Self::Data if plain => 1,
             Self::Data if request.call.is_none() && !request.waits() => SETUP_RARELY,
             Self::Data => 1,
         }

@@ -8,10 +8,13 @@ use queue_core::{
 use tokio::time::Instant;
 
 use super::Player;
-use crate::history::Event;
+use crate::{history::Event, plan::Lane};
 
 /// The most looks of a drain: enough for every message many times over.
 const LOOKS: usize = 2_000;
+
+/// How much later a queue may be empty that is polled, or whose leases a checker ends.
+const POLLS: Duration = Duration::from_secs(1);
 
 /// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must
 /// happen in time (L7); or turns a ring once. At the end it reads what the checks need.
@@ -19,11 +22,32 @@ pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
     let journal = &player.context.journal;
     journal.note(Event::Healed);
-    let limit = Instant::now() + player.workload.drains_within() + player.world.behind();
+    let polls = player.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
+    let limit = Instant::now() + player.workload.drains_within() + player.world.behind() + polls;
     player.context.decisions.enter(player.lane, 1);
+    // What a process left under its own name, it alone finds again.
+    if player.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
+        for lane in 1..player.lane.0 {
+            let again = Player {
+                lane: Lane(lane),
+                ..player.clone()
+            };
+            let (queue, _) = again.connect().await;
+            if let Some(leasing) = queue.leasing() {
+                let broken = empty(&again, &*leasing, limit).await;
+                if let Some((rule, message)) = broken {
+                    journal.note(Event::Broken(rule, message));
+                }
+            }
+        }
+    }
     let (queue, _) = player.connect().await;
     let broken = match (&queue, queue.leasing()) {
         (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
+        (_, Some(leasing)) if player.fit.as_ref().is_some_and(|fit| !fit.has("lease")) => {
+            let _ = leasing.depth().await;
+            None
+        }
         (_, Some(leasing)) => empty(&player, &*leasing, limit).await,
         _ => None,
     };

@@ -13,6 +13,7 @@ mod actor;
 mod bounded;
 mod delay;
 mod drain;
+mod fit;
 mod goals;
 mod interrupt;
 mod leasing;
@@ -31,7 +32,7 @@ use std::time::Duration;
 
 use queue_core::{QueueConfig, QueueKind};
 
-pub(crate) use self::{drain::drain, player::Player, pool::Pool};
+pub(crate) use self::{drain::drain, fit::Fit, player::Player, pool::Pool};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, Decisions, Lane, Site, What},

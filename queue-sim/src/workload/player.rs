@@ -8,7 +8,7 @@ use queue_core::{AnyQueue, Backend, QueueName, Task, call::Layered};
 use tokio::time;
 
 use super::{
-    Pool, Workload,
+    Fit, Pool, Workload,
     actor::Actor,
     bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
@@ -38,6 +38,8 @@ pub(crate) struct Player {
     pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
     /// Whether the lane only waits.
     pub(crate) is_audience: bool,
+    /// Makes calls fit a queue that lacks some.
+    pub(crate) fit: Option<Fit>,
 }
 
 /// The awaits at which a fault may interrupt a step.
@@ -59,10 +61,14 @@ impl Player {
         loop {
             if let Ok(backend) = self.world.connect(self.lane).await {
                 let recorder = Recorder::new(self.lane, self.context.journal.clone());
-                let backend = Layered::new(recorder, backend);
+                let backend: Arc<dyn Backend> = Arc::new(Layered::new(recorder, backend));
+                let backend = match &self.fit {
+                    Some(fit) => Arc::new(Layered::new(fit.clone(), backend)),
+                    None => backend,
+                };
                 let opened = backend.open(&self.name, &self.workload.config);
                 if let Ok(queue) = opened.await {
-                    return (queue, Arc::new(backend));
+                    return (queue, backend);
                 }
             }
             time::sleep(self.workload.ttl).await;

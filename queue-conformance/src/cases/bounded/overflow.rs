@@ -3,6 +3,49 @@ use queue_core::*;
 use super::*;
 use crate::{stage::Stage, steps::*};
 
+pub(crate) async fn b1_what_drops_the_oldest_is_never_longer(stage: &Stage<'_>) {
+    const CAPACITY: u64 = 8;
+    let queue = stage.bounded(CAPACITY as usize).await;
+    let mut producers = Vec::new();
+    for producer in 0..4 {
+        let queue = queue.clone();
+        producers.push(tokio::spawn(async move {
+            for number in 0..50 {
+                let body = format!("{producer}:{number}");
+                let offered = queue.offer_one(body, Overflow::DropOldest).await;
+                offered.expect("offers");
+                let depth = queue.depth().await.expect("depth");
+                assert!(depth.occupied() <= CAPACITY, "{depth:?}");
+                tokio::task::yield_now().await;
+            }
+        }));
+    }
+    for producer in producers {
+        producer.await.expect("runs");
+    }
+    assert_eq!(depth(&*queue).await, [CAPACITY, 0, 0, 0]);
+}
+
+pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {
+    let queue = stage.bounded(3).await;
+    for number in 1..=5 {
+        let offered = queue.offer_one(format!("m{number}"), Overflow::DropOldest);
+        offered.await.expect("offers");
+    }
+    for (n, expected) in [
+        (1, &["m5"][..]),
+        (2, &["m5", "m4"]),
+        (9, &["m5", "m4", "m3"]),
+    ] {
+        let messages = queue.recent(n).await.expect("reads");
+        let bodies: Vec<&[u8]> = messages.iter().map(|message| &message.body[..]).collect();
+        let expected: Vec<&[u8]> = expected.iter().map(|body| body.as_bytes()).collect();
+        assert_eq!(bodies, expected, "the newest first");
+    }
+    assert_eq!(queue.capacity().await.expect("capacity").get(), 3);
+    assert_eq!(depth(&*queue).await, [3, 0, 0, 0]);
+}
+
 pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     for number in 1..=3 {

@@ -173,7 +173,8 @@ pub(crate) async fn d3_schedule_all_splits(stage: &Stage<'_>) {
         queue.schedule_all(&batch).await.expect("is accepted").len(),
         300
     );
-    assert_eq!(drain(&*queue).await, (1..=300).collect::<Vec<u64>>());
+    let drained = stage.ordered(drain(&*queue).await);
+    assert_eq!(drained, (1..=300).collect::<Vec<u64>>());
 }
 
 pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {

@@ -13,7 +13,7 @@ use crate::{stage::ms, steps::*};
 
 /// Schedules a message this many milliseconds ahead.
 async fn schedule(queue: &Arc<dyn DelayQueue>, millis: u64) -> MessageId {
-    let pushed = queue.schedule_one("x", ms(millis)).await;
+    let pushed = queue.schedule_one(format!("x{millis}"), ms(millis)).await;
     pushed.expect("is accepted").id()
 }
 

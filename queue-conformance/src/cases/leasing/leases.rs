@@ -74,6 +74,8 @@ pub(crate) async fn l1_concurrent_consumers_share_no_message(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l1_producers_and_consumers_at_once_meet_each_message_once(stage: &Stage<'_>) {
+    // The last word has to come last.
+    stage.needs_order();
     let queue = stage.leasing().await;
     let mut producers = Vec::new();
     for producer in 0..4 {

@@ -17,9 +17,14 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
         .try_put(&vec![Push::new("x"); 128])
         .await
         .expect("128 entries");
+    // One call takes them all.
+    stage.needs(Feature::AtOnce);
     refused(queue.lease(count(129), LONG).await, "129");
     let deliveries = take(&*queue, 128).await;
-    assert_eq!(ids(&deliveries), (1..=128).collect::<Vec<u64>>());
+    assert_eq!(
+        stage.ordered(ids(&deliveries)),
+        (1..=128).collect::<Vec<u64>>()
+    );
 
     let mut receipts: Vec<Receipt> = deliveries.iter().map(|one| one.receipt).collect();
     receipts.push(receipts[0]);
@@ -217,6 +222,7 @@ pub(crate) async fn configuration_out_of_range_is_refused(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn configuration_that_differs_is_a_mismatch(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
     let queue = stage.leasing_with(|config| config.max_attempts = 7).await;
     queue.put_numbered(1).await;
     let open = |set: fn(&mut LeasingConfig)| stage.try_leasing("queue", set);

@@ -39,7 +39,12 @@ pub(crate) async fn waiting_a_push_through_another_client_wakes_too(stage: &Stag
 
 pub(crate) async fn waiting_a_push_before_the_wait_is_not_missed(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    assert_eq!(take_nothing(&*queue).await, None);
+    let next = take_nothing(&*queue).await;
+    // A queue that polls answers the time until it looks again.
+    assert!(
+        next.is_none() || !stage.has_all(),
+        "nothing changes by itself"
+    );
     queue.put_numbered(1).await;
     let waiter = queue.clone();
     let wait = stage
@@ -107,6 +112,7 @@ pub(crate) async fn waiting_a_retry_delay_that_ends_sooner_wakes_in_time(stage: 
 }
 
 pub(crate) async fn waiting_the_expiry_of_anothers_lease_ends_it(stage: &Stage<'_>) {
+    stage.needs_rule("L7");
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     take_for(&*queue, 1, ms(60)).await;
@@ -114,10 +120,12 @@ pub(crate) async fn waiting_the_expiry_of_anothers_lease_ends_it(stage: &Stage<'
     let delivery = stage
         .within("a receive after an expiry", ms(60), waiting)
         .await;
-    assert_eq!(delivery.attempt, 2);
+    assert!(delivery.attempt == 2 || !stage.keeps("L6"), "{delivery:?}");
 }
 
 pub(crate) async fn waiting_a_deadline_brought_nearer_ends_it_sooner(stage: &Stage<'_>) {
+    stage.needs_rule("L7");
+    stage.needs_rule("L10");
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
@@ -129,7 +137,7 @@ pub(crate) async fn waiting_a_deadline_brought_nearer_ends_it_sooner(stage: &Sta
     let delivery = stage
         .within("a receive after an expiry", ms(60), waiting)
         .await;
-    assert_eq!(delivery.attempt, 2);
+    assert!(delivery.attempt == 2 || !stage.keeps("L6"), "{delivery:?}");
 }
 
 pub(crate) async fn waiting_a_revival_wakes(stage: &Stage<'_>) {

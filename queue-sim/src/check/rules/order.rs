@@ -182,14 +182,19 @@ fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Rea
 fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
     let sooner = first.rank.most < second.rank.least;
     let level = first.rank.most == second.rank.least && first.rank.least == second.rank.most;
-    let by_id = level && first.id < second.id;
+    // Only a backend that tells what it executed gives ids by arrival.
+    let by_id = match facts.case.history.has_truth {
+        true => first.id < second.id,
+        false => first.since.before(&second.since),
+    };
+    let by_id = level && by_id;
     match facts.kind() {
         QueueKind::Delay => (sooner || by_id).then_some("D2"),
         QueueKind::Priority if ageing(facts).is_some() => (sooner || by_id).then_some("P4"),
         _ if sooner => Some(if first.returned { "P3" } else { "P1" }),
         _ if !level => None,
         _ => match (first.returned, second.returned) {
-            (true, true) => (first.id < second.id).then_some("L11"),
+            (true, true) => (facts.case.history.has_truth && first.id < second.id).then_some("L11"),
             (true, false) => Some("L11"),
             (false, true) => None,
             (false, false) if !first.since.before(&second.since) => None,

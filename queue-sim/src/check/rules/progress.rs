@@ -1,7 +1,7 @@
 //! L7, L8: once the faults are over, every message is acked or dead, and none was lost on the way.
 
 use queue_core::{
-    Cancelled, Counters, Disposition, Settled,
+    Cancelled, Depth, Disposition, Settled,
     call::{Answer, Call},
 };
 
@@ -20,24 +20,57 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let (Some((healed, _)), true) = (healed, facts.branch.is_last) else {
         return;
     };
-    let reads = facts.calls().filter_map(|(done, span)| match done.answer {
-        Some(Answer::Counters(counters)) => Some((span, &**counters)),
-        _ => None,
-    });
-    let Some((span, counters)) = reads.filter(|(span, _)| span.first > healed.order).last() else {
+    let Some((span, depth, died)) = last_look(facts, healed.order) else {
         return;
     };
-    let left = counters.depth.occupied();
+    let left = depth.occupied();
+    if !facts
+        .calls()
+        .any(|(done, _)| matches!(done.record.call, Call::Lease(..)))
+    {
+        return untold(facts, &span, left, found);
+    }
     if left > 0 {
         let message = format!("{left} messages are neither acked nor dead at the end");
         found.push(Found::at("L7", &[&span], message));
         return;
     }
-    lost(facts, &span, counters, found);
+    lost(facts, &span, died, found);
+}
+
+/// What a caller sees of the queue at the end: by its counters, or by its depth where it has none.
+fn last_look(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
+    let reads = || facts.calls().filter(|(_, span)| span.first > healed);
+    let counters = reads().filter_map(|(done, span)| match done.answer {
+        Some(Answer::Counters(counters)) => Some((span, counters.depth, counters.died)),
+        _ => None,
+    });
+    let depths = reads().filter_map(|(done, span)| match done.answer {
+        Some(Answer::Depth(depth)) => Some((span, *depth, depth.dead)),
+        _ => None,
+    });
+    counters.last().or_else(|| depths.last())
+}
+
+/// A queue that nobody leases from holds all that it accepted, but for what it told to be gone.
+fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
+    if !facts.ghosts.is_empty() || facts.pushes.iter().any(|push| push.put.is_none()) {
+        return;
+    }
+    let there = facts
+        .lives()
+        .filter(|life| life.push().is_some() && !may_have_left(*life));
+    let there = there.count() as u64;
+    if there > left {
+        for rule in ["B2", "L5"] {
+            let message = format!("{left} of {there} messages are left, and nobody was told");
+            found.push(Found::at(rule, &[end], message));
+        }
+    }
 }
 
 /// A message that never left the queue, and is not in it.
-fn lost(facts: &Facts<'_>, end: &Span, counters: &Counters, found: &mut Vec<Found>) {
+fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
     let blind = facts.calls().any(|(done, _)| match done.record.call {
         Call::Purge(_) | Call::OpenOrResize(_) => true,
         Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
@@ -51,11 +84,12 @@ fn lost(facts: &Facts<'_>, end: &Span, counters: &Counters, found: &mut Vec<Foun
             continue;
         };
         let never_taken = life.leases().next().is_none() && facts.ghosts.is_empty();
-        if push.span.before(end) && !may_have_left(life) && (counters.died == 0 || never_taken) {
+        if push.span.before(end) && !may_have_left(life) && (died == 0 || never_taken) {
             let mut records = facts.case.history.records.iter();
             let dropped = records.any(|record| {
                 let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
-                matches!(outcome, Some(Outcome::Dropped | Outcome::Unknown(..)))
+                !record.call.is_wait()
+                    && matches!(outcome, Some(Outcome::Dropped | Outcome::Unknown(..)))
             });
             let rule = if dropped { "L8" } else { "L5" };
             let message = format!("message {} is lost", life.id());

@@ -1,0 +1,233 @@
+//! What a case may ask of a queue that has less than everything.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{
+    call::{Answer, Call, Layer, Service},
+    *,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    numbers::{Numbered, Numbers},
+    seen::{Seen, pushes},
+};
+use crate::{Skip, ending::Exit, steps::LONG};
+
+/// Between two looks at a queue that hands out late what is due.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// Ends the case as skipped where it asks a queue for something that its guarantees lack: a layer
+/// in front of the backend, behind the audit.
+#[derive(Debug, Clone)]
+pub(super) struct Guard {
+    guarantees: Arc<Guarantees>,
+    exit: Exit,
+    patience: Duration,
+    queues: Arc<Mutex<BTreeMap<QueueName, Shared>>>,
+}
+
+/// What the handles of a queue share.
+#[derive(Debug, Clone, Default)]
+struct Shared {
+    seen: Arc<Mutex<Seen>>,
+    numbers: Arc<Mutex<Numbers>>,
+}
+
+impl Guard {
+    pub(super) fn new(guarantees: Guarantees, exit: Exit, patience: Duration) -> Self {
+        Self {
+            guarantees: Arc::new(guarantees),
+            exit,
+            patience,
+            queues: Arc::default(),
+        }
+    }
+}
+
+impl Layer for Guard {
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        let mut queues = lock(&self.queues);
+        let Shared { seen, numbers } = queues.entry(name.clone()).or_default().clone();
+        let queue = match self.guarantees.has(Feature::Ids) {
+            true => queue,
+            false => Arc::new(Numbered::new(queue, numbers)),
+        };
+        Arc::new(Guarded {
+            guard: self.clone(),
+            queue,
+            seen,
+            got: Mutex::default(),
+        })
+    }
+}
+
+/// A handle of a guarded queue.
+#[derive(Debug)]
+struct Guarded {
+    guard: Guard,
+    queue: Arc<dyn Service>,
+    seen: Arc<Mutex<Seen>>,
+    /// The receipts that this handle got.
+    got: Mutex<HashSet<Receipt>>,
+}
+
+#[async_trait]
+impl Service for Guarded {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        if let Some(skip) = self.lack(&call) {
+            self.guard.exit.skip(skip);
+        }
+        let deadline = Instant::now() + self.guard.patience;
+        let mut answered = self.queue.call(call.clone()).await;
+        while self.is_late(&answered) && Instant::now() < deadline {
+            sleep(AGAIN).await;
+            answered = self.queue.call(call.clone()).await;
+        }
+        if self.is_late(&answered)
+            && let Some(skip) = forgetful(&self.guard.guarantees)
+        {
+            self.guard.exit.skip(skip);
+        }
+        if let Ok(Answer::Leased(leased) | Answer::Turned(_, leased)) = &answered {
+            let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
+            lock(&self.got).extend(receipts);
+        }
+        lock(&self.seen).note(&call, &answered);
+        answered
+    }
+}
+
+impl Guarded {
+    /// What the call needs, and the queue lacks.
+    fn lack(&self, call: &Call) -> Option<Skip> {
+        let guarantees = &*self.guard.guarantees;
+        if let Err(error) = guarantees.check(call) {
+            return Some(Skip::Lacks(error.to_string()));
+        }
+        let lacking = [
+            (Feature::Several, self.several(call)),
+            (Feature::SharedReceipts, self.others_receipt(call)),
+            (Feature::Expiry, expires(call)),
+            (Feature::Sizes, self.large(call)),
+        ];
+        for (feature, asked) in lacking {
+            if asked && !guarantees.has(feature) {
+                return Some(lacks(guarantees, feature));
+            }
+        }
+        self.equal_bodies(call).or_else(|| self.held_depth(call))
+    }
+
+    /// A lease of more than one message, or of another one while one is held.
+    fn several(&self, call: &Call) -> bool {
+        let held = &lock(&self.seen).held;
+        match call {
+            Call::Lease(max, _) => max.get() > 1 || !held.is_empty(),
+            Call::Turn(batch, max, _) => {
+                let settles = |receipt: &Receipt| batch.iter().any(|each| each.receipt == *receipt);
+                max.get() > 1 || !held.iter().all(settles)
+            }
+            _ => false,
+        }
+    }
+
+    fn others_receipt(&self, call: &Call) -> bool {
+        let got = lock(&self.got);
+        match call {
+            Call::Settle(batch) | Call::Turn(batch, ..) => {
+                batch.iter().any(|each| !got.contains(&each.receipt))
+            }
+            Call::Extend(receipts, _) => receipts.iter().any(|each| !got.contains(each)),
+            _ => false,
+        }
+    }
+
+    /// Whether one answer could hold more bytes than one may.
+    fn large(&self, call: &Call) -> bool {
+        let most = match call {
+            Call::Lease(max, _) | Call::Turn(_, max, _) | Call::Rotate(max) => max.get(),
+            Call::Recent(n) => *n,
+            Call::List(page) | Call::DeadLetters(page) => page.limit,
+            _ => 0,
+        };
+        most > 1 && lock(&self.seen).bytes > limits::MAX_BATCH_BYTES
+    }
+
+    /// A body for the second time, where equal bodies break a rule.
+    fn equal_bodies(&self, call: &Call) -> Option<Skip> {
+        let mut weaker = self.guard.guarantees.weaker.iter();
+        let broken = weaker.find(|weaker| weaker.when == When::EqualBodies)?;
+        let mut bodies = lock(&self.seen).bodies.clone();
+        let mut all = pushes(call).into_iter();
+        let again = all.any(|(body, _)| !bodies.insert(body));
+        again.then_some(Skip::Breaks {
+            rule: broken.rule,
+            because: broken.because,
+        })
+    }
+
+    /// The depth while something is held, of a queue where what is held is nowhere.
+    fn held_depth(&self, call: &Call) -> Option<Skip> {
+        let looks = matches!(call, Call::Depth) && !lock(&self.seen).held.is_empty();
+        looks
+            .then(|| broken_alone(&self.guard.guarantees, "L5"))
+            .flatten()
+    }
+
+    /// Whether the answer does not show what is due, of a queue that may be late.
+    fn is_late(&self, answered: &Result<Answer>) -> bool {
+        if self.guard.guarantees.has(Feature::AtOnce) {
+            return false;
+        }
+        let due = lock(&self.seen).due.len();
+        match answered {
+            Ok(Answer::Leased(leased)) => leased.is_empty() && due > 0,
+            Ok(Answer::Depth(depth)) => depth.ready < due as u64,
+            _ => false,
+        }
+    }
+}
+
+/// A lease that ends within the case.
+fn expires(call: &Call) -> bool {
+    match call {
+        Call::Lease(_, ttl) | Call::Turn(_, _, ttl) | Call::Extend(_, ttl) => {
+            !ttl.is_zero() && *ttl < LONG
+        }
+        _ => false,
+    }
+}
+
+/// The rule that a queue breaks which may forget what it should have moved when it was due.
+pub(super) fn forgetful(guarantees: &Guarantees) -> Option<Skip> {
+    match guarantees.has(Feature::AtOnce) {
+        true => None,
+        false => broken_alone(guarantees, "L7"),
+    }
+}
+
+pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
+    Skip::Lacks(format!("{} lacks {feature}", guarantees.name))
+}
+
+/// The rule, if these guarantees break it without any fault and whatever the bodies.
+pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> {
+    let mut weaker = guarantees.weaker.iter();
+    let broken = weaker
+        .find(|weaker| weaker.rule == rule && matches!(weaker.when, When::Alone | When::Absent))?;
+    Some(Skip::Breaks {
+        rule: broken.rule,
+        because: broken.because,
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A case that ends as skipped may unwind while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

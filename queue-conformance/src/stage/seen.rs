@@ -1,0 +1,141 @@
+//! What the guard has seen of a queue.
+
+use std::collections::HashSet;
+
+use queue_core::{
+    call::{Answer, Call},
+    *,
+};
+
+/// What the calls of a case have put into a queue, and got out of it.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// What was leased and not settled.
+    pub(super) held: HashSet<Receipt>,
+    /// The bodies of all messages.
+    pub(super) bodies: HashSet<Bytes>,
+    /// The bytes of all messages.
+    pub(super) bytes: usize,
+    /// The messages that were due at once and that nobody has had since.
+    pub(super) due: HashSet<MessageId>,
+    delivered: HashSet<MessageId>,
+}
+
+impl Seen {
+    pub(super) fn note(&mut self, call: &Call, answered: &Result<Answer>) {
+        match answered {
+            Ok(answer) => self.note_answer(call, answer),
+            Err(error) if error.outcome() == Outcome::Unknown => self.give_up(call),
+            Err(_) => {}
+        }
+    }
+
+    fn note_answer(&mut self, call: &Call, answer: &Answer) {
+        match answer {
+            Answer::Pushed(pushed) => {
+                let ids = pushed.iter().map(|pushed| match pushed {
+                    Pushed::Accepted(id) => Some(*id),
+                    Pushed::Duplicate(_) => None,
+                });
+                self.note_pushes(call, ids.collect());
+            }
+            Answer::Offered(offered) => {
+                let ids = offered.iter().map(|offered| match offered {
+                    Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => Some(*id),
+                    Offered::Duplicate(_) | Offered::Full => None,
+                });
+                self.note_pushes(call, ids.collect());
+            }
+            Answer::Inserted(inserted) => {
+                let ids = inserted.iter().map(|inserted| match inserted {
+                    Inserted::Added(id) => Some(*id),
+                    Inserted::Present(_) => None,
+                });
+                self.note_pushes(call, ids.collect());
+            }
+            Answer::Leased(leased) => self.note_leased(leased),
+            Answer::Settled(settled) => self.note_settled(call, settled),
+            Answer::Turned(settled, leased) => {
+                self.note_settled(call, settled);
+                self.note_leased(leased);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_pushes(&mut self, call: &Call, accepted: Vec<Option<MessageId>>) {
+        let at_once = due_at_once(call, accepted.len());
+        for (((body, bytes), id), at_once) in pushes(call).into_iter().zip(accepted).zip(at_once) {
+            let Some(id) = id else { continue };
+            self.bodies.insert(body);
+            self.bytes += bytes;
+            if at_once && !self.delivered.contains(&id) {
+                self.due.insert(id);
+            }
+        }
+    }
+
+    fn note_leased(&mut self, leased: &Leased) {
+        for delivery in &leased.deliveries {
+            self.held.insert(delivery.receipt);
+            self.delivered.insert(delivery.id());
+            self.due.remove(&delivery.id());
+        }
+    }
+
+    fn note_settled(&mut self, call: &Call, settled: &[Settled]) {
+        for (settlement, settled) in settlements(call).iter().zip(settled) {
+            self.held.remove(&settlement.receipt);
+            let back = match settlement.disposition {
+                Disposition::Retry { delay } | Disposition::Defer { delay } => delay.is_zero(),
+                Disposition::Release => true,
+                Disposition::Ack | Disposition::Bury { .. } => false,
+            };
+            if back && *settled == Settled::Done {
+                self.due.insert(settlement.receipt.id);
+            }
+        }
+    }
+
+    /// Forgets what was held: nobody knows what became of it.
+    fn give_up(&mut self, call: &Call) {
+        for settlement in settlements(call) {
+            self.held.remove(&settlement.receipt);
+        }
+    }
+}
+
+pub(super) fn settlements(call: &Call) -> &[Settlement] {
+    match call {
+        Call::Settle(batch) | Call::Turn(batch, ..) => batch,
+        _ => &[],
+    }
+}
+
+/// The messages that a call puts in: their bodies, and their bytes.
+pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
+    let push = |push: &Push| (push.body.clone(), push.size());
+    match call {
+        Call::Push(messages) => messages.iter().map(push).collect(),
+        Call::Schedule(messages) => messages.iter().map(|each| push(&each.push)).collect(),
+        Call::Enqueue(messages) => messages.iter().map(|each| push(&each.push)).collect(),
+        Call::Offer(messages, _) => messages.iter().map(|each| push(&each.push)).collect(),
+        Call::Insert(items) => {
+            let items = items.iter();
+            items.map(|item| (item.body.clone(), item.size())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Which of so many messages are due as soon as they are in.
+fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
+    match call {
+        Call::Schedule(messages) => {
+            let due = messages.iter().map(|each| each.due);
+            due.map(|due| matches!(due, Due::After(delay) if delay.is_zero()))
+                .collect()
+        }
+        _ => vec![true; count],
+    }
+}

@@ -1,0 +1,319 @@
+//! What a queue has of the traits, and what it keeps of the contract.
+
+use std::{collections::BTreeSet, fmt};
+
+use crate::{
+    Disposition, Error, ErrorKind, Insert, Offer, Overflow, Push, QueueKind, Result, Settlement,
+    call::Call,
+};
+
+/// The calls that a queue has, and the rules that it keeps less well than `CONTRACT.md` says.
+///
+/// A backend of this library has all calls and keeps all rules ([`Guarantees::all`]). A *recipe*, a
+/// published strategy kept for comparison and migration, has fewer, and says here which rule it
+/// breaks, when and why. The conformance suite, the simulator and the table of strategies ask this
+/// and never a name.
+///
+/// ```
+/// use queue_core::{Feature, Guarantees, Push, QueueKind, When, call::Call};
+///
+/// let list = Guarantees::all("list", QueueKind::Reliable)
+///     .without_calls(["purge"])
+///     .without(Feature::Headers)
+///     .weaker("L11", When::Alone, "a retry has no delay");
+/// assert!(list.keeps("L5") && !list.keeps("L11"));
+///
+/// let push = Push::new("charge order 42").with_header("tenant", "acme");
+/// let error = list.check(&Call::Push(vec![push])).unwrap_err();
+/// assert!(error.to_string().contains("headers"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Guarantees {
+    /// The strategy's name.
+    pub name: &'static str,
+    /// The kind of queue.
+    pub kind: QueueKind,
+    /// The methods that it has, by [`Call::name`].
+    pub calls: BTreeSet<&'static str>,
+    /// What those methods accept.
+    pub features: BTreeSet<Feature>,
+    /// The priorities that a message may have; empty for all.
+    pub priorities: Vec<i16>,
+    /// The rules that it breaks.
+    pub weaker: Vec<Weaker>,
+}
+
+/// A part of the traits that a strategy may have no place for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Feature {
+    /// Messages may carry headers.
+    Headers,
+    /// Messages may carry dedup keys (L9).
+    Dedup,
+    /// Offers may carry distinct keys (B7), and items keys (T2).
+    Keys,
+    /// A full queue may refuse a message (B3), besides dropping the oldest.
+    Reject,
+    /// [`Disposition::Retry`].
+    Retry,
+    /// [`Disposition::Defer`].
+    Defer,
+    /// [`Disposition::Release`].
+    Release,
+    /// [`Disposition::Bury`].
+    Bury,
+    /// A lease ends at its deadline (L7): without this, a holder has its message until it settles.
+    Expiry,
+    /// A client may hold several messages at once.
+    Several,
+    /// A receipt settles through every handle of the queue.
+    SharedReceipts,
+    /// One call hands out no more than 8 MiB.
+    Sizes,
+    /// Ids count up in the order of arrival. Without this an id is a name, and equal names have one.
+    Ids,
+    /// What is due is ready at once. Without this it waits until something moves it.
+    AtOnce,
+    /// An open stores the configuration, a later one compares it, and a listing shows the queue.
+    Stored,
+}
+
+impl Feature {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::Headers,
+        Self::Dedup,
+        Self::Keys,
+        Self::Reject,
+        Self::Retry,
+        Self::Defer,
+        Self::Release,
+        Self::Bury,
+        Self::Expiry,
+        Self::Several,
+        Self::SharedReceipts,
+        Self::Sizes,
+        Self::Ids,
+        Self::AtOnce,
+        Self::Stored,
+    ];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Headers => "headers",
+            Self::Dedup => "dedup keys",
+            Self::Keys => "distinct keys",
+            Self::Reject => "refusal of a message for want of room: it drops the oldest",
+            Self::Retry => "retry",
+            Self::Defer => "defer",
+            Self::Release => "release",
+            Self::Bury => "bury",
+            Self::Expiry => "leases that expire",
+            Self::Several => "several messages at once for one client",
+            Self::SharedReceipts => "receipts that other handles know",
+            Self::Sizes => "a bound on the bytes that one call hands out",
+            Self::Ids => "ids in the order of arrival",
+            Self::AtOnce => "messages that are ready as soon as they are due",
+            Self::Stored => "stored configuration",
+        }
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A rule that a strategy breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Weaker {
+    /// The rule's number in `CONTRACT.md`.
+    pub rule: &'static str,
+    /// What it takes.
+    pub when: When,
+    /// Why, in a sentence.
+    pub because: &'static str,
+}
+
+/// What it takes to break a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum When {
+    /// No fault: several clients at once, or a consumer that stops while it holds something.
+    Alone,
+    /// Two messages with the same body.
+    EqualBodies,
+    /// A client whose clock is ahead of the others'.
+    ClockAhead,
+    /// Always: the strategy has no place for what the rule speaks of.
+    Absent,
+    /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
+    Fault(&'static str),
+}
+
+impl Guarantees {
+    /// All calls of the kind, all features, and every rule kept.
+    pub fn all(name: &'static str, kind: QueueKind) -> Self {
+        Self {
+            name,
+            kind,
+            calls: Call::names(kind).collect(),
+            features: Feature::ALL.into(),
+            priorities: Vec::new(),
+            weaker: Vec::new(),
+        }
+    }
+
+    /// The same with these methods alone.
+    #[must_use]
+    pub fn only_calls(mut self, names: impl IntoIterator<Item = &'static str>) -> Self {
+        let names: BTreeSet<_> = names.into_iter().collect();
+        self.calls.retain(|name| names.contains(name));
+        self
+    }
+
+    /// The same without these methods.
+    #[must_use]
+    pub fn without_calls(mut self, names: impl IntoIterator<Item = &'static str>) -> Self {
+        for name in names {
+            self.calls.remove(name);
+        }
+        self
+    }
+
+    /// The same without this feature.
+    #[must_use]
+    pub fn without(mut self, feature: Feature) -> Self {
+        self.features.remove(&feature);
+        self
+    }
+
+    /// The same, with a rule that it breaks.
+    #[must_use]
+    pub fn weaker(mut self, rule: &'static str, when: When, because: &'static str) -> Self {
+        self.weaker.push(Weaker {
+            rule,
+            when,
+            because,
+        });
+        self
+    }
+
+    /// Whether it has all calls and features of its kind, and keeps every rule.
+    pub fn is_all(&self) -> bool {
+        let all = Self::all(self.name, self.kind);
+        *self == all
+    }
+
+    /// Whether it has this feature.
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    /// Whether it keeps this rule whatever happens.
+    pub fn keeps(&self, rule: &str) -> bool {
+        self.broken(rule).is_none()
+    }
+
+    /// The first entry of [`weaker`](Self::weaker) for this rule.
+    pub fn broken(&self, rule: &str) -> Option<&Weaker> {
+        self.weaker.iter().find(|weaker| weaker.rule == rule)
+    }
+
+    /// Checks that it has what the call asks for, the whole batch.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` for a method, a disposition or a policy that it lacks; `Invalid` for a part
+    /// of a message that it has no place for. Both name it.
+    pub fn check(&self, call: &Call) -> Result<()> {
+        if !self.calls.contains(call.name()) {
+            return Err(self.lacks(call.name()));
+        }
+        match call {
+            Call::Push(messages) => messages.iter().try_for_each(|push| self.check_push(push)),
+            Call::Schedule(messages) => {
+                let mut pushes = messages.iter().map(|scheduled| &scheduled.push);
+                pushes.try_for_each(|push| self.check_push(push))
+            }
+            Call::Enqueue(messages) => messages.iter().try_for_each(|message| {
+                self.check_priority(message.priority)?;
+                self.check_push(&message.push)
+            }),
+            Call::Offer(messages, overflow) => {
+                if *overflow == Overflow::Reject && !self.has(Feature::Reject) {
+                    return Err(self.lacks(Feature::Reject.as_str()));
+                }
+                messages
+                    .iter()
+                    .try_for_each(|offer| self.check_offer(offer))
+            }
+            Call::Insert(items) => items.iter().try_for_each(|item| self.check_item(item)),
+            Call::Settle(settlements) | Call::Turn(settlements, ..) => settlements
+                .iter()
+                .try_for_each(|each| self.check_settlement(each)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_push(&self, push: &Push) -> Result<()> {
+        self.place_for(Feature::Headers, !push.headers.is_empty())?;
+        self.place_for(Feature::Dedup, push.dedup.is_some())
+    }
+
+    fn check_offer(&self, offer: &Offer) -> Result<()> {
+        self.place_for(Feature::Keys, offer.distinct.is_some())?;
+        self.check_push(&offer.push)
+    }
+
+    fn check_item(&self, item: &Insert) -> Result<()> {
+        self.place_for(Feature::Headers, !item.headers.is_empty())?;
+        self.place_for(Feature::Keys, item.key.is_some())
+    }
+
+    fn check_priority(&self, priority: i16) -> Result<()> {
+        if self.priorities.is_empty() || self.priorities.contains(&priority) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "a priority of {priority}: {} has only {:?}",
+            self.name, self.priorities
+        )))
+    }
+
+    fn check_settlement(&self, settlement: &Settlement) -> Result<()> {
+        let feature = match settlement.disposition {
+            Disposition::Ack => return Ok(()),
+            Disposition::Retry { .. } => Feature::Retry,
+            Disposition::Defer { .. } => Feature::Defer,
+            Disposition::Release => Feature::Release,
+            Disposition::Bury { .. } => Feature::Bury,
+        };
+        match self.has(feature) {
+            true => Ok(()),
+            false => Err(self.lacks(feature.as_str())),
+        }
+    }
+
+    fn place_for(&self, feature: Feature, asked: bool) -> Result<()> {
+        if !asked || self.has(feature) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "{} has no place for {}: leave them out, or use the default {} queue",
+            self.name,
+            feature.as_str(),
+            self.kind
+        )))
+    }
+
+    fn lacks(&self, what: &str) -> Error {
+        let message = format!(
+            "{} has no {what}: the default {} queue has",
+            self.name, self.kind
+        );
+        Error::new(ErrorKind::Configuration, message)
+    }
+}

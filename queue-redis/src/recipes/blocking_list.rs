@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{Depth, Disposition, Guarantees, Pushed, QueueKind, Result, Settled, When};
+use redis::cmd;
+
+use super::{
+    declared,
+    lists::{self, Places},
+    pops::{BlockingPop, Pops},
+    published::{Opened, Place, Recipe},
+    server::{Key, Server},
+    strategy::{Entry, Strategy, Taken},
+};
+
+/// A list: `LPUSH` and `BRPOP`. A consumer that dies loses what it was at.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a list of bodies, the oldest last |
+/// | `{name}:dead` | a list of buried bodies; ours, not published |
+///
+/// It is the cheapest queue there is, for work that may be lost. A message is gone from the server
+/// as soon as it is handed out: a consumer that crashes or loses the reply loses the message (L5,
+/// L8). A retry goes to the tail at once (L11). Foreign producers may push inside `MULTI`.
+#[derive(Debug, Clone)]
+pub struct BlockingList {
+    key: Option<String>,
+    timeout: Duration,
+}
+
+impl Default for BlockingList {
+    fn default() -> Self {
+        Self {
+            key: None,
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl BlockingList {
+    /// The list of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// How long the server blocks a pop. 5 s by default.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl Recipe for BlockingList {
+    fn guarantees(&self) -> Guarantees {
+        const KEPT: &str = "what a blocked pop got waits for the handle's next take";
+        declared::at_most_once("blocking-list", QueueKind::Reliable)
+            .weaker("L11", When::Alone, "a retry has no delay")
+            .weaker("F1", When::Alone, KEPT)
+            .weaker("F2", When::Alone, KEPT)
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let places = Places::of(place.key(self.key.as_ref()));
+        let mut command = cmd("BRPOP");
+        command.arg(&places.queue);
+        let pop = BlockingPop {
+            command,
+            longest: self.timeout,
+            read: |answer| lists::popped(answer).map(|(_, body)| body),
+        };
+        place.shell(self.guarantees(), |server| List {
+            places,
+            pops: Pops::new(server, pop),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct List {
+    places: Places,
+    pops: Pops<Bytes>,
+}
+
+#[async_trait]
+impl Strategy for List {
+    type Held = Bytes;
+
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::list(&self.places.queue), Key::list(&self.places.dead)]
+    }
+
+    fn dead(&self) -> Option<&str> {
+        Some(&self.places.dead)
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        lists::push(server, &self.places.queue, entries).await
+    }
+
+    async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+        let mut pop = cmd("RPOP");
+        pop.arg(&self.places.queue).arg(max);
+        let server = server.clone();
+        let pop = async move {
+            let bodies: Option<Vec<Bytes>> = server.ask(&pop).await?;
+            Ok(bodies.unwrap_or_default())
+        };
+        let bodies = self.pops.take(max, pop).await?;
+        Ok(bodies.into_iter().map(lists::taken).collect())
+    }
+
+    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
+        self.places.end(server, body, how).await
+    }
+
+    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+        self.pops.wait(timeout).await
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        let ready = server.ask(cmd("LLEN").arg(&self.places.queue)).await?;
+        Ok(Depth {
+            ready,
+            ..Depth::default()
+        })
+    }
+}

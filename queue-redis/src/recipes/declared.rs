@@ -1,0 +1,81 @@
+//! What strategies have in common of what they declare.
+
+use queue_core::{Feature, Guarantees, QueueKind, When};
+
+/// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires and
+/// nobody counts attempts.
+pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
+    const CALLS: [&str; 11] = [
+        "push",
+        "schedule",
+        "enqueue",
+        "lease",
+        "settle",
+        "turn",
+        "extend",
+        "wait_for_arrival",
+        "depth",
+        "dead_letters",
+        "resume",
+    ];
+    plain(Guarantees::all(name, kind).only_calls(CALLS))
+        .without(Feature::Expiry)
+        .without(Feature::SharedReceipts)
+        .weaker(
+            "L4",
+            When::Alone,
+            "receipts belong to a handle, and nothing expires",
+        )
+        .weaker(
+            "L10",
+            When::Alone,
+            "extending answers success and sets no deadline",
+        )
+        .weaker(
+            "L13",
+            When::Alone,
+            "the dead letters keep neither reason nor time, and have no cap",
+        )
+}
+
+/// [`leasing`] without a count of attempts.
+pub(super) fn uncounted(name: &'static str, kind: QueueKind) -> Guarantees {
+    leasing(name, kind).weaker("L6", When::Alone, "nobody counts attempts")
+}
+
+/// [`uncounted`], of a strategy that takes a message by removing it.
+pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
+    const GONE: &str = "what a consumer holds is nowhere else";
+    const UNHEARD: &str = "a message whose reply is lost is lost";
+    uncounted(name, kind)
+        .weaker("L5", When::Alone, GONE)
+        .weaker("L5", When::Fault("crashed"), GONE)
+        .weaker("L8", When::Fault("cut"), UNHEARD)
+        .weaker("L8", When::Fault("reply lost"), UNHEARD)
+}
+
+/// A strategy of fixed length, which drops the oldest and is only read.
+pub(super) fn fixed_length(name: &'static str) -> Guarantees {
+    const UNTOLD: &str = "nobody is told what was dropped";
+    let all = Guarantees::all(name, QueueKind::Bounded);
+    plain(all.only_calls(["offer", "recent", "capacity", "depth"]))
+        .without(Feature::Keys)
+        .without(Feature::Reject)
+        .weaker("B2", When::Alone, UNTOLD)
+        .weaker("L5", When::Alone, UNTOLD)
+        .weaker(
+            "B5",
+            When::Absent,
+            "it has no resize: after a smaller length it never shrinks",
+        )
+}
+
+/// Bodies alone, answers of any size, ids that are names, and nothing stored but the messages.
+pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
+    guarantees
+        .without(Feature::Headers)
+        .without(Feature::Dedup)
+        .without(Feature::Sizes)
+        .without(Feature::Ids)
+        .without(Feature::Stored)
+}

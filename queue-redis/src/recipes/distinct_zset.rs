@@ -1,0 +1,131 @@
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{Depth, Guarantees, Pushed, Result, When};
+use redis::cmd;
+
+use super::{
+    declared,
+    lists::accepted,
+    published::{Opened, Place, Recipe},
+    server::{Key, Server},
+    strategy::{Entry, Strategy, half_done},
+};
+
+const DROP_FIRST: &str = "\
+if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[1]) then redis.call('zpopmin', KEYS[1]) end
+redis.call('zadd', KEYS[1], ARGV[2], ARGV[3])";
+const ADD_FIRST: &str = "\
+redis.call('zadd', KEYS[1], ARGV[2], ARGV[3])
+if redis.call('zcard', KEYS[1]) > tonumber(ARGV[1]) then redis.call('zpopmin', KEYS[1]) end";
+
+/// The newest different bodies, up to a length: each body once, at its latest time.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a sorted set of bodies by the client's time of their last push, in ms |
+///
+/// As published, a push of a body that is there drops another one from a full set (B2):
+/// [`add_first`](Self::add_first) mends that. A full set drops the oldest and tells nobody (L5). Ties
+/// within a millisecond go by the bytes of the bodies, and clients' clocks decide the order (B6).
+#[derive(Debug, Clone, Default)]
+pub struct DistinctZset {
+    key: Option<String>,
+    add_first: bool,
+}
+
+impl DistinctZset {
+    /// The sorted set of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Adds before it drops, so that a body that is there drops nothing.
+    #[must_use]
+    pub const fn add_first(mut self) -> Self {
+        self.add_first = true;
+        self
+    }
+}
+
+impl Recipe for DistinctZset {
+    fn guarantees(&self) -> Guarantees {
+        let guarantees = declared::fixed_length(match self.add_first {
+            true => "distinct-zset add first",
+            false => "distinct-zset",
+        })
+        .weaker("B6", When::Alone, "ties go by the bytes of the bodies")
+        .weaker(
+            "B6",
+            When::ClockAhead,
+            "a body of a clock ahead stays the newest",
+        );
+        match self.add_first {
+            true => guarantees,
+            false => guarantees.weaker(
+                "B2",
+                When::EqualBodies,
+                "to refresh a body of a full set drops another",
+            ),
+        }
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let set = Zset {
+            key: place.key(self.key.as_ref()),
+            capacity: place.capacity(),
+            script: match self.add_first {
+                true => ADD_FIRST,
+                false => DROP_FIRST,
+            },
+        };
+        place.shell(self.guarantees(), |_| set)
+    }
+}
+
+#[derive(Debug)]
+struct Zset {
+    key: String,
+    capacity: usize,
+    script: &'static str,
+}
+
+#[async_trait]
+impl Strategy for Zset {
+    type Held = ();
+
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::zset(&self.key)]
+    }
+
+    fn capacity(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(self.capacity)
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        for (nth, entry) in entries.iter().enumerate() {
+            let now = server.now().as_millis();
+            let arguments = (self.capacity, now, &entry.body()[..]);
+            let added: Result<()> = server.eval(self.script, &[&self.key], arguments).await;
+            added.map_err(|error| half_done(nth, error))?;
+        }
+        Ok(accepted(entries))
+    }
+
+    async fn recent(&self, server: &Server, n: usize) -> Result<Vec<Bytes>> {
+        let mut range = cmd("ZREVRANGE");
+        range.arg(&self.key).arg(0).arg(n as i64 - 1);
+        server.ask(&range).await
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        let ready = server.ask(cmd("ZCARD").arg(&self.key)).await?;
+        Ok(Depth {
+            ready,
+            ..Depth::default()
+        })
+    }
+}

@@ -1,0 +1,140 @@
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, Result, When, millis_ceil};
+use redis::cmd;
+
+use super::{
+    declared,
+    fixed_length::List,
+    published::{Opened, Place, Recipe},
+    server::{Key, Server, id_of},
+    strategy::{Entry, Strategy, half_done},
+};
+
+/// A list of a fixed length behind a lock for each key: who repeats a key within its window is
+/// refused.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a list of bodies, the newest last |
+/// | `lock:{name}:{key}` | a string, the id of the first push; it expires after the window |
+///
+/// Key and window are the push's dedup; a push without one takes no lock. The lock outlives a push
+/// that never came: a client that dies between the two loses the message, and repeats of it are
+/// refused for the whole window (L9). All else is as for
+/// [`FixedLength::newest_last`](super::FixedLength::newest_last).
+#[derive(Debug, Clone, Default)]
+pub struct KeyLock {
+    key: Option<String>,
+}
+
+impl KeyLock {
+    /// The list of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+impl Recipe for KeyLock {
+    fn guarantees(&self) -> Guarantees {
+        const LOCKED: &str = "the lock outlives a push that never came";
+        let mut guarantees = declared::fixed_length("key-lock")
+            .weaker("L9", When::Fault("crashed"), LOCKED)
+            .weaker("L9", When::Fault("cut"), LOCKED)
+            .weaker("L9", When::Fault("reply lost"), LOCKED)
+            .weaker("L9", When::Fault("request lost"), LOCKED)
+            .weaker("L9", When::Fault("cancelled"), LOCKED);
+        guarantees.features.insert(Feature::Dedup);
+        guarantees
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let name = place.key(self.key.as_ref());
+        let locked = Locked {
+            lock: format!("lock:{name}:"),
+            list: List::newest_last(name, place.capacity()),
+        };
+        place.shell(self.guarantees(), |_| locked)
+    }
+}
+
+#[derive(Debug)]
+struct Locked {
+    list: List,
+    lock: String,
+}
+
+impl Locked {
+    /// Takes the lock; answers the id in it if somebody has it.
+    async fn lock(&self, server: &Server, entry: Entry<'_>) -> Result<Option<MessageId>> {
+        let Some(dedup) = &entry.push.dedup else {
+            return Ok(None);
+        };
+        let key = [self.lock.as_bytes(), &dedup.key].concat();
+        let id = id_of(entry.body());
+        let mut lock = cmd("SET");
+        lock.arg(&key).arg(id.get()).arg("NX");
+        lock.arg("PX").arg(millis_ceil(dedup.window));
+        loop {
+            let taken: Option<String> = server.ask(&lock).await?;
+            if taken.is_some() {
+                return Ok(None);
+            }
+            // It may end between the two: then it is free.
+            let first: Option<Bytes> = server.ask(cmd("GET").arg(&key)).await?;
+            if let Some(first) = first {
+                return Ok(Some(locked_by(&first)));
+            }
+        }
+    }
+}
+
+/// The id in a lock. A foreign producer may have written anything, which names its push as well.
+fn locked_by(content: &[u8]) -> MessageId {
+    let number = std::str::from_utf8(content).ok();
+    let number = number.and_then(|number| number.parse().ok());
+    number.map_or_else(|| id_of(content), MessageId::new)
+}
+
+#[async_trait]
+impl Strategy for Locked {
+    type Held = ();
+
+    fn keys(&self) -> Vec<Key> {
+        self.list.keys()
+    }
+
+    fn capacity(&self) -> Option<NonZeroUsize> {
+        self.list.capacity()
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        let mut put = Vec::with_capacity(entries.len());
+        for (nth, entry) in entries.iter().enumerate() {
+            let locked = self.lock(server, *entry).await;
+            let pushed = match locked.map_err(|error| half_done(nth, error))? {
+                Some(first) => Pushed::Duplicate(first),
+                None => {
+                    let added = self.list.add(server, entry.body()).await;
+                    // The lock is taken by now.
+                    added.map_err(|error| half_done(nth + 1, error))?;
+                    Pushed::Accepted(id_of(entry.body()))
+                }
+            };
+            put.push(pushed);
+        }
+        Ok(put)
+    }
+
+    async fn recent(&self, server: &Server, n: usize) -> Result<Vec<Bytes>> {
+        self.list.recent(server, n).await
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        self.list.depth(server).await
+    }
+}

@@ -1,0 +1,139 @@
+//! What strategies on lists share. Producers push on the left, consumers pop on the right.
+
+use bytes::Bytes;
+use queue_core::{Depth, Disposition, Pushed, Result, Settled};
+use redis::{Value, cmd};
+
+use super::{
+    server::{Server, id_of, read},
+    strategy::{Entry, Taken},
+};
+
+/// Puts an entry of a backup elsewhere, in one step: the new place first. Keys: the backup, the
+/// other list; arguments: the body, the command that puts it there.
+const MOVE: &str = "\
+if not redis.call('lpos', KEYS[1], ARGV[1]) then return 0 end
+redis.call(ARGV[2], KEYS[2], ARGV[1])
+return redis.call('lrem', KEYS[1], 1, ARGV[1])";
+
+/// Pushes a batch in one command.
+pub(super) async fn push(
+    server: &Server,
+    list: &str,
+    entries: &[Entry<'_>],
+) -> Result<Vec<Pushed>> {
+    let mut push = cmd("LPUSH");
+    push.arg(list);
+    for entry in entries {
+        push.arg(&entry.body()[..]);
+    }
+    let _length: u64 = server.ask(&push).await?;
+    Ok(accepted(entries))
+}
+
+/// Entries that are named by their bodies.
+pub(super) fn accepted(entries: &[Entry<'_>]) -> Vec<Pushed> {
+    let ids = entries.iter().map(|entry| id_of(entry.body()));
+    ids.map(Pushed::Accepted).collect()
+}
+
+/// An entry that its body finds again.
+pub(super) fn taken(body: Bytes) -> Taken<Bytes> {
+    Taken {
+        id: id_of(&body),
+        attempt: 1,
+        held: body.clone(),
+        body,
+    }
+}
+
+/// The depth of a queue whose messages stand in one list, and in another while they are held.
+pub(super) async fn two_lengths(server: &Server, ready: &str, held: &str) -> Result<Depth> {
+    let lengths = [ready, held].map(|list| {
+        let mut length = cmd("LLEN");
+        length.arg(list);
+        length
+    });
+    let lengths: Vec<u64> = server.pipeline(lengths.into()).await?;
+    Ok(Depth {
+        ready: lengths[0],
+        leased: lengths[1],
+        ..Depth::default()
+    })
+}
+
+/// The list and the body that `BRPOP` answers.
+pub(super) fn popped(answer: Value) -> Result<(String, Bytes)> {
+    read(answer)
+}
+
+/// A queue and its dead letters, for what is to be put back or buried.
+#[derive(Debug)]
+pub(super) struct Places {
+    pub(super) queue: String,
+    pub(super) dead: String,
+}
+
+impl Places {
+    pub(super) fn of(queue: String) -> Self {
+        Self {
+            dead: format!("{queue}:dead"),
+            queue,
+        }
+    }
+
+    /// Where an entry goes, and the command that puts it there; `None` for one that is done.
+    pub(super) fn next(&self, how: &Disposition) -> Option<(&'static str, &str)> {
+        Some(match how {
+            Disposition::Ack => return None,
+            Disposition::Release => ("RPUSH", &self.queue),
+            Disposition::Retry { .. } | Disposition::Defer { .. } => ("LPUSH", &self.queue),
+            Disposition::Bury { .. } => ("RPUSH", &self.dead),
+        })
+    }
+
+    /// Ends the hold on an entry that is nowhere on the server.
+    pub(super) async fn end(
+        &self,
+        server: &Server,
+        body: &Bytes,
+        how: &Disposition,
+    ) -> Result<Settled> {
+        if let Some((verb, list)) = self.next(how) {
+            let _length: u64 = server.ask(cmd(verb).arg(list).arg(&body[..])).await?;
+        }
+        Ok(settled(how))
+    }
+
+    /// Ends the hold on an entry of a backup list.
+    pub(super) async fn end_in(
+        &self,
+        server: &Server,
+        backup: &str,
+        body: &Bytes,
+        how: &Disposition,
+    ) -> Result<Settled> {
+        let removed: u64 = match self.next(how) {
+            None => {
+                let mut remove = cmd("LREM");
+                server.ask(remove.arg(backup).arg(1).arg(&body[..])).await?
+            }
+            Some((verb, list)) => {
+                let arguments = (&body[..], verb);
+                server.eval(MOVE, &[backup, list], arguments).await?
+            }
+        };
+        Ok(match removed {
+            0 => Settled::LeaseLost,
+            _ => settled(how),
+        })
+    }
+}
+
+/// The answer for an end that took effect.
+pub(super) const fn settled(how: &Disposition) -> Settled {
+    match how {
+        Disposition::Bury { .. } => Settled::Dead,
+        _ => Settled::Done,
+    }
+}

@@ -1,0 +1,239 @@
+//! Destructive pops, made by tasks of the handle.
+//!
+//! A popped entry is nowhere but in the reply. So the caller's future does not pop: tasks of the
+//! handle do, and keep what they popped for the next take. A dropped call or wait loses nothing
+//! then; a process that dies does, as a published consumer does.
+
+use std::{
+    collections::VecDeque,
+    fmt::{self, Debug},
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{Error, ErrorKind, Outcome, Result, Running};
+use redis::{Cmd, Value, aio::ConnectionLike};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    time::{self, Instant},
+};
+
+use super::server::Server;
+use crate::connection::{Link, Role};
+
+/// Between two tries to pop, after one that failed.
+const AGAIN: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+type Pop<T> = Pin<Box<dyn Future<Output = Result<Vec<T>>> + Send>>;
+
+/// The pops of a handle.
+pub(super) struct Pops<T> {
+    server: Server,
+    shared: Arc<Shared<T>>,
+    pops: mpsc::UnboundedSender<(Pop<T>, oneshot::Sender<Result<()>>)>,
+    blocking: OnceLock<Running>,
+    pop: BlockingPop<T>,
+    _taking: Running,
+}
+
+/// A pop that blocks until there is something.
+#[derive(Debug)]
+pub(super) struct BlockingPop<T> {
+    /// Its last argument, the time to block, is yet to come.
+    pub(super) command: Cmd,
+    pub(super) longest: Duration,
+    pub(super) read: fn(Value) -> Result<T>,
+}
+
+impl<T> Clone for BlockingPop<T> {
+    fn clone(&self) -> Self {
+        Self {
+            command: self.command.clone(),
+            ..*self
+        }
+    }
+}
+
+struct Shared<T> {
+    popped: Mutex<VecDeque<T>>,
+    waiting: AtomicUsize,
+    /// Told when somebody begins to wait.
+    wanted: Notify,
+    /// Told when something was popped.
+    arrived: Notify,
+}
+
+impl<T: Send + 'static> Pops<T> {
+    pub(super) fn new(server: &Server, pop: BlockingPop<T>) -> Self {
+        let shared = Arc::new(Shared {
+            popped: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            wanted: Notify::new(),
+            arrived: Notify::new(),
+        });
+        let (pops, queue) = mpsc::unbounded_channel();
+        let taking = take_each(Arc::clone(&shared), queue);
+        Self {
+            server: server.clone(),
+            shared,
+            pops,
+            blocking: OnceLock::new(),
+            pop,
+            _taking: server.spawn().spawn(Box::pin(taking)),
+        }
+    }
+
+    /// Takes up to `max` of what is popped already, or else of what `pop` gets.
+    pub(super) async fn take(
+        &self,
+        max: usize,
+        pop: impl Future<Output = Result<Vec<T>>> + Send + 'static,
+    ) -> Result<Vec<T>> {
+        if self.shared.popped().is_empty() {
+            let (done, ended) = oneshot::channel();
+            if self.pops.send((Box::pin(pop), done)).is_err() {
+                return Err(stopped());
+            }
+            ended.await.map_err(|_| stopped())??;
+        }
+        let mut popped = self.shared.popped();
+        let most = max.min(popped.len());
+        Ok(popped.drain(..most).collect())
+    }
+
+    /// Forgets what was popped, for a strategy that finds it again on the server.
+    pub(super) fn forget(&self) {
+        self.shared.popped().clear();
+    }
+
+    /// Waits until something is popped, up to `timeout`.
+    pub(super) async fn wait(&self, timeout: Duration) -> Result<()> {
+        let shared = &self.shared;
+        self.blocking.get_or_init(|| {
+            let blocking = block(self.server.clone(), self.pop.clone(), Arc::clone(shared));
+            self.server.spawn().spawn(Box::pin(blocking))
+        });
+        let _waiting = Waiting::begin(shared);
+        let deadline = Instant::now() + timeout.min(LONGEST_WAIT);
+        loop {
+            let arrived = shared.arrived.notified();
+            if !shared.popped().is_empty() {
+                return Ok(());
+            }
+            if time::timeout_at(deadline, arrived).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Makes the pops of takes, one by one.
+async fn take_each<T>(
+    shared: Arc<Shared<T>>,
+    mut queue: mpsc::UnboundedReceiver<(Pop<T>, oneshot::Sender<Result<()>>)>,
+) {
+    while let Some((pop, done)) = queue.recv().await {
+        let popped = pop.await;
+        // Its caller may be gone: then the next one takes what was popped.
+        let _ = done.send(popped.map(|popped| shared.add(popped)));
+    }
+}
+
+/// Pops while somebody waits. It survives every error.
+async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: Arc<Shared<T>>) {
+    let mut command = pop.command;
+    // 0 would block for ever.
+    let longest = pop.longest.max(SHORTEST);
+    match longest.subsec_nanos() {
+        0 => command.arg(longest.as_secs()),
+        _ => command.arg(longest.as_secs_f64()),
+    };
+    let mut link = None;
+    loop {
+        let wanted = shared.wanted.notified();
+        // What was popped goes to somebody first: a handle must not hoard what others could take.
+        let waits = shared.waiting.load(Ordering::Acquire) > 0;
+        if !waits || !shared.popped().is_empty() {
+            wanted.await;
+            continue;
+        }
+        match pop_once(&server, &command, longest, &mut link).await {
+            Some(Value::Nil) => {}
+            Some(value) => {
+                if let Ok(popped) = (pop.read)(value) {
+                    shared.add([popped]);
+                }
+            }
+            None => {
+                link = None;
+                time::sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// Sends a blocking pop; `None` if no answer came, or an error.
+async fn pop_once(
+    server: &Server,
+    command: &Cmd,
+    longest: Duration,
+    link: &mut Option<Link>,
+) -> Option<Value> {
+    if link.is_none() {
+        let connecting = server.connector().connect(Role::Waiter);
+        let timeout = server.timeouts().connect;
+        *link = time::timeout(timeout, connecting).await.ok()?.ok();
+    }
+    let answer = link.as_mut()?.req_packed_command(command);
+    let patience = longest + server.timeouts().response;
+    match time::timeout(patience, answer).await.ok()?.ok()? {
+        Value::ServerError(_) => None,
+        value => Some(value),
+    }
+}
+
+impl<T> Shared<T> {
+    fn popped(&self) -> MutexGuard<'_, VecDeque<T>> {
+        // Nothing panics while it is held.
+        self.popped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, popped: impl IntoIterator<Item = T>) {
+        self.popped().extend(popped);
+        self.arrived.notify_waiters();
+    }
+}
+
+/// Somebody waits; dropping it ends that.
+struct Waiting<'a, T>(&'a Shared<T>);
+
+impl<'a, T> Waiting<'a, T> {
+    fn begin(shared: &'a Shared<T>) -> Self {
+        shared.waiting.fetch_add(1, Ordering::AcqRel);
+        shared.wanted.notify_one();
+        Self(shared)
+    }
+}
+
+impl<T> Drop for Waiting<'_, T> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn stopped() -> Error {
+    let message = "the runtime of this handle has ended, and with it the task that pops";
+    Error::new(ErrorKind::Configuration, message).with_outcome(Outcome::Unknown)
+}
+
+impl<T> Debug for Pops<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pops").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{
+    Depth, Disposition, Feature, Guarantees, Outcome, Pushed, QueueKind, Result, Settled, When,
+};
+use redis::cmd;
+use tokio::{
+    sync::{Mutex, Notify},
+    time,
+};
+
+use super::{
+    declared,
+    lists::{self, Places},
+    pops::{BlockingPop, Pops},
+    published::{Opened, Place, Recipe},
+    server::{Key, Server, read},
+    strategy::{Entry, Strategy, Taken},
+};
+
+/// A backup list for each client: `RPOPLPUSH` into it, `LREM` from it. A client that comes back
+/// finds there what it was at when it died.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a list of bodies, the oldest last |
+/// | `{name}:backup:{client}` | a list: what this client has taken and not ended |
+/// | `{name}:dead` | a list of buried bodies; ours, not published |
+///
+/// It loses nothing (L5, L8) as long as every client comes back under its own name: one that stays
+/// away keeps its message (L7). A client has one message in flight, since nobody could tell which
+/// of several in the backup it still works on. A client that restarts takes its message again
+/// before the lease that it was told of is over (L1).
+#[derive(Debug, Clone)]
+pub struct PrivateBackup {
+    client: String,
+    key: Option<String>,
+    timeout: Duration,
+}
+
+impl PrivateBackup {
+    /// The strategy for the client of this name, which has to be its own, and the same after a
+    /// restart.
+    pub fn of_client(client: impl Into<String>) -> Self {
+        Self {
+            client: client.into(),
+            key: None,
+            timeout: Duration::from_secs(5),
+        }
+    }
+
+    /// The list of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// How long the server blocks a pop. 5 s by default.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl Recipe for PrivateBackup {
+    fn guarantees(&self) -> Guarantees {
+        const LATER: &str = "what a pop got waits in the backup for the client's next take";
+        declared::uncounted("private-backup", QueueKind::Reliable)
+            .without(Feature::Several)
+            .weaker(
+                "L1",
+                When::Alone,
+                "a client that restarts has its message at once",
+            )
+            .weaker(
+                "L7",
+                When::Alone,
+                "a client that stays away keeps its message",
+            )
+            .weaker("L11", When::Alone, "a retry has no delay")
+            .weaker("F1", When::Alone, LATER)
+            .weaker("F2", When::Alone, LATER)
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let places = Places::of(place.key(self.key.as_ref()));
+        let backup = format!("{}:backup:{}", places.queue, self.client);
+        let mut command = cmd("BRPOPLPUSH");
+        command.arg(&places.queue).arg(&backup);
+        let pop = BlockingPop {
+            command,
+            longest: self.timeout,
+            read,
+        };
+        place.shell(self.guarantees(), |server| Lists {
+            pops: Pops::new(server, pop),
+            taking: Mutex::default(),
+            in_flight: AtomicBool::new(false),
+            ended: Notify::new(),
+            places,
+            backup,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Lists {
+    places: Places,
+    backup: String,
+    pops: Pops<Bytes>,
+    taking: Mutex<()>,
+    /// This handle has taken a message and not ended it.
+    in_flight: AtomicBool,
+    /// Told when that ends.
+    ended: Notify,
+}
+
+/// The end of the hold, also where its caller drops it half-way.
+struct Ending<'a>(&'a Lists);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.store(false, Ordering::Release);
+        self.0.ended.notify_waiters();
+    }
+}
+
+#[async_trait]
+impl Strategy for Lists {
+    type Held = Bytes;
+
+    fn keys(&self) -> Vec<Key> {
+        let lists = [&self.places.queue, &self.backup, &self.places.dead];
+        lists.into_iter().map(Key::list).collect()
+    }
+
+    fn dead(&self) -> Option<&str> {
+        Some(&self.places.dead)
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        lists::push(server, &self.places.queue, entries).await
+    }
+
+    async fn take(&self, server: &Server, _: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+        let _taking = self.taking.lock().await;
+        if self.in_flight.load(Ordering::Acquire) {
+            return Ok(Vec::new());
+        }
+        // Whatever a blocked pop got is in the backup.
+        self.pops.forget();
+        let backup = &self.backup;
+        let left: Option<Bytes> = rotate(server, backup, backup).await?;
+        let body = match left {
+            Some(body) => Some(body),
+            None => rotate(server, &self.places.queue, backup).await?,
+        };
+        self.in_flight.store(body.is_some(), Ordering::Release);
+        Ok(body.map(lists::taken).into_iter().collect())
+    }
+
+    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
+        let ending = Ending(self);
+        let ended = self.places.end_in(server, &self.backup, body, how).await;
+        if matches!(&ended, Err(error) if error.outcome() == Outcome::NotApplied) {
+            std::mem::forget(ending);
+        }
+        ended
+    }
+
+    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+        let ended = self.ended.notified();
+        if self.in_flight.load(Ordering::Acquire) {
+            // Only its end makes room for another.
+            let _ = time::timeout(timeout.min(self.poll()), ended).await;
+            return Ok(());
+        }
+        self.pops.wait(timeout).await
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        lists::two_lengths(server, &self.places.queue, &self.backup).await
+    }
+}
+
+async fn rotate(server: &Server, from: &str, to: &str) -> Result<Option<Bytes>> {
+    server.ask(cmd("RPOPLPUSH").arg(from).arg(to)).await
+}

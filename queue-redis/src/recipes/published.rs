@@ -1,0 +1,155 @@
+//! A recipe as a backend.
+
+use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
+
+use async_trait::async_trait;
+use queue_core::{
+    AnyQueue, Backend, Error, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind,
+    QueueName, Result,
+    call::{Front, Service},
+    limits,
+};
+
+use super::{server::Server, shell::Shell, strategy::Strategy};
+use crate::backend::RedisBackend;
+
+/// A published strategy, with its keys and intervals.
+///
+/// This library implements it; programs choose among the implementations and set them up.
+pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
+    /// What its queues have, and which rules they break.
+    fn guarantees(&self) -> Guarantees;
+
+    #[doc(hidden)]
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a>;
+}
+
+/// The future that opens a recipe's queue.
+pub type Opened<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn Service>>> + Send + 'a>>;
+
+/// What is opened, and where. Nobody but [`Published`] makes one.
+#[derive(Debug)]
+pub struct Place<'a> {
+    backend: &'a RedisBackend,
+    name: &'a QueueName,
+    config: &'a QueueConfig,
+}
+
+impl<'a> Place<'a> {
+    /// The key of this name where one is set, else the queue's name.
+    pub(super) fn key(&self, set: Option<&String>) -> String {
+        set.map_or_else(|| self.name.to_string(), String::clone)
+    }
+
+    /// The capacity of a bounded queue's configuration.
+    pub(super) const fn capacity(&self) -> usize {
+        match self.config {
+            QueueConfig::Bounded(config) => config.capacity,
+            _ => 0,
+        }
+    }
+
+    /// The deliveries of a message before it is dead.
+    pub(super) fn max_attempts(&self) -> u32 {
+        let leasing = self.config.leasing();
+        leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
+    }
+
+    /// Refuses settings that make no sense.
+    pub(super) fn refuse(self, error: Error) -> Opened<'a> {
+        Box::pin(async move { Err(error) })
+    }
+
+    /// Opens the strategy that `make` makes for one handle.
+    pub(super) fn shell<S: Strategy>(
+        self,
+        guarantees: Guarantees,
+        make: impl FnOnce(&Server) -> S + Send + 'a,
+    ) -> Opened<'a> {
+        Box::pin(async move {
+            let server = Server::of(self.backend);
+            let strategy = make(&server);
+            let max_body = match self.config {
+                QueueConfig::Rotating(config) => config.max_body,
+                config => config.leasing().map_or(limits::DEFAULT_MAX_BODY, max_body),
+            };
+            let shell = Shell::open(self.name, guarantees, max_body, server, strategy).await?;
+            Ok(Arc::new(shell) as Arc<dyn Service>)
+        })
+    }
+}
+
+const fn max_body(config: &LeasingConfig) -> usize {
+    config.max_body
+}
+
+/// A recipe's queues on a server: a backend that has the recipe's one kind.
+///
+/// A program uses it like any backend: typed handles, workers, layers and the simulator take it as
+/// it is. What the strategy lacks answers `Configuration` or `Invalid`, before anything is sent, and
+/// names it; [`Backend::guarantees`] lists it. Nothing of the configuration is stored: the capacity
+/// and the attempts are the handle's own.
+///
+/// ```no_run
+/// use queue_core::{Queues, Result};
+/// use queue_redis::{RedisBackend, recipes::PrivateBackup};
+///
+/// # async fn f() -> Result<()> {
+/// let redis = RedisBackend::connect("redis://127.0.0.1/").await?;
+/// let queues = Queues::new(redis.recipe(PrivateBackup::of_client("worker-7")));
+/// // The list `jobs`, and the backup `jobs:backup:worker-7`.
+/// let jobs = queues.reliable::<String>("jobs").await?;
+/// jobs.push(&"charge order 42".to_owned()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Published<R> {
+    backend: RedisBackend,
+    recipe: R,
+}
+
+impl RedisBackend {
+    /// The queues of a published strategy, on this backend's server and connections.
+    ///
+    /// Its keys are the strategy's own: this backend's prefix does not apply, and its queues do not
+    /// show in [`queues`](Backend::queues).
+    pub fn recipe<R: Recipe>(&self, recipe: R) -> Published<R> {
+        let backend = self.clone();
+        Published { backend, recipe }
+    }
+}
+
+#[async_trait]
+impl<R: Recipe> Backend for Published<R> {
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        config.check()?;
+        let kind = self.recipe.guarantees().kind;
+        if config.kind() != kind {
+            return Err(config.kind().missing(name));
+        }
+        let backend = &self.backend;
+        let place = Place {
+            backend,
+            name,
+            config,
+        };
+        let service = self.recipe.open(place).await;
+        let service = service.map_err(|error| error.with_queue(name))?;
+        Ok(AnyQueue::behind(Arc::new(Front::of(service)), kind))
+    }
+
+    fn guarantees(&self, _kind: QueueKind) -> Guarantees {
+        self.recipe.guarantees()
+    }
+
+    /// None: nothing says which keys of a server are a strategy's queues.
+    async fn queues(
+        &self,
+        _after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        limits::check_page(limit.get())?;
+        Ok(Vec::new())
+    }
+}

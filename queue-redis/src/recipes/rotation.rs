@@ -1,0 +1,147 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, QueueKind, Result, When};
+use redis::cmd;
+
+use super::{
+    declared,
+    lists::push,
+    published::{Opened, Place, Recipe},
+    server::{Key, Server, id_of},
+    strategy::{Entry, Strategy, half_done},
+};
+
+/// A ring on one list: `RPOPLPUSH` from the list to itself.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a list of bodies, the next one last |
+///
+/// It is good for polling a few items in turn. Equal bodies are one item that comes more often, and a
+/// removal takes any of them (T2, T3). It has neither keys nor a pace, and a visit of several items is
+/// several steps.
+#[derive(Debug, Clone)]
+pub struct Rotation {
+    key: Option<String>,
+    poll: Duration,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self {
+            key: None,
+            poll: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Rotation {
+    /// The list of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The time between two looks at an empty ring. 1 s by default.
+    #[must_use]
+    pub const fn poll(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+}
+
+impl Recipe for Rotation {
+    fn guarantees(&self) -> Guarantees {
+        const SAME: &str = "equal bodies cannot be told apart";
+        declared::plain(Guarantees::all("rotation", QueueKind::Rotating))
+            .without(Feature::Keys)
+            .weaker("T2", When::EqualBodies, SAME)
+            .weaker("T3", When::EqualBodies, SAME)
+            .weaker(
+                "T3",
+                When::Fault("repeated"),
+                "a repeated request visits twice",
+            )
+            .weaker("T4", When::Absent, "it has no pace")
+            .weaker(
+                "T1",
+                When::Alone,
+                "a visit of several items is several steps",
+            )
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let (list, poll) = (place.key(self.key.as_ref()), self.poll);
+        place.shell(self.guarantees(), move |_| Ring { list, poll })
+    }
+}
+
+#[derive(Debug)]
+struct Ring {
+    list: String,
+    poll: Duration,
+}
+
+#[async_trait]
+impl Strategy for Ring {
+    type Held = ();
+
+    fn keys(&self) -> Vec<Key> {
+        vec![Key::list(&self.list)]
+    }
+
+    fn poll(&self) -> Duration {
+        self.poll
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        push(server, &self.list, entries).await
+    }
+
+    async fn rotate(&self, server: &Server, max: usize) -> Result<Vec<Bytes>> {
+        let length = self.depth(server).await?.ready;
+        let visits = max.min(usize::try_from(length).unwrap_or(max));
+        let mut visit = cmd("RPOPLPUSH");
+        visit.arg(&self.list).arg(&self.list);
+        let items: Vec<Option<Bytes>> = server.pipeline(vec![visit; visits]).await?;
+        Ok(items.into_iter().flatten().collect())
+    }
+
+    async fn list(&self, server: &Server, from: usize, most: usize) -> Result<Vec<Bytes>> {
+        // The list stands the other way round.
+        let (first, last) = (from as i64, (from + most) as i64);
+        let mut range = cmd("LRANGE");
+        range.arg(&self.list).arg(-last).arg(-1 - first);
+        let mut items: Vec<Bytes> = server.ask(&range).await?;
+        items.reverse();
+        Ok(items)
+    }
+
+    async fn remove(&self, server: &Server, ids: &[MessageId]) -> Result<u64> {
+        let mut range = cmd("LRANGE");
+        range.arg(&self.list).arg(0).arg(-1);
+        let items: Vec<Bytes> = server.ask(&range).await?;
+        let mut removed = 0;
+        let found = ids
+            .iter()
+            .filter_map(|id| items.iter().find(|item| id_of(item) == *id));
+        for (nth, item) in found.enumerate() {
+            let mut remove = cmd("LREM");
+            remove.arg(&self.list).arg(1).arg(&item[..]);
+            let one: Result<u64> = server.ask(&remove).await;
+            removed += one.map_err(|error| half_done(nth, error))?;
+        }
+        Ok(removed)
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        let ready = server.ask(cmd("LLEN").arg(&self.list)).await?;
+        Ok(Depth {
+            ready,
+            ..Depth::default()
+        })
+    }
+}

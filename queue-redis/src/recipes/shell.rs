@@ -1,0 +1,330 @@
+//! The queue around a strategy: what all of them share.
+//!
+//! It refuses what a strategy lacks before anything is sent, makes receipts, and settles a batch one
+//! by one.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{
+    Cursor, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Guarantees, Headers, Insert,
+    Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized, Push, Pushed,
+    QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Token,
+    call::{Answer, Call, Service},
+    limits,
+};
+
+use super::{
+    server::{Server, id_of},
+    strategy::{Entry, Strategy, Taken},
+};
+
+/// A handle of a strategy's queue.
+#[derive(Debug)]
+pub(super) struct Shell<S: Strategy> {
+    name: QueueName,
+    guarantees: Guarantees,
+    max_body: usize,
+    server: Server,
+    strategy: S,
+    /// What this handle has taken and not settled. No other handle can settle it.
+    held: Mutex<HashMap<Receipt, S::Held>>,
+    last_token: AtomicU64,
+}
+
+#[async_trait]
+impl<S: Strategy> Service for Shell<S> {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let answer = self.answer(call).await;
+        answer.map_err(|error| error.with_queue(&self.name))
+    }
+}
+
+impl<S: Strategy> Shell<S> {
+    /// A handle, once the types of the strategy's keys are checked.
+    pub(super) async fn open(
+        name: &QueueName,
+        guarantees: Guarantees,
+        max_body: usize,
+        server: Server,
+        strategy: S,
+    ) -> Result<Self> {
+        server.check_types(name, &strategy.keys()).await?;
+        strategy.prepare(&server).await?;
+        Ok(Self {
+            name: name.clone(),
+            guarantees,
+            max_body,
+            server,
+            strategy,
+            held: Mutex::default(),
+            last_token: AtomicU64::new(0),
+        })
+    }
+
+    async fn answer(&self, call: Call) -> Result<Answer> {
+        self.guarantees.check(&call)?;
+        let (server, strategy) = (&self.server, &self.strategy);
+        Ok(match call {
+            Call::Push(messages) => {
+                Push::check_all(messages.iter(), self.max_body)?;
+                let entries: Vec<_> = messages.iter().map(Entry::new).collect();
+                Answer::Pushed(strategy.put(server, &entries).await?)
+            }
+            Call::Schedule(messages) => {
+                Scheduled::check_all(&messages, self.max_body)?;
+                let due = |each: &Scheduled, entry| Entry {
+                    due: each.due,
+                    ..entry
+                };
+                let entries = messages
+                    .iter()
+                    .map(|each| due(each, Entry::new(&each.push)));
+                Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
+            }
+            Call::Enqueue(messages) => {
+                Prioritized::check_all(&messages, self.max_body)?;
+                let entries = messages.iter().map(|each| Entry {
+                    priority: each.priority,
+                    ..Entry::new(&each.push)
+                });
+                Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
+            }
+            Call::Offer(messages, _) => {
+                Offer::check_all(&messages, self.max_body)?;
+                let entries: Vec<_> = messages.iter().map(|each| Entry::new(&each.push)).collect();
+                let put = strategy.put(server, &entries).await?;
+                Answer::Offered(put.into_iter().map(offered).collect())
+            }
+            Call::Insert(items) => {
+                Insert::check_all(&items, self.max_body)?;
+                let pushes: Vec<_> = items.into_iter().map(|item| Push::new(item.body)).collect();
+                let entries: Vec<_> = pushes.iter().map(Entry::new).collect();
+                let put = strategy.put(server, &entries).await?;
+                Answer::Inserted(
+                    put.into_iter()
+                        .map(|put| Inserted::Added(put.id()))
+                        .collect(),
+                )
+            }
+            Call::Lease(max, ttl) => Answer::Leased(self.lease(max.get(), ttl).await?),
+            Call::Settle(settlements) => {
+                limits::check_batch(settlements.len())?;
+                Settlement::check_all(&settlements)?;
+                Answer::Settled(self.settle(&settlements).await?)
+            }
+            Call::Turn(settlements, max, ttl) => {
+                Settlement::check_all(&settlements)?;
+                check_lease(max.get(), ttl)?;
+                let settled = self.settle(&settlements).await?;
+                let leased =
+                    self.lease(max.get(), ttl)
+                        .await
+                        .map_err(|error| match settled.is_empty() {
+                            true => error,
+                            false => error.with_outcome(Outcome::Unknown),
+                        });
+                Answer::Turned(settled, leased?)
+            }
+            Call::Extend(receipts, ttl) => {
+                limits::check_batch(receipts.len())?;
+                limits::lease_millis(ttl)?;
+                Answer::Extended(self.extend(&receipts, ttl).await?)
+            }
+            Call::WaitForArrival(timeout) | Call::WaitForTurn(timeout) => {
+                strategy.wait(server, timeout).await?;
+                Answer::Nothing
+            }
+            Call::Resume => Answer::Nothing,
+            Call::Depth => Answer::Depth(self.depth().await?),
+            Call::DeadLetters(page) => Answer::DeadLetters(self.dead_letters(page).await?),
+            Call::Recent(n) => {
+                limits::check_page(n)?;
+                let bodies = strategy.recent(server, n).await?;
+                let fitting = limits::fitting(bodies.iter().map(Bytes::len), n);
+                Answer::Messages(bodies.into_iter().take(fitting).map(message).collect())
+            }
+            Call::Capacity => Answer::Capacity(strategy.capacity().ok_or_else(no_answer)?),
+            Call::Rotate(max) => {
+                limits::check_max(max.get())?;
+                let items = strategy.rotate(server, max.get()).await?;
+                let next = items.is_empty().then(|| strategy.poll());
+                let items = items.into_iter().map(message).collect();
+                Answer::Rotated(Rotated { items, next })
+            }
+            Call::List(page) => Answer::Items(self.list(page).await?),
+            Call::Remove(ids) => {
+                limits::check_batch(ids.len())?;
+                Answer::Count(strategy.remove(server, &ids).await?)
+            }
+            Call::Len => Answer::Count(strategy.depth(server).await?.ready),
+            call => {
+                let message = format!("no strategy answers {}", call.name());
+                return Err(Error::new(ErrorKind::Internal, message));
+            }
+        })
+    }
+
+    async fn lease(&self, max: usize, ttl: Duration) -> Result<Leased> {
+        check_lease(max, ttl)?;
+        let taken = self.strategy.take(&self.server, max, ttl).await?;
+        if taken.is_empty() {
+            return Ok(Leased::nothing(Some(self.strategy.poll())));
+        }
+        let deliveries = taken.into_iter().map(|taken| self.hand_out(taken, ttl));
+        Ok(Leased::of(deliveries.collect()))
+    }
+
+    fn hand_out(&self, taken: Taken<S::Held>, ttl: Duration) -> Delivery {
+        let receipt = Receipt::new(taken.id, self.next_token());
+        self.held().insert(receipt, taken.held);
+        Delivery {
+            receipt,
+            attempt: taken.attempt,
+            time_left: ttl,
+            body: taken.body,
+            headers: Headers::default(),
+        }
+    }
+
+    /// Larger than all of this handle, and never below the time. Two handles may give the same.
+    fn next_token(&self) -> Token {
+        let now = self
+            .server
+            .now()
+            .as_millis()
+            .saturating_mul(Token::PER_MILLI);
+        let next = |last: u64| Some(now.max(last + 1));
+        let last = self
+            .last_token
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        Token::new(now.max(last.unwrap_or_else(|last| last) + 1))
+    }
+
+    /// Ends holds one by one. A hold whose end is unknown is given up, since to end it again could
+    /// put a second entry in.
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        let mut settled = Vec::with_capacity(settlements.len());
+        for Settlement {
+            receipt,
+            disposition,
+        } in settlements
+        {
+            let held = self.held().remove(receipt);
+            let Some(held) = held else {
+                settled.push(Settled::LeaseLost);
+                continue;
+            };
+            match self.strategy.end(&self.server, &held, disposition).await {
+                Ok(ended) => settled.push(ended),
+                Err(error) if error.outcome() == Outcome::NotApplied => {
+                    self.held().insert(*receipt, held);
+                    return Err(match settled.is_empty() {
+                        true => error,
+                        false => error.with_outcome(Outcome::Unknown),
+                    });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(settled)
+    }
+
+    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+        let mut extended = Vec::with_capacity(receipts.len());
+        for receipt in receipts {
+            let held = self.held().get(receipt).cloned();
+            let kept = match held {
+                Some(held) => self.strategy.extend(&self.server, &held, ttl).await?,
+                None => false,
+            };
+            extended.push(match kept {
+                true => Extended::Extended,
+                false => Extended::LeaseLost,
+            });
+        }
+        Ok(extended)
+    }
+
+    async fn depth(&self) -> Result<Depth> {
+        let mut depth = self.strategy.depth(&self.server).await?;
+        if let Some(dead) = self.strategy.dead() {
+            depth.dead = self.server.ask(redis::cmd("LLEN").arg(dead)).await?;
+        }
+        Ok(depth)
+    }
+
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        page.check()?;
+        let (from, most) = span(page);
+        let letters = self.strategy.dead_letters(&self.server, from, most).await?;
+        Ok(paged(letters, |letter| letter.body.len(), from, most))
+    }
+
+    async fn list(&self, page: Page) -> Result<Paged<Message>> {
+        page.check()?;
+        let (from, most) = span(page);
+        let bodies = self.strategy.list(&self.server, from, most).await?;
+        let items = bodies.into_iter().map(message).collect();
+        Ok(paged(items, |item: &Message| item.body.len(), from, most))
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Receipt, S::Held>> {
+        // Nothing panics while it is held.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn check_lease(max: usize, ttl: Duration) -> Result<()> {
+    limits::check_max(max)?;
+    limits::lease_millis(ttl).map(drop)
+}
+
+fn offered(put: Pushed) -> Offered {
+    match put {
+        Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
+        Pushed::Duplicate(id) => Offered::Duplicate(id),
+    }
+}
+
+fn message(body: Bytes) -> Message {
+    Message {
+        id: id_of(&body),
+        body,
+        headers: Headers::default(),
+    }
+}
+
+/// Where a page begins, and the most entries in it. A cursor is a place in the list.
+fn span(page: Page) -> (usize, usize) {
+    let from = page.after.map_or(0, |cursor| cursor.get());
+    // No list is longer, and the end of the page stays a number that the server reads.
+    let from = usize::try_from(from.min(u64::from(u32::MAX)));
+    (from.unwrap_or(usize::MAX / 2), page.limit)
+}
+
+/// No more entries than a page may have bytes.
+fn paged<T>(mut entries: Vec<T>, size: impl Fn(&T) -> usize, from: usize, most: usize) -> Paged<T> {
+    let found = entries.len();
+    entries.truncate(limits::fitting(entries.iter().map(size), most));
+    let goes_on = entries.len() < found || found == most;
+    Paged {
+        next: goes_on.then(|| Cursor::new((from + entries.len()) as u64)),
+        entries,
+    }
+}
+
+fn no_answer() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "the strategy declares a call that it cannot answer",
+    )
+}

@@ -1,0 +1,192 @@
+//! A server with a backend on it, whose clock the test sets.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_redis::{RedisBackend, recipes::Recipe};
+use real_redis::Server;
+
+use crate::{
+    connect::connect,
+    foreign::Foreign,
+    until::{PATIENCE, until},
+};
+
+/// The time at which tests begin. It is no whole second, so that rounding shows.
+pub(crate) const START: u64 = 1_700_000_000_600;
+
+/// A lease that no test outlasts.
+pub(crate) const LONG: Duration = Duration::from_secs(3_600);
+
+/// How often what polls looks in a test.
+pub(crate) const SOON: Duration = Duration::from_millis(10);
+
+pub(crate) struct Ground {
+    pub(crate) server: Server,
+    pub(crate) redis: RedisBackend,
+    clock: Arc<AtomicU64>,
+}
+
+impl Ground {
+    /// A server, and a backend whose time is [`START`] until the test says otherwise.
+    pub(crate) async fn start() -> Self {
+        let server = Server::start().expect("a server starts");
+        let clock = Arc::new(AtomicU64::new(START));
+        let now = Arc::clone(&clock);
+        let redis = RedisBackend::builder(&server.url())
+            .expect("a good URL")
+            .connect_timeout(PATIENCE)
+            .response_timeout(PATIENCE)
+            .clock(move || Timestamp::from_millis(now.load(Ordering::SeqCst)))
+            .connect()
+            .await
+            .expect("the server takes us");
+        Self {
+            server,
+            redis,
+            clock,
+        }
+    }
+
+    /// The same with the clock of this machine, for programs that run by themselves.
+    pub(crate) async fn in_real_time() -> Self {
+        let server = Server::start().expect("a server starts");
+        let redis = connect(&server).await.expect("the server takes us");
+        Self {
+            server,
+            redis,
+            clock: Arc::default(),
+        }
+    }
+
+    /// Lets this long go by for the queues.
+    pub(crate) fn pass(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).expect("no such time");
+        self.clock.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    /// A connection of somebody else's program.
+    pub(crate) fn foreign(&self) -> Foreign {
+        Foreign::of(&self.server)
+    }
+
+    /// Moves what is due in the topic [`QUEUE`](crate::recipes::QUEUE), as somebody else's
+    /// distributor; elsewhere it finds nothing.
+    pub(crate) fn distribute(&self) {
+        let keys = ["delay:wait:q", "delay:meta:topic:active", "delay:active:q"];
+        let now = self.clock.load(Ordering::SeqCst).to_string();
+        let mut foreign = self.foreign();
+        while foreign.eval::<u64>(crate::foreign::TOPIC_MOVE, &keys, &[&now, keys[2]]) == 1 {}
+    }
+
+    /// All that is on the server.
+    pub(crate) fn dump(&self) -> Vec<String> {
+        self.foreign().dump()
+    }
+
+    /// A queue of three places where it is bounded.
+    pub(crate) async fn open(&self, recipe: impl Recipe, queue: &str) -> AnyQueue {
+        let opened = self.try_open(recipe, queue, 3).await;
+        opened.expect("it opens")
+    }
+
+    pub(crate) async fn try_open(
+        &self,
+        recipe: impl Recipe,
+        queue: &str,
+        capacity: usize,
+    ) -> Result<AnyQueue> {
+        let config = QueueConfig::of(recipe.guarantees().kind, capacity);
+        self.redis.recipe(recipe).open(&name(queue), &config).await
+    }
+
+    /// Waits until a client blocks in a pop.
+    pub(crate) async fn until_blocked(&self) {
+        let blocked = || {
+            let info: String = self.foreign().run(&["INFO", "clients"]);
+            info.contains("blocked_clients:1\r\n")
+        };
+        until("somebody blocks", blocked).await;
+    }
+
+    /// Waits until the server holds this and nothing else.
+    pub(crate) async fn until_there_is(&self, expected: &[&str]) {
+        let what = format!("{expected:?}");
+        until(&what, || self.dump() == expected).await;
+    }
+}
+
+pub(crate) fn name(name: &str) -> QueueName {
+    QueueName::new(name).expect("a good name")
+}
+
+/// Takes what there is, waiting for the first message.
+pub(crate) async fn take(queue: &AnyQueue, max: usize) -> Vec<Delivery> {
+    let taken = leasing(queue).receive(max, LONG, PATIENCE).await;
+    let taken = taken.expect("it takes");
+    assert!(!taken.is_empty(), "nothing came");
+    taken
+}
+
+/// Takes what there is now.
+pub(crate) async fn look(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
+    let leased = leasing(queue).receive(max, LONG, Duration::ZERO).await;
+    bodies(&leased.expect("it looks"))
+}
+
+pub(crate) fn bodies(deliveries: &[Delivery]) -> Vec<Bytes> {
+    let bodies = deliveries.iter().map(|delivery| delivery.body.clone());
+    bodies.collect()
+}
+
+/// Takes everything, one look after the other, and acks it.
+pub(crate) async fn take_all_and_ack(queue: &AnyQueue, count: usize) -> Vec<Bytes> {
+    let mut all = Vec::new();
+    while all.len() < count {
+        let taken = take(queue, count - all.len()).await;
+        all.extend(bodies(&taken));
+        for delivery in taken {
+            end(queue, Settlement::ack(delivery.receipt)).await;
+        }
+    }
+    all
+}
+
+/// Ends a hold.
+pub(crate) async fn end(queue: &AnyQueue, settlement: Settlement) -> Settled {
+    let settled = leasing(queue).settle(&[settlement]).await;
+    settled.expect("it settles")[0]
+}
+
+pub(crate) async fn depth(queue: &AnyQueue) -> Depth {
+    leasing(queue).depth().await.expect("it counts")
+}
+
+/// Ready, delayed, leased and dead.
+pub(crate) async fn counts(queue: &AnyQueue) -> [u64; 4] {
+    let depth = depth(queue).await;
+    [depth.ready, depth.delayed, depth.leased, depth.dead]
+}
+
+pub(crate) fn leasing(queue: &AnyQueue) -> Arc<dyn Leasing> {
+    queue.leasing().expect("it leases")
+}
+
+/// Pushes in the way of the kind, dropping the oldest where it is bounded.
+pub(crate) async fn push(queue: &AnyQueue, bodies: &[&'static str]) {
+    let pushes = bodies.iter().map(|body| Push::new(*body));
+    let pushed = match queue {
+        AnyQueue::Bounded(queue) => {
+            let offers: Vec<Offer> = pushes.map(Offer::new).collect();
+            queue.offer(&offers, Overflow::DropOldest).await
+        }
+        queue => queue.put(&pushes.collect::<Vec<_>>()).await,
+    };
+    assert_eq!(pushed.expect("it pushes").len(), bodies.len());
+}

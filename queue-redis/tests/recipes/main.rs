@@ -1,0 +1,25 @@
+//! The published strategies on a real server: what others' programs send and read, what each queue
+//! refuses, and where its messages are.
+
+#![cfg(unix)]
+
+#[path = "../support/connect.rs"]
+mod connect;
+#[path = "../support/until.rs"]
+mod until;
+
+mod foreign;
+mod ground;
+mod migration;
+mod mistakes;
+mod opening;
+mod recipes;
+mod refusals;
+mod settling;
+mod unknown;
+mod wire_bounded;
+mod wire_delay;
+mod wire_lists;
+mod wire_rings_and_streams;
+mod wire_topics;
+mod workers;

@@ -1,0 +1,289 @@
+//! Lists that hand out work: others' programs and ours on the same keys.
+
+use std::time::Duration;
+
+use queue_core::*;
+use queue_redis::{RedisBackend, recipes::*};
+
+use crate::{
+    ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack},
+    until::PATIENCE,
+};
+
+#[tokio::test]
+async fn what_others_push_on_a_blocking_list_is_taken_by_ours_and_is_gone() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(BlockingList::default(), "jobs").await;
+    let _: u64 = foreign.run(&["LPUSH", "jobs", "first"]);
+    let _: u64 = foreign.run(&["LPUSH", "jobs", "second"]);
+    assert_eq!(take_all_and_ack(&jobs, 2).await, ["first", "second"]);
+    assert_eq!(ground.dump(), [] as [String; 0]);
+}
+
+#[tokio::test]
+async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(BlockingList::default(), "jobs").await;
+    let receiver = {
+        let jobs = jobs.clone();
+        tokio::spawn(async move { take(&jobs, 1).await })
+    };
+    ground.until_blocked().await;
+    let _: String = foreign.run(&["MULTI"]);
+    let _: String = foreign.run(&["LPUSH", "jobs", "one"]);
+    let _: String = foreign.run(&["LPUSH", "jobs", "two"]);
+    let lengths: Vec<u64> = foreign.run(&["EXEC"]);
+    assert_eq!(lengths, [1, 2]);
+    let first = receiver.await.expect("no panic");
+    assert_eq!(first[0].body, "one");
+    assert_eq!(ground.dump(), ["list jobs: two"], "one wait pops one");
+    assert_eq!(bodies(&take(&jobs, 1).await), ["two"]);
+    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
+}
+
+#[tokio::test]
+async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground
+        .open(BlockingList::default().key("work"), "jobs")
+        .await;
+    push(&jobs, &["first", "second"]).await;
+    assert_eq!(ground.dump(), ["list work: second | first"]);
+    let popped: (String, String) = foreign.run(&["BRPOP", "work", "5"]);
+    assert_eq!(popped, ("work".to_owned(), "first".to_owned()));
+}
+
+/// A message that a blocked pop got for a caller who has gone away goes to the next one.
+#[tokio::test]
+async fn a_dropped_wait_loses_nothing() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(BlockingList::default(), "jobs").await;
+    let receiver = {
+        let jobs = jobs.clone();
+        tokio::spawn(async move { take(&jobs, 1).await })
+    };
+    ground.until_blocked().await;
+    receiver.abort();
+    assert!(receiver.await.is_err(), "it was dropped");
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "here"]);
+    ground.until_there_is(&[]).await;
+    assert_eq!(bodies(&take(&jobs, 1).await), ["here"]);
+}
+
+#[tokio::test]
+async fn a_private_backup_is_shared_with_others_of_the_same_client() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    // Somebody else's program died over a message, under the same client's name.
+    let _: u64 = foreign.run(&["LPUSH", "jobs", "old"]);
+    let _: String = foreign.run(&["RPOPLPUSH", "jobs", "jobs:backup:w7"]);
+    let _: u64 = foreign.run(&["LPUSH", "jobs", "new"]);
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    let old = take(&jobs, 9).await;
+    assert_eq!(
+        bodies(&old),
+        ["old"],
+        "its own backup first, and one at a time"
+    );
+    assert_eq!(
+        ground.dump(),
+        ["list jobs: new", "list jobs:backup:w7: old"]
+    );
+    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0], "one is in flight");
+    end(&jobs, Settlement::ack(old[0].receipt)).await;
+    assert_eq!(ground.dump(), ["list jobs: new"]);
+    assert_eq!(take_all_and_ack(&jobs, 1).await, ["new"]);
+    assert_eq!(ground.dump(), [] as [String; 0]);
+}
+
+#[tokio::test]
+async fn a_private_backup_of_ours_is_taken_over_by_others() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    push(&jobs, &["a", "b"]).await;
+    assert_eq!(ground.dump(), ["list jobs: b | a"]);
+    assert_eq!(bodies(&take(&jobs, 1).await), ["a"]);
+    drop(jobs);
+    let again: String = foreign.run(&["RPOPLPUSH", "jobs:backup:w7", "jobs:backup:w7"]);
+    assert_eq!(again, "a");
+    let removed: u64 = foreign.run(&["LREM", "jobs:backup:w7", "1", "a"]);
+    assert_eq!(
+        (removed, ground.dump()),
+        (1, vec!["list jobs: b".to_owned()])
+    );
+}
+
+/// A caller who waits while another one's message is in flight gets the next when that ends.
+#[tokio::test]
+async fn the_end_of_what_is_in_flight_lets_the_next_caller_in() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    push(&jobs, &["a", "b"]).await;
+    let a = take(&jobs, 1).await;
+    let (b, ended) = tokio::join!(take(&jobs, 1), end(&jobs, Settlement::ack(a[0].receipt)));
+    assert_eq!((bodies(&b), ended), (vec!["b".into()], Settled::Done));
+}
+
+/// The blocked pop of a wait moves one message into the backup, however many there are.
+#[tokio::test]
+async fn ours_waits_with_a_private_backup() {
+    let ground = Ground::start().await;
+    let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
+    let receiver = {
+        let jobs = jobs.clone();
+        tokio::spawn(async move { take(&jobs, 1).await })
+    };
+    ground.until_blocked().await;
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
+    let late = receiver.await.expect("no panic");
+    assert_eq!(
+        ground.dump(),
+        ["list jobs: later", "list jobs:backup:w7: late"]
+    );
+    end(&jobs, Settlement::ack(late[0].receipt)).await;
+    assert_eq!(ground.dump(), ["list jobs: later"]);
+}
+
+#[tokio::test]
+async fn a_shared_backup_is_shared_with_others() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground
+        .open(SharedBackup::default().poll(SOON), "jobs")
+        .await;
+    let _: u64 = foreign.run(&["LPUSH", "jobs", "theirs"]);
+    let theirs = take(&jobs, 5).await;
+    push(&jobs, &["ours"]).await;
+    let ours: String = foreign.run(&["RPOPLPUSH", "jobs", "jobs:backup"]);
+    assert_eq!((&*theirs[0].body, &*ours), (&b"theirs"[..], "ours"));
+    assert_eq!(ground.dump(), ["list jobs:backup: ours | theirs"]);
+    end(&jobs, Settlement::ack(theirs[0].receipt)).await;
+    let removed: u64 = foreign.run(&["LREM", "jobs:backup", "1", "ours"]);
+    assert_eq!((removed, ground.dump()), (1, vec![]));
+}
+
+#[tokio::test]
+async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let minute = Duration::from_secs(60);
+    // It looks four times in this time of the machine; the time that it goes by is the test's.
+    let quick = Duration::from_millis(40);
+    let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
+    let jobs = ground.open(recipe, "jobs").await;
+    let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale"]);
+    let looks = || {
+        ground
+            .server
+            .command_counts()
+            .expect("it counts")
+            .of("lrange")
+    };
+    crate::until::until("the checker looks twice", || looks() >= 2).await;
+    assert_eq!(ground.dump(), ["list jobs:backup: stale"]);
+    ground.pass(minute);
+    ground.until_there_is(&["list jobs: stale"]).await;
+    assert_eq!(take_all_and_ack(&jobs, 1).await, ["stale"]);
+}
+
+#[tokio::test]
+async fn priority_lists_take_from_the_most_urgent_list_down() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(PriorityLists::default(), "jobs").await;
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
+        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
+    }
+    assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
+    assert_eq!(ground.dump(), [] as [String; 0]);
+}
+
+/// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.
+#[tokio::test]
+async fn priority_lists_do_without_lmpop() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let rules = [
+        "ACL", "SETUSER", "old", "on", ">secret", "~*", "&*", "+@all", "-lmpop",
+    ];
+    let _: String = foreign.run(&rules);
+    let redis = RedisBackend::connect(&ground.server.url_as("old", "secret")).await;
+    let redis = redis.expect("the server takes us");
+    let config = QueueConfig::of(QueueKind::Priority, 3);
+    let jobs = redis
+        .recipe(PriorityLists::default())
+        .open(&name("jobs"), &config)
+        .await;
+    let jobs = jobs.expect("it opens");
+    for (list, body) in [
+        ("low", "l"),
+        ("normal", "n1"),
+        ("normal", "n2"),
+        ("high", "h"),
+    ] {
+        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
+    }
+    assert_eq!(look(&jobs, 2).await, ["h", "n1"]);
+    assert_eq!(look(&jobs, 9).await, ["n2", "l"]);
+    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
+}
+
+#[tokio::test]
+async fn priority_lists_of_ours_are_popped_by_others() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let AnyQueue::Priority(jobs) = ground.open(PriorityLists::default(), "jobs").await else {
+        panic!("another kind");
+    };
+    let batch = [("l", -10), ("n", 0), ("h", 10), ("h2", 10)];
+    let batch = batch.map(|(body, priority)| Prioritized::new(body, priority));
+    jobs.enqueue(&batch).await.expect("it pushes");
+    assert_eq!(
+        ground.dump(),
+        [
+            "list jobs:high: h2 | h",
+            "list jobs:low: l",
+            "list jobs:normal: n"
+        ]
+    );
+    let mut popped = Vec::new();
+    for _ in 0..4 {
+        let (_, body): (String, String) =
+            foreign.run(&["BRPOP", "jobs:high", "jobs:normal", "jobs:low", "5"]);
+        popped.push(body);
+    }
+    assert_eq!(popped, ["h", "h2", "n", "l"]);
+    let received = jobs.receive(1, PATIENCE, Duration::ZERO).await;
+    assert_eq!(received.expect("it looks"), []);
+}
+
+#[tokio::test]
+async fn a_priority_has_one_list_and_a_list_one_priority() {
+    let ground = Ground::start().await;
+    let kind = QueueConfig::of(QueueKind::Priority, 3);
+    for levels in [
+        vec![(1, "a"), (1, "b")],
+        vec![(1, "a"), (2, "a")],
+        vec![(1, "dead")],
+        vec![],
+    ] {
+        let recipe = PriorityLists::default().levels(levels.clone());
+        let opened = ground.redis.recipe(recipe).open(&name("jobs"), &kind).await;
+        let error = opened.expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{levels:?}: {error}");
+    }
+    let recipe = PriorityLists::default().levels([(1, "slow"), (2, "fast")]);
+    let jobs = ground.open(recipe, "jobs").await;
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs:slow", "s"]);
+    let _: u64 = ground.foreign().run(&["LPUSH", "jobs:fast", "f"]);
+    assert_eq!(take_all_and_ack(&jobs, 2).await, ["f", "s"]);
+}

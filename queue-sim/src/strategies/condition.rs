@@ -1,0 +1,94 @@
+use std::fmt;
+
+use queue_core::{Guarantees, Weaker, When};
+
+use crate::world::{Fault, Faults};
+
+/// The chance of a condition's fault, in percent of its occasions.
+const CHANCE: u32 = 15;
+
+/// What a strategy is played under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Condition {
+    /// No fault: several clients at once, and clients that stop while they hold something.
+    Alone,
+    /// This fault.
+    Fault(Fault),
+    /// Equal bodies, without a fault.
+    EqualBodies,
+    /// Clients whose clocks are ahead, without a fault.
+    ClockAhead,
+}
+
+impl Condition {
+    /// All conditions that callers' answers alone can judge. Only the server knows what a roll-back or
+    /// a restart undid, and what a repeated request did twice.
+    pub fn all() -> impl Iterator<Item = Self> {
+        const FAULTS: [Fault; 9] = [
+            Fault::RequestLost,
+            Fault::ReplyLost,
+            Fault::Delayed,
+            Fault::Late,
+            Fault::Cut,
+            Fault::Partition,
+            Fault::Cancelled,
+            Fault::Crashed,
+            Fault::Stalled,
+        ];
+        let faults = FAULTS.into_iter().map(Self::Fault);
+        let others = [Self::EqualBodies, Self::ClockAhead];
+        [Self::Alone].into_iter().chain(faults).chain(others)
+    }
+
+    /// The faults that strike.
+    pub fn faults(self) -> Faults {
+        match self {
+            Self::Fault(fault) => Faults::none().with(fault, CHANCE),
+            _ => Faults::none(),
+        }
+    }
+
+    /// The condition as a strategy declares it.
+    pub const fn when(self) -> When {
+        match self {
+            Self::Alone => When::Alone,
+            Self::Fault(fault) => When::Fault(fault.as_str()),
+            Self::EqualBodies => When::EqualBodies,
+            Self::ClockAhead => When::ClockAhead,
+        }
+    }
+
+    /// Whether a strategy declares that it breaks this rule under the condition. What breaks alone
+    /// breaks under every other condition, too. Messages of equal bodies are one to their callers, so
+    /// under equal bodies no other rule can be judged.
+    pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
+        let declares = |weaker: &Weaker| {
+            let when = weaker.when == When::Alone || weaker.when == self.when();
+            when && is_same(weaker.rule, rule)
+        };
+        self == Self::EqualBodies || guarantees.weaker.iter().any(declares)
+    }
+
+    /// The rules that a strategy declares for this condition.
+    pub fn declared(self, guarantees: &Guarantees) -> impl Iterator<Item = &Weaker> {
+        let weaker = guarantees.weaker.iter();
+        weaker.filter(move |weaker| weaker.when == self.when())
+    }
+}
+
+/// Whether a finding by one rule shows what the other says, too: a lost message counts as L5 or as L8.
+pub(super) fn is_same(rule: &str, other: &str) -> bool {
+    let is_loss = |rule| matches!(rule, "L5" | "L8");
+    rule == other || is_loss(rule) && is_loss(other)
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alone => "alone",
+            Self::Fault(fault) => fault.as_str(),
+            Self::EqualBodies => "equal bodies",
+            Self::ClockAhead => "clock ahead",
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! Counterexamples that are kept.
+
+use std::path::{Path, PathBuf};
+
+use queue_core::Weaker;
+
+use super::{Condition, Found, Strategy, replay, smaller};
+use crate::{plan::Regressions, world::Environment};
+
+/// Rules that a strategy declares, and that no run can show: a plain test of queue-redis does.
+const ELSEWHERE: [(&str, &str); 3] = [
+    // Each client of the simulation comes back.
+    ("private-backup", "L7"),
+    // The wire has no MULTI.
+    ("priority-lists", "P1"),
+    // A lost member is not told from a dropped one.
+    ("distinct-zset", "B2"),
+];
+
+/// Whether a plain test shows that the strategy breaks this rule.
+pub fn is_shown_elsewhere(strategy: &str, rule: &str) -> bool {
+    ELSEWHERE.contains(&(strategy, rule))
+}
+
+/// The counterexample of a rule that a strategy declares for a condition.
+#[derive(Debug)]
+pub struct Kept<'a> {
+    strategy: &'a Strategy,
+    condition: Condition,
+    weaker: &'a Weaker,
+    file: Regressions,
+}
+
+impl<'a> Kept<'a> {
+    /// The counterexample of this rule.
+    pub fn of(strategy: &'a Strategy, condition: Condition, weaker: &'a Weaker) -> Self {
+        let name = format!("{} {condition}", strategy.guarantees.name);
+        Self {
+            strategy,
+            condition,
+            weaker,
+            file: Regressions::of(&folder(), &name, "redis"),
+        }
+    }
+
+    /// Plays it: does it still show that the rule is broken?
+    ///
+    /// # Errors
+    ///
+    /// It does not, or there is none: a text that says so.
+    pub fn replay(&self, environment: &mut dyn Environment) -> Result<String, String> {
+        let kept = self.file.read().map_err(|error| error.to_string())?;
+        let own: Vec<_> = kept
+            .iter()
+            .filter(|kept| kept.broke == self.weaker.rule)
+            .collect();
+        if own.is_empty() {
+            return Err("has no counterexample that is kept".to_owned());
+        }
+        let (strategy, condition, rule) = (self.strategy, self.condition, self.weaker.rule);
+        let mut shown = own
+            .iter()
+            .filter_map(|kept| replay(strategy, environment, condition, &kept.plan, rule));
+        shown
+            .next()
+            .ok_or_else(|| "is shown by no kept counterexample any more".to_owned())
+    }
+
+    /// Keeps what a run found, made smaller, unless a counterexample is kept already.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was found, or the file cannot be written.
+    pub fn keep(
+        &self,
+        environment: &mut dyn Environment,
+        found: Option<&Found>,
+    ) -> Result<String, String> {
+        if let Ok(shown) = self.replay(environment) {
+            return Ok(shown);
+        }
+        let found = found.ok_or("was not found")?;
+        let (strategy, condition, rule) = (self.strategy, self.condition, self.weaker.rule);
+        let plan = smaller(strategy, environment, condition, found.plan.clone(), rule);
+        let kept = self.file.keep(rule, &plan);
+        kept.map_err(|error| error.to_string())?;
+        Ok(found.message.clone())
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions/strategies")
+}

@@ -1,0 +1,160 @@
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{Backend, Guarantees, QueueKind};
+use queue_redis::{
+    RedisBackend,
+    recipes::{
+        BlockingList, DistinctZset, FixedLength, KeyLock, PriorityLists, PrivateBackup, Recipe,
+        Rotation, SharedBackup, Stream, WaitActive, ZsetJson, ZsetString,
+    },
+};
+use real_redis::ServerError;
+
+use super::Condition;
+use crate::{
+    plan::Lane,
+    wire::RedisEnvironment,
+    world::{Environment, MemoryEnvironment},
+};
+
+/// A strategy to play, at the pace of the simulation: milliseconds stand for its seconds.
+#[derive(Debug, Clone)]
+pub struct Strategy {
+    /// What it has, and which rules it declares to break.
+    pub guarantees: Guarantees,
+    on: On,
+}
+
+/// What answers a strategy's calls.
+#[derive(Debug, Clone, Copy)]
+enum On {
+    /// The default queues in memory.
+    Memory,
+    /// The default queues on Redis.
+    Redis,
+    /// A recipe, and the command that answers the length of its queue.
+    Recipe(
+        fn(RedisBackend, Lane) -> Arc<dyn Backend>,
+        Option<&'static [&'static str]>,
+    ),
+}
+
+impl Strategy {
+    /// Whether it is one of the default ones, which have all calls and keep every rule.
+    pub const fn is_default(&self) -> bool {
+        !matches!(self.on, On::Recipe(..))
+    }
+
+    /// The environment that it is played in under this condition.
+    ///
+    /// # Errors
+    ///
+    /// If no server starts.
+    pub fn environment(&self, condition: Condition) -> Result<Box<dyn Environment>, ServerError> {
+        let ahead = condition == Condition::ClockAhead;
+        Ok(match self.on {
+            On::Memory => Box::new(MemoryEnvironment::new()),
+            On::Redis => Box::new(RedisEnvironment::start()?),
+            On::Recipe(serve, length) => {
+                let builder = RedisEnvironment::builder().serving(length, ahead, serve);
+                Box::new(builder.start()?)
+            }
+        })
+    }
+
+    /// Whether it is played under the condition. The default queues go by one clock, and play equal
+    /// bodies always. A recipe plays them only where it declares what they break, since elsewhere
+    /// they are one message to its callers.
+    pub fn plays(&self, condition: Condition) -> bool {
+        match condition {
+            Condition::EqualBodies => {
+                let mut weaker = self.guarantees.weaker.iter();
+                weaker.any(|weaker| weaker.when == condition.when())
+            }
+            Condition::ClockAhead => !self.is_default(),
+            _ => true,
+        }
+    }
+}
+
+const POLL: Duration = Duration::from_millis(5);
+const BLOCK: Duration = Duration::from_millis(20);
+const LIST: Option<&[&str]> = Some(&["LLEN", "queue"]);
+const ZSET: Option<&[&str]> = Some(&["ZCARD", "queue"]);
+
+fn zset_string() -> ZsetString {
+    let unit = Duration::from_millis(10);
+    ZsetString::default()
+        .unit(unit)
+        .previous(unit * 3)
+        .poll(POLL)
+}
+
+fn wait_active() -> WaitActive {
+    WaitActive::default().tick(POLL).timeout(BLOCK)
+}
+
+fn zset_json() -> ZsetJson {
+    ZsetJson::default().poll(POLL)
+}
+
+fn private_backup(lane: Lane) -> PrivateBackup {
+    PrivateBackup::of_client(format!("lane-{}", lane.0)).timeout(BLOCK)
+}
+
+fn shared_backup() -> SharedBackup {
+    SharedBackup::default().poll(POLL)
+}
+
+fn stream(lane: Lane) -> Stream {
+    Stream::consumer(format!("lane-{}", lane.0)).poll(POLL)
+}
+
+macro_rules! recipes {
+    ($($recipe:expr, $length:expr;)*) => {
+        fn recipes() -> Vec<Strategy> {
+            vec![$(Strategy {
+                guarantees: ($recipe)(Lane(0)).guarantees(),
+                on: On::Recipe(|backend, lane| Arc::new(backend.recipe(($recipe)(lane))), $length),
+            },)*]
+        }
+    };
+}
+
+recipes! {
+    |_| zset_string(), None;
+    |_| wait_active(), None;
+    |_| zset_json(), None;
+    |_| zset_json().with_priority(), None;
+    |_| zset_json().with_processing(), None;
+    |_| BlockingList::default().timeout(BLOCK), None;
+    private_backup, None;
+    |_| shared_backup(), None;
+    |_| shared_backup().with_checker(BLOCK * 3), None;
+    stream, None;
+    |_| PriorityLists::default().timeout(BLOCK), None;
+    |_| Rotation::default().poll(POLL), None;
+    |_| FixedLength::naive(), LIST;
+    |_| FixedLength::newest_last(), LIST;
+    |_| FixedLength::newest_first(), LIST;
+    |_| FixedLength::trim(), LIST;
+    |_| FixedLength::trim_in_two(), LIST;
+    |_| DistinctZset::default(), ZSET;
+    |_| DistinctZset::default().add_first(), ZSET;
+    |_| KeyLock::default(), LIST;
+}
+
+/// All strategies, in the order of the table: the default ones first.
+pub fn all() -> Vec<Strategy> {
+    let defaults = QueueKind::ALL.into_iter().flat_map(|kind| {
+        [
+            ("default in memory", On::Memory),
+            ("default on Redis", On::Redis),
+        ]
+        .map(|(name, on)| {
+            let guarantees = Guarantees::all(name, kind);
+            Strategy { guarantees, on }
+        })
+    });
+    defaults.chain(recipes()).collect()
+}

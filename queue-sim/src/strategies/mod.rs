@@ -1,0 +1,19 @@
+//! Published strategies under the simulator: each under each condition, and the rules that it breaks.
+//!
+//! A strategy declares which rules it breaks, when and why ([`Guarantees`](queue_core::Guarantees)).
+//! Here the simulator looks for a counterexample of each, and for any that is not declared. The
+//! program `guarantees` makes a table of it.
+
+mod cell;
+mod condition;
+mod kept;
+mod list;
+mod table;
+
+pub use self::{
+    cell::{Cell, Found, play, replay, smaller},
+    condition::Condition,
+    kept::{Kept, is_shown_elsewhere},
+    list::{Strategy, all},
+    table::{Row, json, markdown},
+};

@@ -1,0 +1,150 @@
+//! Calls that a queue has, for queues that lack some.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{
+    Feature, Guarantees, Headers, Overflow, Push, QueueConfig, QueueName, Result,
+    call::{Answer, Call, Layer, Service},
+};
+
+use super::{Size, Workload};
+
+/// A layer between a lane and a queue that lacks some calls. It makes each call one that the queue
+/// has, or refuses it, so that neither the queue nor the history gets it.
+#[derive(Debug, Clone)]
+pub(crate) struct Fit {
+    guarantees: Arc<Guarantees>,
+    equal_bodies: bool,
+    bodies: Arc<AtomicU64>,
+}
+
+impl Fit {
+    /// Bodies are unique, unless they may be equal.
+    pub(crate) fn new(guarantees: Guarantees, equal_bodies: bool) -> Self {
+        Self {
+            guarantees: Arc::new(guarantees),
+            equal_bodies,
+            bodies: Arc::default(),
+        }
+    }
+
+    /// Whether the queue has the method of this name.
+    pub(crate) fn has(&self, call: &str) -> bool {
+        self.guarantees.calls.contains(call)
+    }
+
+    /// Takes out what these queues do not store.
+    pub(crate) fn workload(&self, workload: &mut Workload) {
+        workload.size = Size::Usual;
+        workload.operators = false;
+        match &mut workload.config {
+            QueueConfig::Priority(config) => config.ageing = None,
+            QueueConfig::Rotating(config) => config.pace = None,
+            _ => {}
+        }
+    }
+
+    fn fit(&self, mut call: Call) -> Call {
+        match &mut call {
+            Call::Push(messages) => messages.iter_mut().for_each(|push| self.push(push)),
+            Call::Schedule(messages) => {
+                messages
+                    .iter_mut()
+                    .for_each(|message| self.push(&mut message.push));
+            }
+            Call::Enqueue(messages) => {
+                for message in messages {
+                    self.push(&mut message.push);
+                    message.priority = self.priority(message.priority);
+                }
+            }
+            Call::Offer(messages, overflow) => {
+                for message in messages {
+                    self.push(&mut message.push);
+                    if !self.guarantees.has(Feature::Keys) {
+                        message.distinct = None;
+                    }
+                }
+                if !self.guarantees.has(Feature::Reject) {
+                    *overflow = Overflow::DropOldest;
+                }
+            }
+            Call::Insert(items) => {
+                for item in items {
+                    item.body = self.body(&item.body);
+                    if !self.guarantees.has(Feature::Headers) {
+                        item.headers = Headers::default();
+                    }
+                    if !self.guarantees.has(Feature::Keys) {
+                        item.key = None;
+                    }
+                }
+            }
+            Call::Lease(max, _) | Call::Turn(_, max, _) => {
+                if !self.guarantees.has(Feature::Several) {
+                    *max = NonZeroUsize::MIN;
+                }
+            }
+            _ => {}
+        }
+        call
+    }
+
+    fn push(&self, push: &mut Push) {
+        push.body = self.body(&push.body);
+        if !self.guarantees.has(Feature::Headers) {
+            push.headers = Headers::default();
+        }
+        if !self.guarantees.has(Feature::Dedup) {
+            push.dedup = None;
+        }
+    }
+
+    /// A body of its own: JSON, with a priority, since some strategies read it.
+    fn body(&self, drawn: &Bytes) -> Bytes {
+        if self.equal_bodies {
+            return drawn.clone();
+        }
+        let n = self.bodies.fetch_add(1, Ordering::Relaxed);
+        let priority = 15 * (n % 2);
+        format!(r#"{{"n":{n},"priority":{priority}}}"#).into()
+    }
+
+    fn priority(&self, drawn: i16) -> i16 {
+        let priorities = &self.guarantees.priorities;
+        match priorities.len() {
+            0 => drawn,
+            count => priorities[usize::from(drawn.unsigned_abs()) % count],
+        }
+    }
+}
+
+impl Layer for Fit {
+    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        let fit = self.clone();
+        Arc::new(Fitted { fit, queue })
+    }
+}
+
+#[derive(Debug)]
+struct Fitted {
+    fit: Fit,
+    queue: Arc<dyn Service>,
+}
+
+#[async_trait]
+impl Service for Fitted {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let call = self.fit.fit(call);
+        self.fit.guarantees.check(&call)?;
+        self.queue.call(call).await
+    }
+}
