@@ -84,6 +84,11 @@ impl Recipe for PriorityLists {
                 When::Alone,
                 "what a blocked pop got waits for the handle's next take",
             )
+            .weaker(
+                "P3",
+                When::Alone,
+                "what a blocked pop got waits for the handle's next take",
+            )
             .weaker("P4", When::Absent, "it has no ageing");
         guarantees.priorities = self.levels.iter().map(|(priority, _)| *priority).collect();
         guarantees

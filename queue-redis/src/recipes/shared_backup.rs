@@ -21,6 +21,19 @@ if redis.call('lrem', KEYS[1], 1, ARGV[1]) == 1 then
   redis.call('rpush', KEYS[2], ARGV[1])
 end";
 
+/// Faults after which an entry stays in the backup, whose consumer is dead or never heard of it.
+const UNHEARD: [&str; 9] = [
+    "request lost",
+    "reply lost",
+    "delayed",
+    "late",
+    "cut",
+    "partition",
+    "cancelled",
+    "crashed",
+    "stalled",
+];
+
 /// A backup list for all clients: `RPOPLPUSH` into it, `LREM` from it. A checker puts back what stays
 /// there too long.
 ///
@@ -33,7 +46,7 @@ end";
 /// It loses nothing (L5, L8) if one process runs the checker. The checker knows neither who holds an
 /// entry nor since when: it notes when it first saw the entry, and forgets that when it restarts. So
 /// a slow holder's message goes to another while the first still works, and the first one's `LREM`
-/// then removes the other's entry (L1, L3). `LREM` and the checker read the whole backup.
+/// then removes the other's entry (L1). `LREM` and the checker read the whole backup.
 #[derive(Debug, Clone)]
 pub struct SharedBackup {
     key: Option<String>,
@@ -78,7 +91,6 @@ impl SharedBackup {
 impl Recipe for SharedBackup {
     fn guarantees(&self) -> Guarantees {
         const LATER: &str = "what the checker puts back comes later";
-        const SLOW: &str = "the checker takes a slow holder's message for a dead one's";
         const KNOWN: &str = "the checker knows an entry by its body: one taken again looks old";
         let name = match self.checker {
             Some(_) => "shared-backup with checker",
@@ -89,14 +101,17 @@ impl Recipe for SharedBackup {
             When::Alone,
             "a retry has no delay",
         );
-        match self.checker {
-            Some(_) => guarantees
-                .weaker("L1", When::Alone, KNOWN)
-                .weaker("L3", When::Fault("stalled"), SLOW)
-                .weaker("F1", When::Alone, LATER)
-                .weaker("F2", When::Alone, LATER),
-            None => guarantees.weaker("L7", When::Alone, "nobody puts back what a dead client had"),
+        if self.checker.is_none() {
+            return guarantees.weaker("L7", When::Alone, "nobody puts back what a dead client had");
         }
+        let mut guarantees = guarantees.weaker("L1", When::Alone, KNOWN);
+        for fault in UNHEARD {
+            guarantees = guarantees.weaker("F1", When::Fault(fault), LATER);
+            if fault != "stalled" {
+                guarantees = guarantees.weaker("F2", When::Fault(fault), LATER);
+            }
+        }
+        guarantees
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {

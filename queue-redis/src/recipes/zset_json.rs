@@ -131,15 +131,16 @@ impl Recipe for ZsetJson {
                 true => "zset-json with priority",
                 false => "zset-json",
             };
-            declared::at_most_once(name, QueueKind::Delay).weaker(
-                "L8",
-                When::Fault("cancelled"),
-                "who is dropped after its claim loses it",
-            )
+            declared::at_most_once(name, QueueKind::Delay)
+                .weaker("L5", When::EqualBodies, SAME)
+                .weaker(
+                    "L8",
+                    When::Fault("cancelled"),
+                    "who is dropped after its claim loses it",
+                )
         };
         guarantees = guarantees
             .weaker("D3", When::EqualBodies, SAME)
-            .weaker("L5", When::EqualBodies, SAME)
             .weaker("D1", When::ClockAhead, "clients' clocks decide")
             .weaker("D2", When::Alone, "ties go by the bytes of the bodies");
         match self.priority {

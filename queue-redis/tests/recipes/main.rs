@@ -10,6 +10,7 @@ mod until;
 
 mod foreign;
 mod ground;
+mod losses;
 mod migration;
 mod mistakes;
 mod opening;

@@ -181,22 +181,22 @@ async fn a_stream_that_is_gone_comes_back_with_its_group() {
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["m"]);
 }
 
-/// A retry is a new entry, of which nobody counts what it was before.
+/// A retry is a new entry, which has the attempts of the one before.
 #[tokio::test]
-async fn a_retry_on_a_stream_begins_anew() {
+async fn a_retry_on_a_stream_counts_its_attempts() {
     let ground = Ground::start().await;
-    let config = ReliableConfig::default().with_max_attempts(1);
+    let config = ReliableConfig::default().with_max_attempts(2);
     let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
     let queue = backend
         .open(&crate::ground::name("jobs"), &config.into())
         .await;
     let queue = queue.expect("it opens");
     push(&queue, &["poison"]).await;
-    for _ in 0..3 {
+    for (attempt, ends) in [(1, Settled::Done), (2, Settled::Dead)] {
         let taken = take(&queue, 1).await.remove(0);
-        assert_eq!(taken.attempt, 1);
+        assert_eq!(taken.attempt, attempt);
         let retry = Settlement::retry(taken.receipt, Duration::ZERO);
-        assert_eq!(end(&queue, retry).await, Settled::Done);
+        assert_eq!(end(&queue, retry).await, ends);
     }
 }
 
