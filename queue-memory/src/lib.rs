@@ -43,18 +43,21 @@
 //! **Dropped futures.** A call does all its work in the first poll: a future dropped before that
 //! did nothing, and no drop comes half-way.
 
-/// Whether one of these bugs is planted; always false without the feature. See `planted`.
+/// What planted bugs do: a statement that gives a value anew, or does anything else. Without the
+/// feature it is nothing. See `planted`.
 #[cfg(feature = "planted")]
 macro_rules! planted {
-    ($($bug:ident)|+) => {
-        $($crate::planted::is($crate::planted::Bug::$bug))||+
+    ($($bug:ident)|+ => $value:ident = $wrong:expr) => {
+        let is_planted = $crate::planted::is(&[$($crate::planted::Bug::$bug),+]);
+        let $value = if is_planted { $wrong } else { $value };
+    };
+    ($($bug:ident)|+ => $($wrong:tt)+) => {
+        if $crate::planted::is(&[$($crate::planted::Bug::$bug),+]) { $($wrong)+; }
     };
 }
 #[cfg(not(feature = "planted"))]
 macro_rules! planted {
-    ($($bug:ident)|+) => {
-        false
-    };
+    ($($hook:tt)+) => {};
 }
 
 /// A point at which a test lets another thread run. See `queue_interleave`.

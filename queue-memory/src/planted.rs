@@ -1,15 +1,15 @@
 //! Bugs for a simulator to find. Never enable the feature `planted` for anything else.
 //!
 //! A check that finds nothing proves little unless it also finds a planted bug. Each [`Bug`] is one
-//! that queues have had; while it is [`plant`]ed, every queue that this thread calls has it. A hook
-//! in the state machine, `planted!(TokenReused)`, asks whether the bug is planted. Without the
-//! feature a hook is the literal `false`, and this module is not compiled.
+//! that queues have had; while it is [`plant`]ed, every queue that this thread calls has it.
+//!
+//! The code states its rule without them. A hook stands in a line of its own. While its bug is
+//! planted, `planted!(ExtendTakesTheLater => deadline = deadline.max(old))` gives a value anew, and
+//! `planted!(PopWithoutALease => return)` does anything else. What takes more than a line is in a
+//! file `planted` beside the code. Without the feature, nothing of this is compiled. A bug that
+//! shows in answers alone needs no hook: a layer in front of the queue has it.
 
-use std::{cell::Cell, cmp::Reverse, marker::PhantomData, rc::Rc};
-
-use queue_core::{MessageId, Timestamp};
-
-use crate::state::{Entries, Entry, Place, Slot};
+use std::{cell::Cell, marker::PhantomData, rc::Rc};
 
 /// A bug of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,8 +71,6 @@ pub enum Bug {
     PackingOverflows,
     /// A retried message keeps its arrival.
     RetryKeepsArrival,
-    /// Cancelling always answers `Cancelled`.
-    UncheckedRemoval,
     /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
     /// Eviction drops the newest undelivered message instead of the next.
@@ -124,49 +122,12 @@ impl Drop for Planted {
     }
 }
 
-pub(crate) fn is(bug: Bug) -> bool {
-    BUG.get() == Some(bug)
+/// The planted bug.
+pub(crate) fn bug() -> Option<Bug> {
+    BUG.get()
 }
 
-/// The message that a lease hands out in place of the first.
-pub(crate) fn delivered(first: Option<Slot>, entries: &Entries, now: Timestamp) -> Option<Slot> {
-    let is_ready = |entry: &Entry| match entry.place {
-        Place::Line | Place::Returned => true,
-        Place::Due(due) => due <= now,
-        Place::Leased { .. } => false,
-    };
-    let due = |entry: &Entry| match entry.place {
-        Place::Due(due) => due,
-        _ => entry.since,
-    };
-    let ready = entries.iter().filter(|(_, entry)| is_ready(entry));
-    let found = match BUG.get() {
-        Some(Bug::LastInFirstOut) => ready.max_by_key(|(_, entry)| (entry.priority, entry.id)),
-        Some(Bug::LatestFirst) => ready.max_by_key(|(_, entry)| (due(entry), Reverse(entry.id))),
-        Some(Bug::TextualTies) => ready.min_by_key(|(_, entry)| (due(entry), text(entry.id))),
-        Some(Bug::PackingOverflows) => ready.min_by_key(|(_, entry)| packed(entry)),
-        _ => return first,
-    };
-    found.map(|(slot, _)| slot)
-}
-
-/// The message that eviction drops in place of the next.
-pub(crate) fn evicted(first: Option<Slot>, entries: &Entries) -> Option<Slot> {
-    let is_delayed = |entry: &Entry| matches!(entry.place, Place::Due(_));
-    let mut undelivered = entries.iter().filter(|(_, entry)| !entry.is_leased());
-    let found = match BUG.get() {
-        Some(Bug::EvictsTheNewest) => undelivered.max_by_key(|(_, entry)| entry.id),
-        Some(Bug::EvictsTheDelayed) => undelivered.find(|(_, entry)| is_delayed(entry)),
-        _ => None,
-    };
-    found.map(|(slot, _)| slot).or(first)
-}
-
-fn text(id: MessageId) -> String {
-    id.get().to_string()
-}
-
-fn packed(entry: &Entry) -> i32 {
-    let arrival = (entry.arrival.as_millis() % (1 << 17)) as i32;
-    arrival.wrapping_sub(i32::from(entry.priority) << 17)
+/// Whether one of these bugs is planted.
+pub(crate) fn is(bugs: &[Bug]) -> bool {
+    bug().is_some_and(|bug| bugs.contains(&bug))
 }

@@ -22,6 +22,9 @@
 //!
 //! While nobody waits, all this costs a call one comparison.
 
+#[cfg(feature = "planted")]
+mod planted;
+
 use std::{collections::BTreeMap, mem, task::Waker};
 
 use queue_core::Timestamp;
@@ -103,13 +106,8 @@ impl Sleepers {
             return (None, Wakers::default());
         };
         let its_turn = sleeper.until <= now;
-        #[cfg(feature = "planted")]
-        if its_turn && availability == Availability::Now && planted!(ToldBeforeItLeaves) {
-            sleeper.until = now.plus_millis(FALL_BACK);
-            self.looked(id);
-            return (None, Wakers::default());
-        }
         if its_turn && availability == Availability::Now {
+            planted!(ToldBeforeItLeaves => return self.tell(id, now));
             return (None, self.leave(id, availability, now, true));
         }
         let mut wakers = Wakers::default();
@@ -149,13 +147,6 @@ impl Sleepers {
         wakers
     }
 
-    /// A sleeper leaves, though an event may have woken it since it looked.
-    #[cfg(feature = "planted")]
-    pub(crate) fn leave_later(&mut self, id: SleeperId) {
-        self.line.remove(&id);
-        self.watcher.take_if(|watcher| *watcher == id);
-    }
-
     /// The sleepers to wake after a change.
     #[inline]
     pub(crate) fn after_change(
@@ -180,9 +171,9 @@ impl Sleepers {
                 wakers.woken = self.wake_by(first, AT_ONCE);
             }
         }
-        if let (Some(watcher), Some(next)) = (self.watcher, next(availability, now))
-            && !(planted!(EarlierWakesNobody) && availability != Availability::Now)
-        {
+        let next = next(availability, now);
+        planted!(EarlierWakesNobody => next = next.filter(|_| availability == Availability::Now));
+        if let (Some(watcher), Some(next)) = (self.watcher, next) {
             wakers.watcher = self.wake_by(watcher, next);
         }
         wakers

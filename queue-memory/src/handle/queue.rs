@@ -84,10 +84,12 @@ impl<S: Waitable> Queue<S> {
         let arrival = arrival.after_change(|| state.arrival(now), now);
         let room = room.after_change(|| state.room(now), now);
         drop(locked);
-        if let Some(arrival) = arrival.filter(|_| !planted!(ArrivalWakesNobody)) {
+        planted!(ArrivalWakesNobody => arrival = None);
+        planted!(RoomWakesNobody => room = None);
+        if let Some(arrival) = arrival {
             arrival.wake();
         }
-        if let Some(room) = room.filter(|_| !planted!(RoomWakesNobody)) {
+        if let Some(room) = room {
             room.wake();
         }
         Ok(answer)
@@ -175,13 +177,9 @@ impl<'a, S: Waitable> Waiter<'a, S> {
         let (until, wakers) = sleepers.look(id, cx.waker(), availability, now);
         drop(locked);
         wakers.wake();
-        #[cfg(feature = "planted")]
-        if until.is_none() && planted!(ToldBeforeItLeaves) {
-            let mut locked = self.queue.lock()?;
-            let sleepers = (self.target.sleepers)(&mut locked);
-            sleepers.leave_later(id);
-        }
         if until.is_none() {
+            planted!(ToldBeforeItLeaves =>
+                (self.target.sleepers)(&mut *self.queue.lock()?).leave_later(id));
             self.sleeper = None;
         }
         Ok(until)

@@ -94,9 +94,7 @@ impl<L: Lines> Backlog for Lined<L> {
 
     #[inline]
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot, _ended: Timestamp) {
-        if planted!(ReturnedToTheWrongEnd) {
-            return self.lines.join(entries, slot);
-        }
+        planted!(ReturnedToTheWrongEnd => return self.lines.join(entries, slot));
         self.lines.rejoin(entries, slot);
     }
 
@@ -113,10 +111,7 @@ impl<L: Lines> Backlog for Lined<L> {
                 break;
             };
             entries[slot].since = due;
-            if planted!(PromotedToTheHead) {
-                self.lines.rejoin(entries, slot);
-                continue;
-            }
+            planted!(PromotedToTheHead => self.lines.rejoin(entries, slot); continue);
             self.lines.join(entries, slot);
         }
     }

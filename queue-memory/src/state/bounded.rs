@@ -46,10 +46,11 @@ impl State<Bounded> {
     }
 
     fn offer_one(&mut self, offer: &Offer, overflow: Overflow, now: Timestamp) -> Offered {
-        let room = self.capacity + usize::from(planted!(CapacityOffByOne));
-        if let Some(first) = self.duplicate_of(&offer.push, now)
-            && !(planted!(FullBeforeDuplicate) && self.entries.len() >= room)
-        {
+        let is_full = self.entries.len() >= self.capacity;
+        planted!(CapacityOffByOne => is_full = self.entries.len() > self.capacity);
+        let first = self.duplicate_of(&offer.push, now);
+        planted!(FullBeforeDuplicate => first = first.filter(|_| !is_full));
+        if let Some(first) = first {
             return Offered::Duplicate(first);
         }
         if let Some(slot) = self.holder(offer)
@@ -61,16 +62,14 @@ impl State<Bounded> {
             return Offered::Replaced { id, replaced };
         }
         let mut evicted = None;
-        if self.entries.len() >= room {
+        if is_full {
             evicted = match overflow {
                 Overflow::DropOldest => self.evict().map(|entry| entry.id),
                 // A policy of a later version gets no room until this names it.
                 _ => None,
             };
             if evicted.is_none() {
-                if planted!(RefusalLeavesAMark) {
-                    self.mark(&offer.push, MessageId::new(1), now);
-                }
+                planted!(RefusalLeavesAMark => self.mark(&offer.push, MessageId::new(1), now));
                 return Offered::Full;
             }
         }
@@ -85,11 +84,9 @@ impl State<Bounded> {
 
     fn add(&mut self, offer: &Offer, now: Timestamp) -> MessageId {
         let (id, slot) = self.accept(&offer.push, now);
-        match planted!(KeyedGoesFirst) && offer.distinct.is_some() {
-            true => self.backlog.rejoin(&mut self.entries, slot, now),
-            false => self.backlog.join(&mut self.entries, slot, now),
-        }
+        self.backlog.join(&mut self.entries, slot, now);
         if let Some(key) = &offer.distinct {
+            planted!(KeyedGoesFirst => self.put_first(slot, now));
             let key: Key = Arc::from(&key[..]);
             self.entries[slot].distinct = Some(Arc::clone(&key));
             // A leased message under the key becomes an ordinary one.
@@ -102,17 +99,9 @@ impl State<Bounded> {
 
     /// Drops the next message to deliver.
     fn evict(&mut self) -> Option<Entry> {
-        if planted!(EvictsTheLeased)
-            && self.backlog.len() == 0
-            && let Some((_, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
-        {
-            self.index.remove(self.entries[slot].id);
-            self.counters.evicted += 1;
-            return Some(self.forget(slot));
-        }
+        planted!(EvictsTheLeased => self.end_a_lease());
         let first = self.backlog.first();
-        #[cfg(feature = "planted")]
-        let first = crate::planted::evicted(first, &self.entries);
+        planted!(EvictsTheNewest | EvictsTheDelayed => first = self.misevicted().or(first));
         let slot = first?;
         self.counters.evicted += 1;
         Some(self.withdraw(slot))

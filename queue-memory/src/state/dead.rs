@@ -61,13 +61,14 @@ impl DeadLetters {
         self.numbers.insert(letter.id, self.last);
         let priority = entry.priority;
         self.letters.insert(self.last, Dead { letter, priority });
-        if self.letters.len() as u64 <= self.cap + u64::from(planted!(DeadLetterTooMany)) {
+        let cap = self.cap;
+        planted!(DeadLetterTooMany => cap = cap + 1);
+        if self.letters.len() as u64 <= cap {
             return 0;
         }
-        let dropped = match planted!(TrimDropsTheNewest) {
-            true => self.letters.pop_last(),
-            false => self.letters.pop_first(),
-        };
+        let dropped = self.letters.pop_first();
+        planted!(TrimDropsTheNewest =>
+            dropped = { self.letters.extend(dropped); self.letters.pop_last() });
         if let Some((_, dropped)) = dropped {
             self.numbers.remove(&dropped.letter.id);
         }

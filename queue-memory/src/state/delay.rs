@@ -46,9 +46,6 @@ impl State<Delay> {
 
     fn cancel_one(&mut self, id: MessageId) -> Cancelled {
         let Some(slot) = self.undelivered(id) else {
-            if planted!(UncheckedRemoval) {
-                return Cancelled::Cancelled;
-            }
             return Cancelled::TooLate;
         };
         self.withdraw(slot);

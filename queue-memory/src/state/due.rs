@@ -17,11 +17,8 @@ impl Backlog for DueLine {
     }
 
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot, ended: Timestamp) {
-        let due = match planted!(ReturnedToTheWrongEnd) {
-            true => Timestamp::default(),
-            false => ended,
-        };
-        self.delay(entries, slot, due);
+        planted!(ReturnedToTheWrongEnd => ended = Timestamp::default());
+        self.delay(entries, slot, ended);
     }
 
     #[inline]

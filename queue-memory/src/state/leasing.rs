@@ -114,12 +114,10 @@ impl<K: Kind> State<K> {
     }
 
     fn reclaim(&mut self, now: Timestamp) {
+        let until = now;
+        planted!(LiveAtItsDeadline => until = Timestamp::from_millis(now.as_millis() - 1));
         for _ in 0..limits::MAX_BATCH {
-            let over = match planted!(LiveAtItsDeadline) {
-                true => Timestamp::from_millis(now.as_millis() - 1),
-                false => now,
-            };
-            let Some((deadline, slot)) = self.leases.pop_until(over) else {
+            let Some((deadline, slot)) = self.leases.pop_until(until) else {
                 break;
             };
             let entry = &mut self.entries[slot];
@@ -127,15 +125,20 @@ impl<K: Kind> State<K> {
                 self.index.remove(entry.id);
             }
             self.counters.expired += 1;
-            if planted!(ExpiryIsFree) {
-                entry.attempts -= 1;
-            }
-            if entry.attempts >= self.max_attempts && !planted!(PoisonCircles) {
+            planted!(ExpiryIsFree => entry.attempts -= 1);
+            if self.is_spent(slot) {
                 self.die(slot, DeathReason::Expired, now);
             } else {
                 self.backlog.rejoin(&mut self.entries, slot, deadline);
             }
         }
+    }
+
+    /// Whether a message has had all its attempts (L6).
+    #[inline]
+    pub(super) fn is_spent(&self, slot: Slot) -> bool {
+        planted!(PoisonCircles => return false);
+        self.entries[slot].attempts >= self.max_attempts
     }
 
     /// Puts a message into the backlog, ready from `due` on.
@@ -148,9 +151,7 @@ impl<K: Kind> State<K> {
     /// Records a message as leased.
     #[inline]
     pub(super) fn hold(&mut self, slot: Slot, id: MessageId, deadline: Timestamp) {
-        if planted!(PopWithoutALease) {
-            return;
-        }
+        planted!(PopWithoutALease => return);
         self.leases.insert(deadline, id, slot);
         self.expect(deadline);
     }
@@ -164,9 +165,7 @@ impl<K: Kind> State<K> {
         place: impl FnOnce(&mut K::Backlog, &mut Entries, Slot),
     ) -> Pushed {
         if let Some(first) = self.duplicate_of(push, now) {
-            if planted!(DuplicateExtendsTheMark) {
-                self.mark(push, first, now);
-            }
+            planted!(DuplicateExtendsTheMark => self.mark(push, first, now));
             return Pushed::Duplicate(first);
         }
         let (id, slot) = self.accept(push, now);
@@ -238,15 +237,17 @@ impl<K: Kind> State<K> {
 
     pub(crate) fn lease(&mut self, now: Timestamp, max: usize, ttl: u64) -> Leased {
         let now = self.begin(now);
-        if self.paused && !planted!(LeasesWhilePaused) {
+        let is_paused = self.paused;
+        planted!(LeasesWhilePaused => is_paused = false);
+        if is_paused {
             return Leased::nothing(None);
         }
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
         let mut bytes = 0_usize;
         while deliveries.len() < max {
             let first = self.backlog.first_ready(now);
-            #[cfg(feature = "planted")]
-            let first = crate::planted::delivered(first, &self.entries, now);
+            planted!(LastInFirstOut | LatestFirst | TextualTies | PackingOverflows =>
+                first = self.misordered(now));
             let Some(slot) = first else {
                 break;
             };
@@ -267,24 +268,15 @@ impl<K: Kind> State<K> {
     fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
-        if planted!(TokenReused) {
-            self.last_token = now.as_millis() * Token::PER_MILLI;
-        }
+        planted!(TokenReused => self.last_token = now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);
-        let from = match planted!(TimedFromThePush) {
-            true => self.entries[slot].arrival,
-            false => now,
-        };
-        let deadline = from.plus_millis(ttl);
+        let deadline = now.plus_millis(ttl);
+        planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(ttl));
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
         entry.place = Place::Leased { token, deadline };
         let id = entry.id;
-        if planted!(KeyFreedAtDelivery)
-            && let Some(key) = entry.distinct.take()
-        {
-            self.keys.remove(&key);
-        }
+        planted!(KeyFreedAtDelivery => self.free_key(slot));
         if !K::INDEXED {
             self.index.insert(id, slot);
         }

@@ -22,6 +22,8 @@ mod marks;
 mod once;
 mod opening;
 mod operation;
+#[cfg(feature = "planted")]
+mod planted;
 mod priority;
 mod reliable;
 mod rotating;
@@ -30,8 +32,6 @@ mod sorted_slots;
 mod timeline;
 mod urgency;
 
-#[cfg(feature = "planted")]
-pub(crate) use self::entry::{Entries, Entry, Place, Slot};
 pub(crate) use self::{
     availability::{Availability, Waitable},
     kind::{Bounded, Delay, Kind, Priority, Reliable},

@@ -46,19 +46,18 @@ impl<K: Kind> State<K> {
         if !self.dead.contains(id) {
             return Revived::NotFound;
         }
-        if self.entries.len() >= self.capacity && !planted!(RevivalIgnoresCapacity) {
+        let is_full = self.entries.len() >= self.capacity;
+        planted!(RevivalIgnoresCapacity => is_full = false);
+        if is_full {
             return Revived::Full;
         }
         let Some(Dead { letter, priority }) = self.dead.take(id) else {
             return Revived::NotFound;
         };
         let mut entry = Entry::with(id, letter.body, letter.headers, now);
-        if !planted!(RevivalLosesPriority) {
-            entry.priority = priority;
-        }
-        if planted!(RevivalKeepsAttempts) {
-            entry.attempts = letter.attempts;
-        }
+        entry.priority = priority;
+        planted!(RevivalLosesPriority => entry.priority = 0);
+        planted!(RevivalKeepsAttempts => entry.attempts = letter.attempts);
         let slot = self.keep(entry);
         self.backlog.join(&mut self.entries, slot, now);
         self.counters.revived += 1;

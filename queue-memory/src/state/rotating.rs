@@ -146,13 +146,10 @@ impl Ring {
     fn first_due(&self, now: Timestamp, joined_before: u64) -> Option<Slot> {
         let visited = self.visited.first();
         let visited = visited.filter(|(_, slot)| self.items[*slot as usize].due <= Some(now));
-        if planted!(InsertedNearTheFront)
-            && let Some((_, slot)) = self.fresh.first()
-        {
-            return Some(slot);
-        }
+        planted!(InsertedNearTheFront => visited = visited.filter(|_| self.fresh.len() == 0));
         let (joining, slot) = self.fresh.first().into_iter().chain(visited).min()?;
-        (joining <= joined_before || planted!(VisitsTwice)).then_some(slot)
+        planted!(VisitsTwice => return Some(slot));
+        (joining <= joined_before).then_some(slot)
     }
 
     fn visit(&mut self, slot: Slot, now: Timestamp) -> Message {
@@ -164,11 +161,9 @@ impl Ring {
         line.remove(item.joining);
         self.last_joining += 1;
         item.joining = self.last_joining;
-        let from = match planted!(PaceFromTheDueTime) {
-            true => item.due.unwrap_or(now),
-            false => now,
-        };
-        item.due = Some(from.plus_millis(self.pace));
+        let due = now.plus_millis(self.pace);
+        planted!(PaceFromTheDueTime => due = item.due.unwrap_or(now).plus_millis(self.pace));
+        item.due = Some(due);
         self.visited.push(self.last_joining, slot);
         item.message.clone()
     }
@@ -209,8 +204,7 @@ impl Ring {
     }
 
     fn remove_one(&mut self, id: MessageId) -> bool {
-        #[cfg(feature = "planted")]
-        let id = self.removed(id);
+        planted!(RemovesTheHead => id = self.head().unwrap_or(id));
         let Some(slot) = self.index.remove(id) else {
             return false;
         };
@@ -224,16 +218,6 @@ impl Ring {
             self.keys.remove(key);
         }
         true
-    }
-
-    /// The item to remove instead.
-    #[cfg(feature = "planted")]
-    fn removed(&self, id: MessageId) -> MessageId {
-        let heads = self.fresh.first().into_iter().chain(self.visited.first());
-        match heads.min() {
-            Some((_, slot)) if planted!(RemovesTheHead) => self.items[slot as usize].message.id,
-            _ => id,
-        }
     }
 
     pub(crate) fn len(&self) -> usize {

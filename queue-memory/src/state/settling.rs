@@ -14,11 +14,9 @@ use super::{
 
 impl<K: Kind> State<K> {
     pub(crate) fn settle(&mut self, now: Timestamp, settlements: &[Settlement]) -> Vec<Settled> {
-        let now = match planted!(AckAfterExpiry) {
-            true => now,
-            false => self.begin(now),
-        };
         let each = settlements.iter();
+        planted!(AckAfterExpiry => return each.map(|one| self.settle_one(one, now)).collect());
+        let now = self.begin(now);
         each.map(|settlement| self.settle_one(settlement, now))
             .collect()
     }
@@ -43,12 +41,7 @@ impl<K: Kind> State<K> {
             return Settled::LeaseLost;
         };
         let id = settlement.receipt.id;
-        if planted!(NackKeepsItsLease)
-            && let Disposition::Retry { .. } | Disposition::Defer { .. } | Disposition::Release =
-                settlement.disposition
-        {
-            return Settled::Done;
-        }
+        planted!(NackKeepsItsLease => if Self::comes_back(settlement) { return Settled::Done });
         self.leases.remove(deadline, id);
         if !K::INDEXED {
             self.index.remove(id);
@@ -59,17 +52,15 @@ impl<K: Kind> State<K> {
                 self.counters.acked += 1;
                 Settled::Done
             }
-            Disposition::Retry { .. }
-                if self.entries[slot].attempts >= self.max_attempts && !planted!(PoisonCircles) =>
-            {
+            Disposition::Retry { .. } if self.is_spent(slot) => {
                 self.die(slot, DeathReason::Retried, now);
                 Settled::Dead
             }
             Disposition::Retry { delay } => {
                 let due = now.plus_millis(millis_ceil(*delay));
-                if !planted!(RetryKeepsArrival) {
-                    self.entries[slot].arrival = due;
-                }
+                let arrival = due;
+                planted!(RetryKeepsArrival => arrival = self.entries[slot].arrival);
+                self.entries[slot].arrival = arrival;
                 self.delay(slot, due);
                 self.counters.retried += 1;
                 Settled::Done
@@ -82,9 +73,8 @@ impl<K: Kind> State<K> {
                 Settled::Done
             }
             Disposition::Release => {
-                if !planted!(ReleaseCharges) {
-                    self.entries[slot].attempts -= 1;
-                }
+                self.entries[slot].attempts -= 1;
+                planted!(ReleaseCharges => self.entries[slot].attempts += 1);
                 self.backlog.rejoin(&mut self.entries, slot, now);
                 self.counters.released += 1;
                 Settled::Done
@@ -103,11 +93,10 @@ impl<K: Kind> State<K> {
         receipts: &[Receipt],
         ttl: u64,
     ) -> Vec<Extended> {
-        let now = match planted!(ExtendRevivesTheExpired) {
-            true => now,
-            false => self.begin(now),
-        };
         let each = receipts.iter();
+        planted!(ExtendRevivesTheExpired =>
+            return each.map(|one| self.extend_one(*one, now, ttl)).collect());
+        let now = self.begin(now);
         each.map(|receipt| self.extend_one(*receipt, now, ttl))
             .collect()
     }
@@ -116,10 +105,8 @@ impl<K: Kind> State<K> {
         let Some((slot, old)) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
-        let mut deadline = now.plus_millis(ttl);
-        if planted!(ExtendTakesTheLater) {
-            deadline = deadline.max(old);
-        }
+        let deadline = now.plus_millis(ttl);
+        planted!(ExtendTakesTheLater => deadline = deadline.max(old));
         let token = receipt.token;
         self.entries[slot].place = Place::Leased { token, deadline };
         self.leases.remove(old, receipt.id);
@@ -131,14 +118,13 @@ impl<K: Kind> State<K> {
     #[inline]
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;
-        match self.entries[slot].place {
-            Place::Leased { token, deadline } => {
-                let held = token == receipt.token || planted!(AckIgnoresTheToken);
-                let lives = now < deadline
-                    || planted!(LiveAtItsDeadline | AckAfterExpiry | ExtendRevivesTheExpired);
-                (held && lives).then_some((slot, deadline))
-            }
-            _ => None,
-        }
+        let Place::Leased { token, deadline } = self.entries[slot].place else {
+            return None;
+        };
+        let held = token == receipt.token;
+        planted!(AckIgnoresTheToken => held = true);
+        let lives = now < deadline;
+        planted!(LiveAtItsDeadline | AckAfterExpiry | ExtendRevivesTheExpired => lives = true);
+        (held && lives).then_some((slot, deadline))
     }
 }

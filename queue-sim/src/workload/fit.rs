@@ -88,10 +88,10 @@ impl Fit {
                     }
                 }
             }
-            Call::Lease(max, _) | Call::Turn(_, max, _) => {
-                if !self.guarantees.has(Feature::Several) {
-                    *max = NonZeroUsize::MIN;
-                }
+            Call::Lease(max, _) | Call::Turn(_, max, _)
+                if !self.guarantees.has(Feature::Several) =>
+            {
+                *max = NonZeroUsize::MIN;
             }
             _ => {}
         }

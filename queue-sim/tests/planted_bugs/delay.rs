@@ -10,11 +10,11 @@ mod memory {
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         pops_the_latest: Bug::LatestFirst, by "D2";
         lexicographic_ties: Bug::TextualTies, by "D2";
-        unchecked_removal: Bug::UncheckedRemoval, by "D4";
         earlier_due_time_wakes_nobody: Bug::EarlierWakesNobody, by "D5" | "waiting" | "progress";
     } }
     bugs! { before_memory(Delay) {
         early_by_a_millisecond: EarlyByOne, by "D1";
+        unchecked_removal: GoneMeansCancelled, by "D4";
     } }
 }
 

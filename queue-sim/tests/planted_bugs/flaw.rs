@@ -5,8 +5,8 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Counters, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Receipt,
-    Result, Scheduled, Settled, Settlement,
+    Cancelled, Counters, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName,
+    Receipt, Result, Scheduled, Settled, Settlement,
     call::{Answer, Call, Layer, Service},
 };
 use queue_sim::engine;
@@ -188,6 +188,19 @@ impl Flaw for LostMeansDone {
                     *settled = Settled::Done;
                 }
             }
+        }
+        answer
+    }
+}
+
+/// Answers that a message is cancelled that was there no longer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GoneMeansCancelled;
+
+impl Flaw for GoneMeansCancelled {
+    fn answer(self, mut answer: Answer) -> Answer {
+        if let Answer::Cancelled(each) = &mut answer {
+            each.fill(Cancelled::Cancelled);
         }
         answer
     }

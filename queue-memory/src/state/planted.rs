@@ -1,0 +1,97 @@
+//! What planted bugs do to a state that takes more than a line. See [`Bug`].
+
+use std::cmp::Reverse;
+
+use queue_core::{
+    Disposition::{Ack, Bury},
+    MessageId, Page, Settlement, Timestamp,
+};
+
+use super::{
+    backlog::Backlog,
+    entry::{Entry, Place, Slot},
+    kind::{Bounded, Kind},
+    leasing::State,
+    rotating::Ring,
+};
+use crate::planted::{self, Bug};
+
+impl<K: Kind> State<K> {
+    /// The next message to deliver in the planted bug's order.
+    pub(super) fn misordered(&self, now: Timestamp) -> Option<Slot> {
+        let is_ready = |entry: &Entry| match entry.place {
+            Place::Line | Place::Returned => true,
+            Place::Due(due) => due <= now,
+            Place::Leased { .. } => false,
+        };
+        let due = |entry: &Entry| match entry.place {
+            Place::Due(due) => due,
+            _ => entry.since,
+        };
+        let ready = self.entries.iter().filter(|(_, entry)| is_ready(entry));
+        let found = match planted::bug()? {
+            Bug::LastInFirstOut => ready.max_by_key(|(_, entry)| (entry.priority, entry.id)),
+            Bug::LatestFirst => ready.max_by_key(|(_, entry)| (due(entry), Reverse(entry.id))),
+            Bug::TextualTies => ready.min_by_key(|(_, entry)| (due(entry), text(entry.id))),
+            _ => ready.min_by_key(|(_, entry)| packed(entry)),
+        };
+        found.map(|(slot, _)| slot)
+    }
+
+    /// A delivered message holds its key no longer.
+    pub(super) fn free_key(&mut self, slot: Slot) {
+        if let Some(key) = self.entries[slot].distinct.take() {
+            self.keys.remove(&key);
+        }
+    }
+
+    /// Whether a settlement gives the message back to the queue.
+    pub(super) fn comes_back(settlement: &Settlement) -> bool {
+        !matches!(settlement.disposition, Ack | Bury { .. })
+    }
+}
+
+impl State<Bounded> {
+    /// Moves a ready message before all others.
+    pub(super) fn put_first(&mut self, slot: Slot, now: Timestamp) {
+        self.backlog.remove(&mut self.entries, slot);
+        self.backlog.rejoin(&mut self.entries, slot, now);
+    }
+
+    /// If every message is leased, takes the first lease away.
+    pub(super) fn end_a_lease(&mut self) {
+        if self.backlog.len() == 0
+            && let Some((deadline, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
+        {
+            self.index.remove(self.entries[slot].id);
+            self.backlog.rejoin(&mut self.entries, slot, deadline);
+        }
+    }
+
+    /// The message that eviction drops by the planted bug.
+    pub(super) fn misevicted(&self) -> Option<Slot> {
+        let mut undelivered = self.entries.iter().filter(|(_, entry)| !entry.is_leased());
+        let found = match planted::bug()? {
+            Bug::EvictsTheNewest => undelivered.max_by_key(|(_, entry)| entry.id),
+            _ => undelivered.find(|(_, entry)| matches!(entry.place, Place::Due(_))),
+        };
+        found.map(|(slot, _)| slot)
+    }
+}
+
+impl Ring {
+    /// The item at the head.
+    pub(super) fn head(&self) -> Option<MessageId> {
+        let first = self.list(Page::first(1));
+        first.entries.first().map(|item| item.id)
+    }
+}
+
+fn text(id: MessageId) -> String {
+    id.get().to_string()
+}
+
+fn packed(entry: &Entry) -> i32 {
+    let arrival = (entry.arrival.as_millis() % (1 << 17)) as i32;
+    arrival.wrapping_sub(i32::from(entry.priority) << 17)
+}
