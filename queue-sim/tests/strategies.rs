@@ -1,9 +1,12 @@
 //! Published strategies break the rules that they declare, and no others: the kept counterexamples
-//! still show the first, and runs of fresh seeds the second. The program `guarantees` plays more.
+//! still show the first, and runs of fresh seeds the second. The program `guarantees` plays more, also
+//! the stream, whose runs are not repeatable.
 
 use std::{sync::Mutex, thread};
 
-use queue_sim::strategies::{Condition, Kept, Strategy, all, is_shown_elsewhere, play};
+use queue_sim::strategies::{
+    Condition, Kept, Strategy, all, is_repeatable, is_shown_elsewhere, play,
+};
 
 /// Runs of each strategy under each condition.
 const SEEDS: u64 = 20;
@@ -17,7 +20,10 @@ fn seeds() -> u64 {
 
 #[test]
 fn each_breaks_what_it_declares_and_nothing_else() {
-    let recipes = all().into_iter().filter(|strategy| !strategy.is_default());
+    let recipes = all().into_iter().filter(|strategy| {
+        // The default ones have tests of their own.
+        !strategy.is_default() && is_repeatable(strategy.guarantees.name)
+    });
     let left = Mutex::new(recipes.collect::<Vec<_>>());
     let faults = Mutex::new(Vec::new());
     thread::scope(|scope| {

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use queue_core::When;
 use serde_json::json;
 
-use super::{Cell, Condition, Strategy, kept::is_shown_elsewhere};
+use super::{
+    Cell, Condition, Strategy,
+    kept::{is_repeatable, is_shown_elsewhere},
+};
 
 /// A strategy and its runs.
 #[derive(Debug)]
@@ -35,7 +38,8 @@ impl Row {
                     None if is_shown_elsewhere(guarantees.name, weaker.rule) => {
                         "by a plain test".to_owned()
                     }
-                    None => "by a kept run".to_owned(),
+                    None if is_repeatable(guarantees.name) => "by a kept run".to_owned(),
+                    None => "in more runs".to_owned(),
                 };
                 rules.push(match condition {
                     Condition::Fault(fault) => format!("{} {fault} ({runs})", weaker.rule),

@@ -5,7 +5,9 @@ mod arguments;
 
 use std::{fs, path::Path, process::ExitCode};
 
-use queue_sim::strategies::{Condition, Kept, Row, all, is_shown_elsewhere, json, markdown, play};
+use queue_sim::strategies::{
+    Condition, Kept, Row, all, is_repeatable, is_shown_elsewhere, json, markdown, play,
+};
 
 use self::arguments::{Arguments, HELP};
 
@@ -83,7 +85,8 @@ fn play_row(row: &mut Row, arguments: &Arguments, faults: &mut Vec<String>) {
             }
         }
         for weaker in condition.declared(guarantees) {
-            if is_shown_elsewhere(guarantees.name, weaker.rule) {
+            let elsewhere = is_shown_elsewhere(guarantees.name, weaker.rule);
+            if elsewhere || !is_repeatable(guarantees.name) {
                 continue;
             }
             let kept = Kept::of(strategy, condition, weaker);
