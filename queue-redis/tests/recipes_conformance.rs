@@ -171,14 +171,14 @@ recipes! {
     // It may forget a message (L7), and so end a case that would otherwise play: of 20.
     wait_active: 12, |_| WaitActive::default().tick(POLL).batch(1_000).timeout(BLOCK);
     zset_json: 15, |_| ZsetJson::default().poll(POLL);
-    zset_json_with_processing: 18, |_| ZsetJson::default().with_processing().poll(POLL);
+    zset_json_with_processing: 17, |_| ZsetJson::default().with_processing().poll(POLL);
     zset_json_with_priority: 15, |_| ZsetJson::default().with_priority().poll(POLL);
-    blocking_list: 18, |_| BlockingList::default().timeout(BLOCK);
-    private_backup: 9, |client| PrivateBackup::of_client(format!("client-{client}")).timeout(BLOCK);
+    blocking_list: 14, |_| BlockingList::default().timeout(BLOCK);
+    private_backup: 7, |client| PrivateBackup::of_client(format!("client-{client}")).timeout(BLOCK);
     shared_backup: 17, |_| SharedBackup::default().poll(POLL);
-    shared_backup_with_checker: 15, |_| SharedBackup::default().with_checker(ANSWER).poll(POLL);
-    stream: 20, |client| Stream::consumer(format!("consumer-{client}")).poll(POLL);
-    priority_lists: 18, |_| PriorityLists::default()
+    shared_backup_with_checker: 13, |_| SharedBackup::default().with_checker(ANSWER).poll(POLL);
+    stream: 18, |client| Stream::consumer(format!("consumer-{client}")).poll(POLL);
+    priority_lists: 15, |_| PriorityLists::default()
         .levels([(3, "urgent"), (1, "high"), (0, "normal")])
         .timeout(BLOCK);
     fixed_length_naive: 5, |_| FixedLength::naive();
@@ -189,7 +189,7 @@ recipes! {
     distinct_zset: 4, |_| DistinctZset::default();
     distinct_zset_add_first: 5, |_| DistinctZset::default().add_first();
     key_lock: 6, |_| KeyLock::default();
-    rotation: 8, |_| Rotation::default().poll(POLL);
+    rotation: 5, |_| Rotation::default().poll(POLL);
 }
 
 #[test]

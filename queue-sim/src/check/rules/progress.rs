@@ -24,10 +24,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         return;
     };
     let left = depth.occupied();
-    if !facts
-        .calls()
-        .any(|(done, _)| matches!(done.record.call, Call::Lease(..)))
-    {
+    if is_only_read(facts) {
         return untold(facts, &span, left, found);
     }
     if left > 0 {
@@ -36,6 +33,14 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         return;
     }
     lost(facts, &span, died, found);
+}
+
+/// Whether it is a queue without counters that nobody leases from.
+fn is_only_read(facts: &Facts<'_>) -> bool {
+    !facts.calls().any(|(done, _)| {
+        let leases = matches!(done.record.call, Call::Lease(..) | Call::Turn(..));
+        leases || matches!(done.record.call, Call::Counters)
+    })
 }
 
 /// What a caller sees of the queue at the end: by its counters, or by its depth where it has none.
