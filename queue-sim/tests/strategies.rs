@@ -4,9 +4,7 @@
 
 use std::{sync::Mutex, thread};
 
-use queue_sim::strategies::{
-    Condition, Kept, Strategy, all, is_repeatable, is_shown_elsewhere, play,
-};
+use queue_sim::strategies::{Condition, Kept, Strategy, all, play};
 
 /// Runs of each strategy under each condition.
 const SEEDS: u64 = 20;
@@ -22,7 +20,7 @@ fn seeds() -> u64 {
 fn each_breaks_what_it_declares_and_nothing_else() {
     let recipes = all().into_iter().filter(|strategy| {
         // The default ones have tests of their own.
-        !strategy.is_default() && is_repeatable(strategy.guarantees.name)
+        !strategy.is_default() && strategy.is_repeatable()
     });
     let left = Mutex::new(recipes.collect::<Vec<_>>());
     let faults = Mutex::new(Vec::new());
@@ -45,26 +43,17 @@ fn each_breaks_what_it_declares_and_nothing_else() {
 }
 
 fn check(strategy: &Strategy) -> Vec<String> {
-    let guarantees = &strategy.guarantees;
+    let name = strategy.guarantees.name;
     let mut faults = Vec::new();
     for condition in Condition::all().filter(|condition| strategy.plays(*condition)) {
-        let place = format!("{}, {condition}", guarantees.name);
+        let place = format!("{name}, {condition}");
         let mut environment = strategy.environment(condition).expect("a server");
         let cell = play(strategy, &mut *environment, condition, 0..seeds());
-        for (rule, found) in &cell.found {
-            if !condition.breaks(guarantees, rule) {
-                faults.push(format!(
-                    "{place}: {rule} is not declared: {}",
-                    found.message
-                ));
-            }
-        }
-        for weaker in condition.declared(guarantees) {
-            if is_shown_elsewhere(guarantees.name, weaker.rule) {
-                continue;
-            }
-            if let Err(error) = Kept::of(strategy, condition, weaker).replay(&mut *environment) {
-                faults.push(format!("{place}: {} {error}", weaker.rule));
+        let undeclared = cell.undeclared(strategy, condition);
+        faults.extend(undeclared.map(|rule| format!("{place}: {rule}")));
+        for kept in Kept::all(strategy, condition) {
+            if let Err(error) = kept.replay(&mut *environment) {
+                faults.push(format!("{place}: {} {error}", kept.weaker().rule));
             }
         }
     }

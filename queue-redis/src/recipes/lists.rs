@@ -47,14 +47,22 @@ pub(super) fn taken(body: Bytes) -> Taken<Bytes> {
     }
 }
 
-/// The depth of a queue whose messages stand in one list, and in another while they are held.
-pub(super) async fn two_lengths(server: &Server, ready: &str, held: &str) -> Result<Depth> {
-    let lengths = [ready, held].map(|list| {
+/// The lengths of these lists, in one round trip.
+pub(super) async fn lengths(
+    server: &Server,
+    lists: impl IntoIterator<Item = &String>,
+) -> Result<Vec<u64>> {
+    let lengths = lists.into_iter().map(|list| {
         let mut length = cmd("LLEN");
         length.arg(list);
         length
     });
-    let lengths: Vec<u64> = server.pipeline(lengths.into()).await?;
+    server.pipeline(lengths.collect()).await
+}
+
+/// The depth of a queue whose messages stand in one list, and in another while they are held.
+pub(super) async fn two_lengths(server: &Server, ready: &String, held: &String) -> Result<Depth> {
+    let lengths = lengths(server, [ready, held]).await?;
     Ok(Depth {
         ready: lengths[0],
         leased: lengths[1],

@@ -202,12 +202,8 @@ impl Strategy for Lists {
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {
-        let lengths = self.levels.iter().map(|(_, list)| {
-            let mut length = cmd("LLEN");
-            length.arg(list);
-            length
-        });
-        let lengths: Vec<u64> = server.pipeline(lengths.collect()).await?;
+        let levels = self.levels.iter().map(|(_, list)| list);
+        let lengths = lists::lengths(server, levels).await?;
         Ok(Depth {
             ready: lengths.into_iter().sum(),
             ..Depth::default()

@@ -43,6 +43,20 @@ impl Cell {
         let mut found = self.found.iter();
         found.find_map(|(rule, found)| is_same(rule, weaker.rule).then_some(found))
     }
+
+    /// The rules that runs broke and that the strategy does not declare for this condition, in words.
+    pub fn undeclared(
+        &self,
+        strategy: &Strategy,
+        condition: Condition,
+    ) -> impl Iterator<Item = String> {
+        let found = self.found.iter();
+        let undeclared = found.filter(move |(rule, _)| {
+            let declared = condition.breaks(&strategy.guarantees, rule);
+            !declared
+        });
+        undeclared.map(|(rule, found)| format!("{rule} is not declared: {}", found.message))
+    }
 }
 
 fn scenario(strategy: &Strategy, condition: Condition) -> Scenario {

@@ -29,14 +29,8 @@ const ELSEWHERE: [(&str, &str); 9] = [
 ];
 
 /// Whether a plain test shows that the strategy breaks this rule.
-pub fn is_shown_elsewhere(strategy: &str, rule: &str) -> bool {
+pub(super) fn is_shown_elsewhere(strategy: &str, rule: &str) -> bool {
     ELSEWHERE.contains(&(strategy, rule))
-}
-
-/// Whether the same decisions play the same run. A stream's idle times go by the server's own clock,
-/// which runs beside the virtual time, so no plan of it is kept.
-pub fn is_repeatable(strategy: &str) -> bool {
-    strategy != "stream"
 }
 
 /// The counterexample of a rule that a strategy declares for a condition.
@@ -49,8 +43,22 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// The counterexample of this rule.
-    pub fn of(strategy: &'a Strategy, condition: Condition, weaker: &'a Weaker) -> Self {
+    /// One for each rule that the strategy declares for the condition, but for those that a plain test
+    /// shows; none where runs are not repeatable.
+    pub fn all(strategy: &'a Strategy, condition: Condition) -> impl Iterator<Item = Self> {
+        let guarantees = &strategy.guarantees;
+        let declared = condition.declared(guarantees).filter(|weaker| {
+            strategy.is_repeatable() && !is_shown_elsewhere(guarantees.name, weaker.rule)
+        });
+        declared.map(move |weaker| Self::of(strategy, condition, weaker))
+    }
+
+    /// The rule.
+    pub const fn weaker(&self) -> &Weaker {
+        self.weaker
+    }
+
+    fn of(strategy: &'a Strategy, condition: Condition, weaker: &'a Weaker) -> Self {
         let name = format!("{} {condition}", strategy.guarantees.name);
         Self {
             strategy,

@@ -45,6 +45,12 @@ impl Strategy {
         !matches!(self.on, On::Recipe(..))
     }
 
+    /// Whether the same decisions play the same run. A stream's idle times go by the server's own clock,
+    /// which runs beside the virtual time, so no plan of it is kept.
+    pub fn is_repeatable(&self) -> bool {
+        self.guarantees.name != "stream"
+    }
+
     /// The environment that it is played in under this condition.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ mod table;
 pub use self::{
     cell::{Cell, Found, play, replay, smaller},
     condition::Condition,
-    kept::{Kept, is_repeatable, is_shown_elsewhere},
+    kept::Kept,
     list::{Strategy, all},
     table::{Row, json, markdown},
 };

@@ -5,10 +5,7 @@ use std::fmt::Write;
 use queue_core::When;
 use serde_json::json;
 
-use super::{
-    Cell, Condition, Strategy,
-    kept::{is_repeatable, is_shown_elsewhere},
-};
+use super::{Cell, Condition, Strategy, kept::is_shown_elsewhere};
 
 /// A strategy and its runs.
 #[derive(Debug)]
@@ -38,7 +35,7 @@ impl Row {
                     None if is_shown_elsewhere(guarantees.name, weaker.rule) => {
                         "by a plain test".to_owned()
                     }
-                    None if is_repeatable(guarantees.name) => "by a kept run".to_owned(),
+                    None if self.strategy.is_repeatable() => "by a kept run".to_owned(),
                     None => "in more runs".to_owned(),
                 };
                 rules.push(match condition {

@@ -5,9 +5,7 @@ mod arguments;
 
 use std::{fs, path::Path, process::ExitCode};
 
-use queue_sim::strategies::{
-    Condition, Kept, Row, all, is_repeatable, is_shown_elsewhere, json, markdown, play,
-};
+use queue_sim::strategies::{Condition, Kept, Row, all, json, markdown, play};
 
 use self::arguments::{Arguments, HELP};
 
@@ -77,19 +75,11 @@ fn play_row(row: &mut Row, arguments: &Arguments, faults: &mut Vec<String>) {
         }
         for (rule, found) in &cell.found {
             println!("  {condition}: {rule} in {} of {}", found.runs, cell.runs);
-            if !condition.breaks(guarantees, rule) {
-                faults.push(format!(
-                    "{place}: {rule} is not declared: {}",
-                    found.message
-                ));
-            }
         }
-        for weaker in condition.declared(guarantees) {
-            let elsewhere = is_shown_elsewhere(guarantees.name, weaker.rule);
-            if elsewhere || !is_repeatable(guarantees.name) {
-                continue;
-            }
-            let kept = Kept::of(strategy, condition, weaker);
+        let undeclared = cell.undeclared(strategy, condition);
+        faults.extend(undeclared.map(|rule| format!("{place}: {rule}")));
+        for kept in Kept::all(strategy, condition) {
+            let weaker = kept.weaker();
             let shown = match arguments.keeps {
                 true => kept.keep(&mut *environment, cell.of(weaker)),
                 false => kept.replay(&mut *environment),
