@@ -1,4 +1,5 @@
-//! The last ten gifts of a live stream: a bounded queue that drops the oldest.
+//! The last ten gifts of a live stream: a bounded queue that drops the oldest, and shows no gift
+//! twice.
 
 mod cli;
 
@@ -14,8 +15,8 @@ Shows the last ten gifts, newest first.
 
 usage: gift_feed [--backend URL] < GIFTS
 
-GIFTS has one gift a line: who gave what, in any words. The feed on a shared backend is cleared
-first.
+GIFTS has one gift a line: who gave what, in up to 256 bytes. A gift that is shown and comes again
+moves to the top. The feed on a shared backend is cleared first.
 
 --backend URL   where the queue is; memory: if left out";
 
@@ -32,7 +33,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let feed = queues.bounded::<String>(QUEUE, SHOWN).await?;
     feed.queue().purge_all().await?;
 
-    let (mut gifts, mut dropped, mut left_out) = (0_u64, 0_u64, 0_u64);
+    let (mut gifts, mut repeated, mut dropped, mut left_out) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut lines = BufReader::new(stdin()).split(b'\n');
     for number in 1_u64.. {
         let Some(line) = lines.next_segment().await? else {
@@ -47,10 +48,16 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 continue;
             }
         };
-        match feed.push(&gift, Overflow::DropOldest).await {
+        // The gift is its own distinct key, so the feed has it once (B7).
+        let offered = feed.push_distinct(&gift, gift.clone(), Overflow::DropOldest);
+        match offered.await {
             Ok(Offered::Accepted { evicted, .. }) => {
                 gifts += 1;
                 dropped += u64::from(evicted.is_some());
+            }
+            Ok(Offered::Replaced { .. }) => {
+                gifts += 1;
+                repeated += 1;
             }
             Ok(other) => return Err(format!("line {number}: not accepted, but {other:?}").into()),
             Err(error) if error.kind() == queue_kit::ErrorKind::Invalid => {
@@ -65,7 +72,8 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for gift in &newest {
         println!("{}", gift.body.as_ref().map_err(ToString::to_string)?);
     }
-    println!("gifts={gifts} shown={} dropped={dropped}", newest.len());
+    let shown = newest.len();
+    println!("gifts={gifts} shown={shown} dropped={dropped} repeated={repeated}");
     if left_out > 0 {
         eprintln!("{left_out} lines were left out, see above");
         return Ok(ExitCode::FAILURE);

@@ -175,21 +175,46 @@ impl Backend for Rings {
         })))
     }
 
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let rings = self.0.lock().expect("not poisoned");
+        Ok(rings.get(name).map(stored))
+    }
+
     async fn queues(
         &self,
         after: Option<&QueueName>,
         limit: NonZeroUsize,
     ) -> Result<Vec<QueueInfo>> {
         limits::check_page(limit.get())?;
-        let rings = self.0.lock().expect("not poisoned");
-        let later = rings
-            .keys()
-            .filter(|name| after.is_none_or(|after| *name > after));
-        let info = |name: &QueueName| QueueInfo {
-            name: name.clone(),
-            kind: QueueKind::Rotating,
+        let page: Vec<_> = {
+            let rings = self.0.lock().expect("not poisoned");
+            let later = rings
+                .iter()
+                .filter(|(name, _)| after.is_none_or(|after| *name > after));
+            let stored = later.map(|(name, ring)| (name.clone(), stored(ring)));
+            stored.take(limit.get()).collect()
         };
-        Ok(later.take(limit.get()).map(info).collect())
+        let mut infos = Vec::new();
+        for (name, stored) in page {
+            infos.push(QueueInfo {
+                name,
+                kind: QueueKind::Rotating,
+                state: Some(QueueState::of(&stored.queue).await?),
+            });
+        }
+        Ok(infos)
+    }
+}
+
+fn stored(ring: &Arc<Ring>) -> StoredQueue {
+    let max_body = limits::DEFAULT_MAX_BODY;
+    let handle = Handle {
+        ring: Arc::clone(ring),
+        max_body,
+    };
+    StoredQueue {
+        config: ring.config.clone().with_max_body(max_body).into(),
+        queue: AnyQueue::Rotating(Arc::new(handle)),
     }
 }
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Error, ErrorKind, Guarantees,
-    OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
+    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Depth, Error, ErrorKind,
+    Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
     ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
@@ -106,6 +106,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(QueueKind::Bounded.missing(name))
     }
 
+    /// Opens the queue of this name, of whatever kind, with its stored configuration: for a tool that
+    /// did not make it. It creates nothing, and answers `None` if there is no such queue. The
+    /// handle's own limit on bodies is the default one.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch` if another version stored the queue, and the backend's.
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let message = "this backend opens no queue as it is stored: open it with its configuration";
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
     /// Opens a store of once keys. It has no configuration; every later open of the name gives the
     /// same store. A store is no queue: it may share a queue's name, and [`queues`](Self::queues)
     /// does not list it.
@@ -119,11 +131,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Guarantees::all("default", kind)
     }
 
-    /// Lists up to `limit` existing queues whose names come after `after`, by name.
+    /// Lists up to `limit` existing queues whose names come after `after`, by name, each with its
+    /// depth.
+    ///
+    /// A page is no snapshot: the backend reads the depth of one queue after that of another.
     ///
     /// # Errors
     ///
-    /// `Invalid` if `limit` is over 1,000.
+    /// `Invalid` if `limit` is over 1,000. A queue that the backend cannot read is no error, see
+    /// [`QueueInfo::state`].
     async fn queues(
         &self,
         after: Option<&QueueName>,
@@ -141,10 +157,57 @@ fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error 
 }
 
 /// A queue that exists.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct QueueInfo {
     /// Its name.
     pub name: QueueName,
     /// Its kind.
     pub kind: QueueKind,
+    /// What it holds; `None` if the backend cannot read it, since its keys are gone or another
+    /// version wrote them. Opening it says why.
+    pub state: Option<QueueState>,
+}
+
+/// What a queue holds, and whether it hands out messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct QueueState {
+    /// How many messages it has in each place. A ring's items all count as ready.
+    pub depth: Depth,
+    /// Whether an operator has paused it.
+    pub paused: bool,
+}
+
+impl QueueState {
+    /// Reads the state of a queue.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`counters`](crate::Leasing::counters), and of a ring's
+    /// [`len`](crate::RotatingQueue::len).
+    pub async fn of(queue: &AnyQueue) -> Result<Self> {
+        let counters = match queue {
+            AnyQueue::Reliable(queue) => queue.counters().await?,
+            AnyQueue::Delay(queue) => queue.counters().await?,
+            AnyQueue::Priority(queue) => queue.counters().await?,
+            AnyQueue::Bounded(queue) => queue.counters().await?,
+            AnyQueue::Rotating(ring) => {
+                let mut state = Self::default();
+                state.depth.ready = ring.len().await?;
+                return Ok(state);
+            }
+        };
+        Ok(Self {
+            depth: counters.depth,
+            paused: counters.paused,
+        })
+    }
+}
+
+/// A queue as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredQueue {
+    /// The stored configuration. A bounded queue's capacity is the one in force.
+    pub config: QueueConfig,
+    /// The queue.
+    pub queue: AnyQueue,
 }

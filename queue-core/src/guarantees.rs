@@ -76,7 +76,8 @@ pub enum Feature {
     Ids,
     /// What is due is ready at once. Without this it waits until something moves it.
     AtOnce,
-    /// An open stores the configuration, a later one compares it, and a listing shows the queue.
+    /// An open stores the configuration, a later one compares it, a listing shows the queue, and it
+    /// can be opened as it is stored.
     Stored,
 }
 

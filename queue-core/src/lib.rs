@@ -49,7 +49,7 @@ mod typed;
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
 pub use self::{
-    backend::{Backend, QueueInfo},
+    backend::{Backend, QueueInfo, QueueState, StoredQueue},
     codec::{Codec, Json, Raw},
     config::{
         BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,

@@ -3,6 +3,7 @@
 use std::{
     any::Any,
     collections::BTreeMap,
+    fmt::Debug,
     num::NonZeroUsize,
     ops::Bound::{Excluded, Unbounded},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
-    QueueName, Result, Timestamp, config_mismatch, limits,
+    QueueName, QueueState, Result, StoredQueue, Timestamp, config_mismatch, limits,
 };
 
 use crate::{
@@ -80,17 +81,61 @@ impl Default for Registry {
 #[derive(Debug)]
 struct Opened {
     kind: QueueKind,
-    /// A `Queue` of the kind's state.
-    queue: Arc<dyn Any + Send + Sync>,
+    queue: Arc<dyn Registered>,
+}
+
+/// A `Queue` of any kind's state.
+trait Registered: Any + Debug + Send + Sync {
+    /// Opens it as it is.
+    fn stored(self: Arc<Self>) -> Result<StoredQueue>;
+}
+
+impl<S: Opens> Registered for Queue<S> {
+    fn stored(self: Arc<Self>) -> Result<StoredQueue> {
+        let config: QueueConfig = self.without_waking(|state| state.config().clone().into())?;
+        let config = config.with_max_body(limits::DEFAULT_MAX_BODY);
+        let queue = S::handle(Handle::new(&self, limits::DEFAULT_MAX_BODY));
+        Ok(StoredQueue { config, queue })
+    }
+}
+
+/// A state whose handles are queues of a kind.
+trait Opens: Openable {
+    fn handle(handle: Handle<Self>) -> AnyQueue
+    where
+        Self: Sized;
+}
+
+macro_rules! opens {
+    ($($kind:ident: $state:ty;)*) => {
+        $(impl Opens for $state {
+            fn handle(handle: Handle<Self>) -> AnyQueue {
+                AnyQueue::$kind(Arc::new(handle))
+            }
+        })*
+    };
+}
+
+opens! {
+    Reliable: State<Reliable>;
+    Delay: State<Delay>;
+    Priority: State<Priority>;
+    Bounded: State<Bounded>;
+    Rotating: Ring;
 }
 
 impl Registry {
+    fn queue(&self, name: &QueueName) -> Option<Arc<dyn Registered>> {
+        let queues = self.lock();
+        queues.get(name).map(|opened| Arc::clone(&opened.queue))
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Opened>> {
         // Nothing panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open<S: Openable>(
+    fn open<S: Opens>(
         &self,
         name: &QueueName,
         config: &S::Config,
@@ -99,7 +144,8 @@ impl Registry {
         S::check(config)?;
         let mut queues = self.lock();
         if let Some(opened) = queues.get(name) {
-            let Ok(queue) = Arc::clone(&opened.queue).downcast::<Queue<S>>() else {
+            let queue = Arc::clone(&opened.queue) as Arc<dyn Any + Send + Sync>;
+            let Ok(queue) = queue.downcast::<Queue<S>>() else {
                 return Err(config_mismatch("kind", opened.kind, S::KIND));
             };
             queue.without_waking(|state| agrees(state))??;
@@ -109,7 +155,7 @@ impl Registry {
         let queue = Arc::new(queue);
         let opened = Opened {
             kind: S::KIND,
-            queue: Arc::clone(&queue) as Arc<dyn Any + Send + Sync>,
+            queue: Arc::clone(&queue) as Arc<dyn Registered>,
         };
         queues.insert(name.clone(), opened);
         Ok(queue)
@@ -117,47 +163,37 @@ impl Registry {
 }
 
 impl MemoryBackend {
-    fn handle<S: Openable>(
+    fn handle<S: Opens>(
         &self,
         name: &QueueName,
         config: &S::Config,
         max_body: usize,
-    ) -> Result<Arc<Handle<S>>> {
+    ) -> Result<AnyQueue> {
         let agrees = |state: &S| state.agrees(config);
         let queue = self.0.open(name, config, agrees);
         let queue = queue.map_err(|error| error.with_queue(name))?;
-        Ok(Arc::new(Handle::new(&queue, max_body)))
+        Ok(S::handle(Handle::new(&queue, max_body)))
     }
 }
 
 #[async_trait]
 impl Backend for MemoryBackend {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
-        Ok(match config {
-            QueueConfig::Reliable(config) => AnyQueue::Reliable(self.handle::<State<Reliable>>(
-                name,
-                config,
-                config.leasing.max_body,
-            )?),
-            QueueConfig::Delay(config) => AnyQueue::Delay(self.handle::<State<Delay>>(
-                name,
-                config,
-                config.leasing.max_body,
-            )?),
-            QueueConfig::Priority(config) => AnyQueue::Priority(self.handle::<State<Priority>>(
-                name,
-                config,
-                config.leasing.max_body,
-            )?),
-            QueueConfig::Bounded(config) => AnyQueue::Bounded(self.handle::<State<Bounded>>(
-                name,
-                config,
-                config.leasing.max_body,
-            )?),
-            QueueConfig::Rotating(config) => {
-                AnyQueue::Rotating(self.handle::<Ring>(name, config, config.max_body)?)
+        match config {
+            QueueConfig::Reliable(config) => {
+                self.handle::<State<Reliable>>(name, config, config.leasing.max_body)
             }
-        })
+            QueueConfig::Delay(config) => {
+                self.handle::<State<Delay>>(name, config, config.leasing.max_body)
+            }
+            QueueConfig::Priority(config) => {
+                self.handle::<State<Priority>>(name, config, config.leasing.max_body)
+            }
+            QueueConfig::Bounded(config) => {
+                self.handle::<State<Bounded>>(name, config, config.leasing.max_body)
+            }
+            QueueConfig::Rotating(config) => self.handle::<Ring>(name, config, config.max_body),
+        }
     }
 
     async fn open_or_resize(
@@ -170,6 +206,11 @@ impl Backend for MemoryBackend {
         let queue = queue.map_err(|error| error.with_queue(name))?;
         queue.call(|state, now| state.ensure_capacity(now, config.capacity))?;
         Ok(Arc::new(Handle::new(&queue, config.leasing.max_body)))
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let queue = self.0.queue(name);
+        queue.map(Registered::stored).transpose()
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
@@ -186,12 +227,23 @@ impl Backend for MemoryBackend {
     ) -> Result<Vec<QueueInfo>> {
         limits::check_page(limit.get())?;
         let start = after.map_or(Unbounded, Excluded);
-        let queues = self.0.lock();
-        let rest = queues.range::<QueueName, _>((start, Unbounded));
-        let info = |(name, opened): (&QueueName, &Opened)| QueueInfo {
-            name: name.clone(),
-            kind: opened.kind,
+        let page: Vec<_> = {
+            let queues = self.0.lock();
+            let rest = queues.range::<QueueName, _>((start, Unbounded));
+            let queue = |(name, opened): (&QueueName, &Opened)| {
+                (name.clone(), opened.kind, Arc::clone(&opened.queue))
+            };
+            rest.take(limit.get()).map(queue).collect()
         };
-        Ok(rest.take(limit.get()).map(info).collect())
+        let mut infos = Vec::with_capacity(page.len());
+        for (name, kind, queue) in page {
+            // A queue that a panic has left half-way must not hide the others.
+            let state = match queue.stored() {
+                Ok(stored) => QueueState::of(&stored.queue).await.ok(),
+                Err(_) => None,
+            };
+            infos.push(QueueInfo { name, kind, state });
+        }
+        Ok(infos)
     }
 }

@@ -85,6 +85,11 @@ pub(crate) fn channels(prefix: &str) -> String {
     format!("{prefix}:wake:*")
 }
 
+/// The key of a queue's configuration, whatever its kind.
+pub(crate) fn meta(prefix: &str, queue: &QueueName) -> String {
+    names(&["meta"], prefix, queue).swap_remove(0)
+}
+
 /// One queue's keys.
 #[derive(Debug)]
 pub(crate) struct Keys {

@@ -1,6 +1,6 @@
 //! A Lua script: its name, its text, and the hash by which the server knows it.
 
-use std::{fmt, sync::OnceLock};
+use std::{collections::BTreeSet, fmt, sync::OnceLock};
 
 use redis::Cmd;
 
@@ -51,7 +51,8 @@ struct Text {
     name: String,
     source: String,
     hash: String,
-    commands: Vec<String>,
+    /// Each once: a connection asks about all of them when it opens.
+    commands: BTreeSet<String>,
 }
 
 impl Script {
@@ -82,7 +83,7 @@ impl Script {
         &self.text().hash
     }
 
-    /// The commands that it calls, without those that it tries by `pcall` and can do without.
+    /// The commands that it calls, each once, without those that it tries by `pcall` and can do without.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
         self.text().commands.iter().map(String::as_str)
     }

@@ -122,6 +122,60 @@ pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>
     refused(stage.backend().queues(None, count(1_001)).await, "1001");
 }
 
+pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    for kind in stage.kinds() {
+        let config = QueueConfig::of(kind, 5);
+        let opened = stage.backend().open(&name(kind.as_str()), &config).await;
+        let queue = opened.expect("opens");
+        let bodies = ["a", "b", "c"].map(Push::new);
+        queue.put(&bodies).await.expect("puts");
+        if let Some(queue) = queue.leasing() {
+            assert_eq!(take(&*queue, 1).await.len(), 1);
+            queue.pause().await.expect("pauses");
+        }
+    }
+    let listed = stage.backend().queues(None, count(10)).await;
+    for info in listed.expect("lists") {
+        let ring = info.kind == QueueKind::Rotating;
+        let mut expected = QueueState::default();
+        expected.depth.ready = if ring { 3 } else { 2 };
+        expected.depth.leased = if ring { 0 } else { 1 };
+        expected.paused = !ring;
+        assert_eq!(info.state, Some(expected), "{}", info.kind);
+    }
+}
+
+pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    let other = stage.connect().await;
+    for kind in stage.kinds() {
+        let mut config = QueueConfig::of(kind, 7);
+        if let Some(leasing) = config.leasing_mut() {
+            (leasing.max_attempts, leasing.dead_letter_cap) = (3, 11);
+        }
+        match &mut config {
+            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
+            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
+            _ => {}
+        }
+        let queue = name(kind.as_str());
+        let absent = stage.backend().open_stored(&queue).await;
+        assert!(absent.expect("an answer").is_none(), "{kind}: not made yet");
+        let small = config.clone().with_max_body(9);
+        let opened = stage.backend().open(&queue, &small).await.expect("opens");
+        let stored = other.open_stored(&queue).await.expect("an answer");
+        let stored = stored.expect("it is there");
+        assert_eq!(stored.config, config, "all but the handle's own limit");
+        assert_eq!(stored.queue.kind(), kind);
+        stored.queue.put(&[Push::new("more than nine")]).await.expect("puts");
+        let state = QueueState::of(&opened).await.expect("reads");
+        assert_eq!(state.depth.ready, 1, "{kind}: one queue");
+    }
+    let listed = other.queues(None, count(10)).await.expect("lists");
+    assert_eq!(listed.len(), stage.kinds().len(), "nothing else was made");
+}
+
 pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
     stage.needs(Feature::Stored);
     for kind in stage.kinds() {

@@ -276,7 +276,9 @@ macro_rules! __cases {
                 limits_every_allowed_name_is_its_own_queue,
                 configuration_a_name_is_one_queue_of_one_kind,
                 operators_queues_lists_what_exists_by_name,
+                operators_the_list_tells_depth_and_pause,
                 operators_two_clients_see_the_same_queues,
+                configuration_a_stored_queue_is_opened_as_it_is,
                 configuration_a_pace_is_stored,
             }
             once {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{Front, Service};
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Guarantees, OnceStore, QueueConfig, QueueInfo,
-    QueueKind, QueueName, Result,
+    QueueKind, QueueName, Result, StoredQueue,
 };
 
 /// The future that opens a bounded queue.
@@ -73,6 +73,15 @@ impl<L: Layer> Backend for Layered<L> {
         }
         let queue = opening.await?;
         Ok(self.front(name, AnyQueue::Bounded(queue)))
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let stored = self.backend.open_stored(name).await?;
+        Ok(stored.map(|StoredQueue { config, queue }| {
+            let kind = queue.kind();
+            let queue = AnyQueue::behind(self.front(name, queue), kind);
+            StoredQueue { config, queue }
+        }))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

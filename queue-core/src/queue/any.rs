@@ -167,6 +167,19 @@ impl QueueConfig {
         }
     }
 
+    /// The same with this limit on bodies, which is a handle's own and never stored.
+    #[must_use]
+    pub const fn with_max_body(mut self, bytes: usize) -> Self {
+        match &mut self {
+            Self::Reliable(config) => config.leasing.max_body = bytes,
+            Self::Delay(config) => config.leasing.max_body = bytes,
+            Self::Priority(config) => config.leasing.max_body = bytes,
+            Self::Bounded(config) => config.leasing.max_body = bytes,
+            Self::Rotating(config) => config.max_body = bytes,
+        }
+        self
+    }
+
     /// What every leasing queue has to configure; `None` for a ring.
     pub const fn leasing_mut(&mut self) -> Option<&mut LeasingConfig> {
         Some(match self {

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
     Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueName, ReliableConfig, Result,
-    RotatingConfig,
+    RotatingConfig, StoredQueue,
 };
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
@@ -106,6 +106,33 @@ impl Queues {
         T: Serialize + DeserializeOwned + 'static,
     {
         self.rotating_with(name, &RotatingConfig::default()).await
+    }
+
+    /// Opens the queue of this name as it is stored, of whatever kind; `None` if there is none. Its
+    /// messages are bytes.
+    ///
+    /// ```
+    /// # use queue_core::{AnyQueue, DelayConfig, QueueConfig, Queues};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queue_core::Result<()> {
+    /// # let queues = Queues::new(queue_memory::MemoryBackend::new());
+    /// // One program makes the queue …
+    /// let config = DelayConfig::default().with_max_attempts(9);
+    /// queues.delay_with::<String>("reminders", &config).await?;
+    /// // … and another one opens it.
+    /// let stored = queues.stored("reminders").await?.expect("it exists");
+    /// assert_eq!(stored.config, QueueConfig::Delay(config));
+    /// assert!(matches!(stored.queue, AnyQueue::Delay(_)));
+    /// assert!(queues.stored("bills").await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and those of [`Backend::open_stored`].
+    pub async fn stored(&self, name: &str) -> Result<Option<StoredQueue>> {
+        self.backend.open_stored(&QueueName::new(name)?).await
     }
 
     /// Opens a store of once keys, with claims of a minute and marks of a day; [`Once`] says how to

@@ -27,6 +27,10 @@ impl Openable for State<Bounded> {
         Self::with(config, &config.leasing, Lined::default(), config.capacity)
     }
 
+    fn config(&self) -> &BoundedConfig {
+        &self.config
+    }
+
     fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
         asked.check_stored(&self.config, self.resized)
     }

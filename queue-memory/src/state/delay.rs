@@ -23,6 +23,10 @@ impl Openable for State<Delay> {
         Self::with(config, &config.leasing, DueLine::default(), usize::MAX)
     }
 
+    fn config(&self) -> &DelayConfig {
+        &self.config
+    }
+
     fn agrees(&self, asked: &DelayConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use queue_core::{QueueKind, Result};
+use queue_core::{QueueConfig, QueueKind, Result};
 
 use super::availability::Waitable;
 
 /// A state that a queue can be opened with.
 pub(crate) trait Openable: Waitable + Debug + Send + 'static {
     /// The configuration that the first open fixes.
-    type Config;
+    type Config: Clone + Into<QueueConfig>;
 
     /// The name of its kind.
     const KIND: QueueKind;
@@ -19,6 +19,9 @@ pub(crate) trait Openable: Waitable + Debug + Send + 'static {
 
     /// An empty queue.
     fn create(config: &Self::Config) -> Self;
+
+    /// The stored configuration.
+    fn config(&self) -> &Self::Config;
 
     /// Checks a later open's configuration against the stored one.
     fn agrees(&self, asked: &Self::Config) -> Result<()>;

@@ -23,6 +23,10 @@ impl Openable for State<Priority> {
         Self::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
     }
 
+    fn config(&self) -> &PriorityConfig {
+        &self.config
+    }
+
     fn agrees(&self, asked: &PriorityConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

@@ -21,6 +21,10 @@ impl Openable for State<Reliable> {
         Self::with(config, &config.leasing, Lined::default(), usize::MAX)
     }
 
+    fn config(&self) -> &ReliableConfig {
+        &self.config
+    }
+
     fn agrees(&self, asked: &ReliableConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

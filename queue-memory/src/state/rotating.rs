@@ -76,6 +76,10 @@ impl Openable for Ring {
         }
     }
 
+    fn config(&self) -> &RotatingConfig {
+        &self.config
+    }
+
     fn agrees(&self, asked: &RotatingConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

@@ -3,9 +3,10 @@
 use std::{num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
-    QueueInfo, QueueKind, QueueName, Result, limits,
+    QueueInfo, QueueKind, QueueName, QueueState, Result, StoredQueue, limits,
 };
 use redis::Value;
 
@@ -15,6 +16,9 @@ use crate::{
     once::Once,
     queue::{self, Bounded, Handle, Queue, Ring, Stored},
 };
+
+/// Queues of a list whose state is read at one time: they share round trips.
+const AT_ONCE: usize = 128;
 
 impl RedisBackend {
     /// A handle to the queue, created if it does not exist, and the stored configuration. This does
@@ -34,25 +38,48 @@ impl RedisBackend {
     async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let (handle, stored) = self.handle(name, config).await?;
         stored.agrees(config)?;
-        Ok(match config {
-            QueueConfig::Reliable(config) => AnyQueue::Reliable(Arc::new(
-                Queue::<queue::Reliable>::new(handle, config.leasing.max_body),
-            )),
-            QueueConfig::Delay(config) => AnyQueue::Delay(Arc::new(Queue::<queue::Delay>::new(
-                handle,
-                config.leasing.max_body,
-            ))),
-            QueueConfig::Priority(config) => AnyQueue::Priority(Arc::new(
-                Queue::<queue::Priority>::new(handle, config.leasing.max_body),
-            )),
-            QueueConfig::Bounded(config) => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(
-                handle,
-                config.leasing.max_body,
-            ))),
-            QueueConfig::Rotating(config) => {
-                AnyQueue::Rotating(Arc::new(Ring::new(handle, config.max_body)))
+        Ok(queue_of(handle, config))
+    }
+
+    async fn stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let mut read = redis::cmd("HMGET");
+        read.arg(keys::meta(self.prefix(), name));
+        read.arg("config").arg("capacity");
+        let fields = self.client().command(&read).await?;
+        let fields: (Option<String>, Option<u64>) =
+            redis::from_redis_value(fields).map_err(|error| {
+                let told = format!("the stored configuration cannot be read: {error}");
+                Error::new(ErrorKind::Internal, told)
+            })?;
+        let (Some(config), capacity) = fields else {
+            return Ok(None);
+        };
+        let stored = Stored {
+            config,
+            capacity: capacity.unwrap_or(0),
+            resized: false,
+        };
+        let config = stored.read()?;
+        let capacity = usize::try_from(stored.capacity).ok();
+        let handle = Handle::new(self, name, config.kind(), stored.config, capacity);
+        let queue = queue_of(handle, &config);
+        Ok(Some(StoredQueue { config, queue }))
+    }
+
+    /// What the list says of a queue. Only trouble that passes is an error: one queue that cannot be
+    /// read must not hide the others.
+    async fn info(&self, name: QueueName, kind: QueueKind) -> Result<QueueInfo> {
+        let read = async {
+            match self.open_stored(&name).await? {
+                Some(stored) => QueueState::of(&stored.queue).await.map(Some),
+                None => Ok(None),
             }
-        })
+        };
+        let state = match read.await {
+            Err(error) if error.is_transient() => return Err(error),
+            read => read.unwrap_or(None),
+        };
+        Ok(QueueInfo { name, kind, state })
     }
 
     async fn resized(
@@ -72,6 +99,28 @@ impl RedisBackend {
     }
 }
 
+fn queue_of(handle: Handle, config: &QueueConfig) -> AnyQueue {
+    match config {
+        QueueConfig::Reliable(config) => AnyQueue::Reliable(Arc::new(
+            Queue::<queue::Reliable>::new(handle, config.leasing.max_body),
+        )),
+        QueueConfig::Delay(config) => AnyQueue::Delay(Arc::new(Queue::<queue::Delay>::new(
+            handle,
+            config.leasing.max_body,
+        ))),
+        QueueConfig::Priority(config) => AnyQueue::Priority(Arc::new(
+            Queue::<queue::Priority>::new(handle, config.leasing.max_body),
+        )),
+        QueueConfig::Bounded(config) => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(
+            handle,
+            config.leasing.max_body,
+        ))),
+        QueueConfig::Rotating(config) => {
+            AnyQueue::Rotating(Arc::new(Ring::new(handle, config.max_body)))
+        }
+    }
+}
+
 #[async_trait]
 impl Backend for RedisBackend {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
@@ -86,6 +135,11 @@ impl Backend for RedisBackend {
     ) -> Result<Arc<dyn BoundedQueue>> {
         let opened = self.resized(name, config).await;
         opened.map_err(|error| error.with_queue(name))
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let stored = self.stored(name).await;
+        stored.map_err(|error| error.with_queue(name))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
@@ -109,11 +163,14 @@ impl Backend for RedisBackend {
         let Value::Array(entries) = self.client().command(&command).await? else {
             return Err(unreadable());
         };
-        entries.into_iter().map(info).collect()
+        let listed = entries.into_iter().map(listed);
+        let listed = listed.collect::<Result<Vec<_>>>()?;
+        let infos = listed.into_iter().map(|(name, kind)| self.info(name, kind));
+        stream::iter(infos).buffered(AT_ONCE).try_collect().await
     }
 }
 
-fn info(entry: Value) -> Result<QueueInfo> {
+fn listed(entry: Value) -> Result<(QueueName, QueueKind)> {
     let Value::BulkString(entry) = entry else {
         return Err(unreadable());
     };
@@ -122,10 +179,7 @@ fn info(entry: Value) -> Result<QueueInfo> {
     let kind = QueueKind::ALL
         .into_iter()
         .find(|known| known.as_str() == kind);
-    Ok(QueueInfo {
-        name: QueueName::new(name)?,
-        kind: kind.ok_or_else(unreadable)?,
-    })
+    Ok((QueueName::new(name)?, kind.ok_or_else(unreadable)?))
 }
 
 fn unreadable() -> Error {

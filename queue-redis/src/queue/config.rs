@@ -43,6 +43,22 @@ impl Stored {
         }
     }
 
+    /// The configuration.
+    pub(crate) fn read(&self) -> Result<QueueConfig> {
+        let stored = self.value("kind")?;
+        let mut kinds = QueueKind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.as_str() == stored);
+        let kind = kind.ok_or_else(|| self.unreadable("kind"))?;
+        self.check_kind(kind)?;
+        Ok(match kind {
+            QueueKind::Reliable => self.reliable()?.into(),
+            QueueKind::Delay => self.delay()?.into(),
+            QueueKind::Priority => self.priority()?.into(),
+            QueueKind::Bounded => self.bounded()?.into(),
+            QueueKind::Rotating => self.rotating()?.into(),
+        })
+    }
+
     fn reliable(&self) -> Result<ReliableConfig> {
         let mut config = ReliableConfig::default();
         config.leasing = self.leasing()?;

@@ -46,20 +46,46 @@ impl Backend for Shelf {
         })))
     }
 
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let queues = self.queues.lock().expect("nothing panics under it");
+        Ok(queues.get(name).map(stored))
+    }
+
     async fn queues(
         &self,
         after: Option<&QueueName>,
         limit: NonZeroUsize,
     ) -> Result<Vec<QueueInfo>> {
         limits::check_page(limit.get())?;
-        let queues = self.queues.lock().expect("nothing panics under it");
-        let later = queues
-            .keys()
-            .filter(|name| after.is_none_or(|after| *name > after));
-        let info = |name: &QueueName| QueueInfo {
-            name: name.clone(),
-            kind: QueueKind::Reliable,
+        let page: Vec<_> = {
+            let queues = self.queues.lock().expect("nothing panics under it");
+            let later = queues
+                .iter()
+                .filter(|(name, _)| after.is_none_or(|after| *name > after));
+            let stored = later.map(|(name, queue)| (name.clone(), stored(queue)));
+            stored.take(limit.get()).collect()
         };
-        Ok(later.take(limit.get()).map(info).collect())
+        let mut infos = Vec::new();
+        for (name, stored) in page {
+            infos.push(QueueInfo {
+                name,
+                kind: QueueKind::Reliable,
+                state: Some(QueueState::of(&stored.queue).await?),
+            });
+        }
+        Ok(infos)
+    }
+}
+
+/// The queue with its configuration and the default limit on bodies.
+fn stored(queue: &Arc<Queue>) -> StoredQueue {
+    let max_body = limits::DEFAULT_MAX_BODY;
+    let handle = Handle {
+        queue: Arc::clone(queue),
+        max_body,
+    };
+    StoredQueue {
+        config: queue.config.clone().with_max_body(max_body).into(),
+        queue: AnyQueue::Reliable(Arc::new(handle)),
     }
 }

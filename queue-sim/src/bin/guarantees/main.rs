@@ -3,9 +3,17 @@
 
 mod arguments;
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    fs,
+    num::NonZeroUsize,
+    path::Path,
+    process::ExitCode,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
-use queue_sim::strategies::{Condition, Kept, Row, all, json, markdown, play};
+use queue_sim::strategies::{Condition, Kept, Row, Strategy, all, json, markdown, play};
 
 use self::arguments::{Arguments, HELP};
 
@@ -24,23 +32,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut faults = Vec::new();
-    let mut rows = Vec::new();
-    for strategy in all() {
-        if !arguments.wants(strategy.guarantees.name) {
-            continue;
-        }
-        println!(
-            "{} ({})",
-            strategy.guarantees.name, strategy.guarantees.kind
-        );
-        let mut row = Row {
-            strategy,
-            cells: Vec::new(),
-        };
-        play_row(&mut row, &arguments, &mut faults);
-        rows.push(row);
-    }
+    let (rows, mut faults) = play_all(&arguments);
     if arguments.writes()
         && let Err(error) = write(&rows, arguments.checks, &mut faults)
     {
@@ -55,11 +47,44 @@ fn main() -> ExitCode {
     }
 }
 
+/// Plays the strategies on as many threads as there are cores. Answers the rows in the order of the
+/// table, and the faults.
+fn play_all(arguments: &Arguments) -> (Vec<Row>, Vec<String>) {
+    let wanted = all()
+        .into_iter()
+        .filter(|strategy| arguments.wants(strategy.guarantees.name));
+    let left = Mutex::new(wanted.enumerate());
+    let played = Mutex::new((BTreeMap::new(), Vec::new()));
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((place, strategy)) = next(&left) {
+                    let (row, report, faults) = play_row(strategy, arguments);
+                    print!("{report}");
+                    let mut played = played.lock().unwrap_or_else(PoisonError::into_inner);
+                    played.0.insert(place, row);
+                    played.1.extend(faults);
+                }
+            });
+        }
+    });
+    let (rows, faults) = played.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (rows.into_values().collect(), faults)
+}
+
+fn next<T>(left: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+    left.next()
+}
+
 /// Plays a strategy under all its conditions. What is not declared is a fault, and so is what is
 /// declared and has no counterexample.
-fn play_row(row: &mut Row, arguments: &Arguments, faults: &mut Vec<String>) {
-    let strategy = &row.strategy;
+fn play_row(strategy: Strategy, arguments: &Arguments) -> (Row, String, Vec<String>) {
     let guarantees = &strategy.guarantees;
+    let mut report = format!("{} ({})\n", guarantees.name, guarantees.kind);
+    let mut cells = Vec::new();
+    let mut faults = Vec::new();
     for condition in Condition::all().filter(|condition| strategy.plays(*condition)) {
         let place = format!("{} ({}), {condition}", guarantees.name, guarantees.kind);
         let mut environment = match strategy.environment(condition) {
@@ -69,16 +94,17 @@ fn play_row(row: &mut Row, arguments: &Arguments, faults: &mut Vec<String>) {
                 continue;
             }
         };
-        let cell = play(strategy, &mut *environment, condition, 0..arguments.seeds);
+        let cell = play(&strategy, &mut *environment, condition, 0..arguments.seeds);
         if cell.exercised == 0 {
             faults.push(format!("{place}: it never struck in {} runs", cell.runs));
         }
         for (rule, found) in &cell.found {
-            println!("  {condition}: {rule} in {} of {}", found.runs, cell.runs);
+            let runs = cell.runs;
+            report += &format!("  {condition}: {rule} in {} of {runs}\n", found.runs);
         }
-        let undeclared = cell.undeclared(strategy, condition);
+        let undeclared = cell.undeclared(&strategy, condition);
         faults.extend(undeclared.map(|rule| format!("{place}: {rule}")));
-        for kept in Kept::all(strategy, condition) {
+        for kept in Kept::all(&strategy, condition) {
             let weaker = kept.weaker();
             let shown = match arguments.keeps {
                 true => kept.keep(&mut *environment, cell.of(weaker)),
@@ -88,8 +114,9 @@ fn play_row(row: &mut Row, arguments: &Arguments, faults: &mut Vec<String>) {
                 faults.push(format!("{place}: {} {missing}", weaker.rule));
             }
         }
-        row.cells.push((condition, cell));
+        cells.push((condition, cell));
     }
+    (Row { strategy, cells }, report, faults)
 }
 
 /// Writes the table into README and as JSON, or checks that README has it. How many runs broke a rule
