@@ -5,7 +5,7 @@ mod cli;
 
 use std::{process::ExitCode, time::Duration};
 
-use queue_kit::{Dedup, Delay, Priority};
+use queue_kit::{Dedup, Delay, LeasingExt, Priority};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
@@ -57,7 +57,9 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for (text, urgency, delay) in REMINDERS {
         let text = text.to_owned();
         let reminder = Reminder { text, urgency };
-        waiting.push(&reminder, Duration::from_millis(delay)).await?;
+        waiting
+            .push(&reminder, Duration::from_millis(delay))
+            .await?;
     }
     sleep(NOBODY_THERE).await;
 
@@ -86,8 +88,10 @@ async fn move_due(waiting: &Delay<Reminder>, due: &Priority<Reminder>) -> Result
     let mut moved = 0;
     while let Some(delivery) = waiting.receive(LEASE, Duration::ZERO).await? {
         let reminder = delivery.body()?;
-        let key = delivery.id().to_string();
-        let dedup = Dedup::new(key, MOVING);
+        let dedup = Dedup {
+            key: delivery.id().to_string().into(),
+            window: MOVING,
+        };
         due.push_once(reminder, reminder.urgency, dedup).await?;
         delivery.ack().await?;
         moved += 1;

@@ -5,7 +5,7 @@ mod cli;
 
 use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
-use queue_kit::{Token, TypedDelivery};
+use queue_kit::{LeasingExt, Token, TypedDelivery};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 

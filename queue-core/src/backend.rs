@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Depth, Error, ErrorKind,
-    Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName, ReliableConfig,
-    ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
+    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.

@@ -168,7 +168,11 @@ pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stag
         let stored = stored.expect("it is there");
         assert_eq!(stored.config, config, "all but the handle's own limit");
         assert_eq!(stored.queue.kind(), kind);
-        stored.queue.put(&[Push::new("more than nine")]).await.expect("puts");
+        stored
+            .queue
+            .put(&[Push::new("more than nine")])
+            .await
+            .expect("puts");
         let state = QueueState::of(&opened).await.expect("reads");
         assert_eq!(state.depth.ready, 1, "{kind}: one queue");
     }
