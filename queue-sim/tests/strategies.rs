@@ -49,8 +49,8 @@ fn check(strategy: &Strategy) -> Vec<String> {
         let place = format!("{name}, {condition}");
         let mut environment = strategy.environment(condition).expect("a server");
         let cell = play(strategy, &mut *environment, condition, 0..seeds());
-        let undeclared = cell.undeclared(strategy, condition);
-        faults.extend(undeclared.map(|rule| format!("{place}: {rule}")));
+        let undeclared = cell.undeclared(strategy, &mut *environment, condition);
+        faults.extend(undeclared.iter().map(|rule| format!("{place}: {rule}")));
         for kept in Kept::all(strategy, condition) {
             if let Err(error) = kept.replay(&mut *environment) {
                 faults.push(format!("{place}: {} {error}", kept.weaker().rule));

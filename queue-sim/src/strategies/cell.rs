@@ -7,6 +7,7 @@ use crate::{
     check::Finding,
     history::Event,
     plan::{Decisions, Plan, shrink},
+    report::timeline,
     run::{Played, Replayed, Runner, Scenario, Simulation},
     workload::Mode,
     world::Environment,
@@ -41,21 +42,44 @@ impl Cell {
     /// The counterexample of a declared rule.
     pub fn of(&self, weaker: &Weaker) -> Option<&Found> {
         let mut found = self.found.iter();
-        found.find_map(|(rule, found)| is_same(rule, weaker.rule).then_some(found))
+        let same = || found.find_map(|(rule, found)| is_same(rule, weaker.rule).then_some(found));
+        self.found.get(weaker.rule).or_else(same)
     }
 
-    /// The rules that runs broke and that the strategy does not declare for this condition, in words.
+    /// The rules that runs broke and that the strategy does not declare for this condition, each with
+    /// a small run that shows it.
     pub fn undeclared(
         &self,
         strategy: &Strategy,
+        environment: &mut dyn Environment,
         condition: Condition,
-    ) -> impl Iterator<Item = String> {
+    ) -> Vec<String> {
         let found = self.found.iter();
-        let undeclared = found.filter(move |(rule, _)| {
-            let declared = condition.breaks(&strategy.guarantees, rule);
-            !declared
+        let undeclared = found.filter(|(rule, _)| !condition.breaks(&strategy.guarantees, rule));
+        let told = undeclared.map(|(rule, found)| {
+            let story = story(strategy, environment, condition, found, rule);
+            format!("{rule} is not declared: {story}")
         });
-        undeclared.map(|(rule, found)| format!("{rule} is not declared: {}", found.message))
+        told.collect()
+    }
+}
+
+/// A small run that breaks the rule, as lanes in time; its message where it cannot be played again.
+fn story(
+    strategy: &Strategy,
+    environment: &mut dyn Environment,
+    condition: Condition,
+    found: &Found,
+    rule: &str,
+) -> String {
+    let plan = smaller(strategy, environment, condition, found.plan.clone(), rule);
+    let mut runner = Runner::new(scenario(strategy, condition), environment);
+    let replayed = runner.plan(&plan);
+    match breaking(&replayed, rule) {
+        Some(finding) => {
+            timeline(&replayed.run.config, &replayed.run.history, finding, None)
+        }
+        None => found.message.clone(),
     }
 }
 

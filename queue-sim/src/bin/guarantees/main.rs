@@ -102,8 +102,8 @@ fn play_row(strategy: Strategy, arguments: &Arguments) -> (Row, String, Vec<Stri
             let runs = cell.runs;
             report += &format!("  {condition}: {rule} in {} of {runs}\n", found.runs);
         }
-        let undeclared = cell.undeclared(&strategy, condition);
-        faults.extend(undeclared.map(|rule| format!("{place}: {rule}")));
+        let undeclared = cell.undeclared(&strategy, &mut *environment, condition);
+        faults.extend(undeclared.iter().map(|rule| format!("{place}: {rule}")));
         for kept in Kept::all(&strategy, condition) {
             let weaker = kept.weaker();
             let shown = match arguments.keeps {
