@@ -2,6 +2,9 @@
 
 use queue_core::{Feature, Guarantees, QueueKind, When};
 
+/// Why the order breaks where a handle pops while somebody waits.
+pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the handle's next take";
+
 /// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires and
 /// nobody counts attempts.
 pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
