@@ -48,11 +48,9 @@ pub(super) fn uncounted(name: &'static str, kind: QueueKind) -> Guarantees {
 
 /// [`uncounted`], of a strategy that takes a message by removing it.
 pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
-    const GONE: &str = "what a consumer holds is nowhere else";
     const UNHEARD: &str = "a message whose reply is lost is lost";
     uncounted(name, kind)
-        .weaker("L5", When::Alone, GONE)
-        .weaker("L5", When::Fault("crashed"), GONE)
+        .weaker("L5", When::Alone, "what a consumer holds is nowhere else")
         .weaker("L8", When::Fault("cut"), UNHEARD)
         .weaker("L8", When::Fault("reply lost"), UNHEARD)
 }
