@@ -57,19 +57,16 @@ impl BlockingList {
 
 impl Recipe for BlockingList {
     fn guarantees(&self) -> Guarantees {
-        const KEPT: &str = "what a blocked pop got waits for the handle's next take";
         declared::at_most_once("blocking-list", QueueKind::Reliable)
             .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker("F1", When::Alone, KEPT)
-            .weaker("F2", When::Alone, KEPT)
+            .weaker("F1", When::Alone, declared::POPPED_AHEAD)
+            .weaker("F2", When::Alone, declared::POPPED_AHEAD)
     }
 
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
         let places = Places::of(place.key(self.key.as_ref()));
-        let mut command = cmd("BRPOP");
-        command.arg(&places.queue);
         let pop = BlockingPop {
-            command,
+            command: cmd("BRPOP").arg(&places.queue).take(),
             longest: self.timeout,
             read: |answer| lists::popped(answer).map(|(_, body)| body),
         };
@@ -103,13 +100,7 @@ impl Strategy for List {
     }
 
     async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
-        let mut pop = cmd("RPOP");
-        pop.arg(&self.places.queue).arg(max);
-        let server = server.clone();
-        let pop = async move {
-            let bodies: Option<Vec<Bytes>> = server.ask(&pop).await?;
-            Ok(bodies.unwrap_or_default())
-        };
+        let pop = lists::pop(server.clone(), "RPOP", self.places.queue.clone(), max);
         let bodies = self.pops.take(max, pop).await?;
         Ok(bodies.into_iter().map(lists::taken).collect())
     }
@@ -123,10 +114,6 @@ impl Strategy for List {
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {
-        let ready = server.ask(cmd("LLEN").arg(&self.places.queue)).await?;
-        Ok(Depth {
-            ready,
-            ..Depth::default()
-        })
+        lists::one_length(server, &self.places.queue).await
     }
 }

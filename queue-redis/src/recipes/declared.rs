@@ -2,6 +2,9 @@
 
 use queue_core::{Feature, Guarantees, QueueKind, When};
 
+/// Why the order breaks where a handle pops while somebody waits.
+pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the handle's next take";
+
 /// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires and
 /// nobody counts attempts.
 pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
@@ -45,11 +48,9 @@ pub(super) fn uncounted(name: &'static str, kind: QueueKind) -> Guarantees {
 
 /// [`uncounted`], of a strategy that takes a message by removing it.
 pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
-    const GONE: &str = "what a consumer holds is nowhere else";
     const UNHEARD: &str = "a message whose reply is lost is lost";
     uncounted(name, kind)
-        .weaker("L5", When::Alone, GONE)
-        .weaker("L5", When::Fault("crashed"), GONE)
+        .weaker("L5", When::Alone, "what a consumer holds is nowhere else")
         .weaker("L8", When::Fault("cut"), UNHEARD)
         .weaker("L8", When::Fault("reply lost"), UNHEARD)
 }

@@ -7,7 +7,7 @@ use redis::cmd;
 
 use super::{
     declared,
-    lists::accepted,
+    lists::{accepted, one_length},
     published::{Opened, Place, Recipe},
     server::{Key, Server},
     strategy::{Entry, Strategy, half_done},
@@ -210,9 +210,6 @@ impl Strategy for List {
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {
-        Ok(Depth {
-            ready: self.length(server).await?,
-            ..Depth::default()
-        })
+        one_length(server, &self.key).await
     }
 }

@@ -31,6 +31,23 @@ pub(super) async fn push(
     Ok(accepted(entries))
 }
 
+/// Pushes one body, by `LPUSH` or `RPUSH`.
+pub(super) async fn push_one(server: &Server, verb: &str, list: &str, body: &[u8]) -> Result<()> {
+    let _length: u64 = server.ask(cmd(verb).arg(list).arg(body)).await?;
+    Ok(())
+}
+
+/// Pops up to `max` bodies, by `LPOP` or `RPOP`. It borrows nothing, since a task makes the pop.
+pub(super) async fn pop(
+    server: Server,
+    verb: &'static str,
+    list: String,
+    max: usize,
+) -> Result<Vec<Bytes>> {
+    let bodies: Option<Vec<Bytes>> = server.ask(cmd(verb).arg(&list).arg(max)).await?;
+    Ok(bodies.unwrap_or_default())
+}
+
 /// Entries that are named by their bodies.
 pub(super) fn accepted(entries: &[Entry<'_>]) -> Vec<Pushed> {
     let ids = entries.iter().map(|entry| id_of(entry.body()));
@@ -52,12 +69,17 @@ pub(super) async fn lengths(
     server: &Server,
     lists: impl IntoIterator<Item = &String>,
 ) -> Result<Vec<u64>> {
-    let lengths = lists.into_iter().map(|list| {
-        let mut length = cmd("LLEN");
-        length.arg(list);
-        length
-    });
+    let lengths = lists.into_iter().map(|list| cmd("LLEN").arg(list).take());
     server.pipeline(lengths.collect()).await
+}
+
+/// The depth of a queue whose messages stand in one list until they are taken.
+pub(super) async fn one_length(server: &Server, list: &str) -> Result<Depth> {
+    let ready = server.ask(cmd("LLEN").arg(list)).await?;
+    Ok(Depth {
+        ready,
+        ..Depth::default()
+    })
 }
 
 /// The depth of a queue whose messages stand in one list, and in another while they are held.
@@ -108,7 +130,7 @@ impl Places {
         how: &Disposition,
     ) -> Result<Settled> {
         if let Some((verb, list)) = self.next(how) {
-            let _length: u64 = server.ask(cmd(verb).arg(list).arg(&body[..])).await?;
+            push_one(server, verb, list, body).await?;
         }
         Ok(settled(how))
     }

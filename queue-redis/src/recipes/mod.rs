@@ -46,10 +46,10 @@ mod shared_backup;
 mod shell;
 mod strategy;
 mod stream;
-mod topic_message;
 mod wait_active;
 mod zset_json;
 mod zset_string;
+mod zsets;
 
 pub use self::{
     blocking_list::BlockingList,

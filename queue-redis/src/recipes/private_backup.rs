@@ -92,10 +92,8 @@ impl Recipe for PrivateBackup {
     fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
         let places = Places::of(place.key(self.key.as_ref()));
         let backup = format!("{}:backup:{}", places.queue, self.client);
-        let mut command = cmd("BRPOPLPUSH");
-        command.arg(&places.queue).arg(&backup);
         let pop = BlockingPop {
-            command,
+            command: cmd("BRPOPLPUSH").arg(&places.queue).arg(&backup).take(),
             longest: self.timeout,
             read,
         };

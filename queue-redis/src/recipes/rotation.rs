@@ -6,8 +6,7 @@ use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, QueueKind, Resul
 use redis::cmd;
 
 use super::{
-    declared,
-    lists::push,
+    declared, lists,
     published::{Opened, Place, Recipe},
     server::{Key, Server, id_of},
     strategy::{Entry, Strategy, half_done},
@@ -98,7 +97,7 @@ impl Strategy for Ring {
     }
 
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
-        push(server, &self.list, entries).await
+        lists::push(server, &self.list, entries).await
     }
 
     async fn rotate(&self, server: &Server, max: usize) -> Result<Vec<Bytes>> {
@@ -138,10 +137,6 @@ impl Strategy for Ring {
     }
 
     async fn depth(&self, server: &Server) -> Result<Depth> {
-        let ready = server.ask(cmd("LLEN").arg(&self.list)).await?;
-        Ok(Depth {
-            ready,
-            ..Depth::default()
-        })
+        lists::one_length(server, &self.list).await
     }
 }

@@ -76,11 +76,8 @@ impl Server {
 
     /// Refuses a key that has another type than the strategy expects there.
     pub(super) async fn check_types(&self, name: &QueueName, keys: &[Key]) -> Result<()> {
-        let types = keys.iter().map(|key| {
-            let mut command = redis::cmd("TYPE");
-            command.arg(&key.name);
-            command
-        });
+        let types = keys.iter();
+        let types = types.map(|key| redis::cmd("TYPE").arg(&key.name).take());
         let found: Vec<String> = self.pipeline(types.collect()).await?;
         for (key, found) in keys.iter().zip(found) {
             if found != "none" && found != key.holds {

@@ -64,7 +64,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         None
     }
 
-    /// The dead letters from the nth on: the bodies in the list of dead letters. It keeps neither
+    /// The dead letters from the nth on: the entries of the list of dead letters. It keeps neither
     /// reason, attempts nor time.
     async fn dead_letters(
         &self,
@@ -75,9 +75,14 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         let dead = self.dead().ok_or_else(|| undeclared("dead"))?;
         let mut range = cmd("LRANGE");
         range.arg(dead).arg(from).arg(from + most - 1);
-        let bodies: Vec<Bytes> = server.ask(&range).await?;
-        let letters = bodies.into_iter();
-        Ok(letters.map(|body| buried(id_of(&body), body)).collect())
+        let entries: Vec<Bytes> = server.ask(&range).await?;
+        let letters = entries.iter().map(|entry| self.read_dead(entry));
+        Ok(letters.map(|(id, body)| buried(id, body)).collect())
+    }
+
+    /// The id and the body of an entry of the list of dead letters.
+    fn read_dead(&self, entry: &Bytes) -> (MessageId, Bytes) {
+        (id_of(entry), entry.clone())
     }
 
     /// The time between two looks of who waits.

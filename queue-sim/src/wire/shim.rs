@@ -228,31 +228,21 @@ impl Shim {
     }
 
     /// Has the server pop as soon as there is something, until the request's time to block is over
-    /// or its client has gone. The server does not block itself: all wires share one connection.
+    /// or its client has gone.
     async fn block(&mut self, request: Request) -> Result<Reply, Over> {
-        let blocking = Blocking::of(&request).ok_or(Over)?;
-        let deadline = Instant::now() + blocking.longest;
+        let blocking = Blocking::of(request).ok_or(Over)?;
         let mut executed = self.network.executed();
         loop {
             executed.mark_unchanged();
-            for (list, pop) in &blocking.pops {
-                let pop = Request {
-                    words: pop.clone(),
-                    ..request.clone()
-                };
-                let reply = server::execute(&self.network, pop).await.ok_or(Over)?;
-                if !reply.is_nil() {
-                    return Ok(blocking.answer(list, reply));
-                }
-            }
-            if Instant::now() >= deadline {
-                return Ok(Reply(b"_\r\n".to_vec()));
+            let reply = blocking.pop(&self.network).await.ok_or(Over)?;
+            if !reply.is_nil() || Instant::now() >= blocking.deadline {
+                return Ok(reply);
             }
             tokio::select! {
                 biased;
                 read = self.read() => read?,
                 _ = executed.changed() => {}
-                () = time::sleep_until(deadline) => {}
+                () = time::sleep_until(blocking.deadline) => {}
             }
         }
     }

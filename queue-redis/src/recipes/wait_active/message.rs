@@ -4,7 +4,7 @@ use bytes::Bytes;
 use queue_core::{Error, MessageId, Result, Timestamp};
 use serde_json::{Map, Value};
 
-use super::server::id_of;
+use crate::recipes::server::id_of;
 
 const BODY: &str = "body";
 const CREATED: &str = "createTime";

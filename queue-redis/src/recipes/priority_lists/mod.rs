@@ -1,0 +1,124 @@
+mod levels;
+
+use std::time::Duration;
+
+use queue_core::{Error, Guarantees, QueueKind, Result, When};
+use redis::cmd;
+
+use self::levels::Levels;
+use super::{
+    declared,
+    lists::popped,
+    pops::{BlockingPop, Pops},
+    published::{Opened, Place, Recipe},
+};
+
+/// The end of the name of the list of dead letters.
+const DEAD: &str = "dead";
+
+/// A list for each priority, popped from the most urgent down.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}:high`, `{name}:normal`, `{name}:low` | lists of the bodies of priority 10, 0 and −10, the oldest last |
+/// | `{name}:dead` | a list of buried bodies; ours, not published |
+///
+/// It is good for a few levels of work that may be lost. A message is gone from the server as soon as
+/// it is handed out (L5, L8); a retry goes to the tail of its level at once (L11); less urgent
+/// messages may starve. Another priority than those of the levels is `Invalid`. `LMPOP` takes from
+/// the first list that has something; on a server without it (before 7.0), `RPOP` asks each level in
+/// turn, so that a message may be overtaken by one that came in between (P1).
+#[derive(Debug, Clone)]
+pub struct PriorityLists {
+    levels: Vec<(i16, String)>,
+    timeout: Duration,
+}
+
+impl Default for PriorityLists {
+    fn default() -> Self {
+        let levels = [(10, "high"), (0, "normal"), (-10, "low")];
+        Self {
+            levels: levels
+                .map(|(priority, name)| (priority, name.to_owned()))
+                .into(),
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl PriorityLists {
+    /// Other levels: each a priority, and the end of its list's name.
+    #[must_use]
+    pub fn levels(mut self, levels: impl IntoIterator<Item = (i16, impl Into<String>)>) -> Self {
+        let levels = levels
+            .into_iter()
+            .map(|(priority, name)| (priority, name.into()));
+        self.levels = levels.collect();
+        self.levels
+            .sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+        self
+    }
+
+    /// How long the server blocks a pop. 5 s by default.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl Recipe for PriorityLists {
+    fn guarantees(&self) -> Guarantees {
+        let mut guarantees = declared::at_most_once("priority-lists", QueueKind::Priority)
+            .weaker("L11", When::Alone, "a retry has no delay")
+            .weaker(
+                "P1",
+                When::Alone,
+                "a client that blocks is served while a MULTI still pushes",
+            )
+            .weaker("P2", When::Alone, declared::POPPED_AHEAD)
+            .weaker("P3", When::Alone, declared::POPPED_AHEAD)
+            .weaker("P4", When::Absent, "it has no ageing");
+        guarantees.priorities = self.levels.iter().map(|(priority, _)| *priority).collect();
+        guarantees
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if let Err(error) = check(&self.levels) {
+            return place.refuse(error);
+        }
+        let name = place.key(None);
+        let levels = self.levels.iter();
+        let levels = levels.map(|(priority, level)| (*priority, format!("{name}:{level}")));
+        let levels: Vec<(i16, String)> = levels.collect();
+        let lists: Vec<&String> = levels.iter().map(|(_, list)| list).collect();
+        let pop = BlockingPop {
+            command: cmd("BRPOP").arg(lists).take(),
+            longest: self.timeout,
+            read: popped,
+        };
+        place.shell(self.guarantees(), move |server| Levels {
+            levels,
+            dead: format!("{name}:{DEAD}"),
+            pops: Pops::new(server, pop),
+        })
+    }
+}
+
+/// A message belongs to one list, which belongs to one level.
+fn check(levels: &[(i16, String)]) -> Result<()> {
+    if levels.is_empty() {
+        return Err(Error::invalid("priority lists of no level: at least one"));
+    }
+    for (nth, (priority, name)) in levels.iter().enumerate() {
+        let before = &levels[..nth];
+        let taken = |(other, list): &(i16, String)| other == priority || list == name;
+        if name == DEAD || before.iter().any(taken) {
+            return Err(Error::invalid(format!(
+                "the level {name} of priority {priority}: its name or its priority is another \
+                 level's, or the name is that of the dead letters"
+            )));
+        }
+    }
+    Ok(())
+}

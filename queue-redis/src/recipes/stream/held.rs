@@ -1,0 +1,56 @@
+//! An entry of the stream, and the message in it.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use crate::recipes::{server::id_of, strategy::Taken};
+
+/// The field that is the body.
+pub(super) const BODY: &str = "body";
+/// Of a message that was put back: the entry that it first was, and the attempts that count.
+const FIRST: &str = "first";
+const ATTEMPTS: &str = "attempts";
+
+/// An entry's id and its fields. These are missing where the entry was deleted.
+pub(super) type StreamEntry = (String, Option<HashMap<String, Bytes>>);
+
+/// A delivered entry.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) entry: String,
+    pub(super) body: Bytes,
+    /// The entry that the message first was: its name.
+    pub(super) first: String,
+    pub(super) attempt: u32,
+    pub(super) delivered: u32,
+}
+
+impl Held {
+    /// An entry that was delivered so often. `None` if it is gone, or has no body.
+    pub(super) fn read((entry, fields): StreamEntry, delivered: u32) -> Option<Self> {
+        let mut fields = fields?;
+        let text = |bytes: Bytes| String::from_utf8(bytes.into()).ok();
+        let before = fields.remove(ATTEMPTS).and_then(text);
+        let before: Option<u32> = before.and_then(|before| before.parse().ok());
+        Some(Self {
+            body: fields.remove(BODY)?,
+            first: fields
+                .remove(FIRST)
+                .and_then(text)
+                .unwrap_or_else(|| entry.clone()),
+            attempt: before.unwrap_or(0).saturating_add(delivered),
+            delivered,
+            entry,
+        })
+    }
+
+    pub(super) fn taken(self) -> Taken<Self> {
+        Taken {
+            id: id_of(self.first.as_bytes()),
+            body: self.body.clone(),
+            attempt: self.attempt,
+            held: self,
+        }
+    }
+}

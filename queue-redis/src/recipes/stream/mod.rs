@@ -1,0 +1,97 @@
+mod entries;
+mod group;
+mod held;
+
+use std::time::Duration;
+
+use queue_core::{Feature, Guarantees, QueueKind, When};
+
+use self::{entries::Entries, group::Group};
+use super::{
+    declared,
+    published::{Opened, Place, Recipe},
+};
+
+/// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
+/// others. Common practice, and not one of the published articles.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` | a stream; an entry's field `body` is the body; one that was put back has `first` and `attempts`, too |
+/// | `{name}:dead` | a list of bodies that were buried, or spent their attempts |
+///
+/// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
+/// once, as a new entry (L11). An entry is claimed after the lease time that the claimer asks for, not
+/// its holder (L1, L7). One old entry pins its node of the stream in memory.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    consumer: String,
+    key: Option<String>,
+    poll: Duration,
+}
+
+impl Stream {
+    /// The strategy for the consumer of this name, which has to be its own.
+    pub fn consumer(name: impl Into<String>) -> Self {
+        Self {
+            consumer: name.into(),
+            key: None,
+            poll: Duration::from_secs(1),
+        }
+    }
+
+    /// The stream of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The time between two looks. 1 s by default.
+    #[must_use]
+    pub const fn poll(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+}
+
+impl Recipe for Stream {
+    fn guarantees(&self) -> Guarantees {
+        const CLAIMED: &str =
+            "an entry is claimed after the time that its claimer asks for, not its holder";
+        let mut guarantees = declared::leasing("stream", QueueKind::Reliable)
+            .weaker(
+                "L4",
+                When::Fault("stalled"),
+                "a claimed entry is acked by its old holder",
+            )
+            .weaker("L7", When::Alone, CLAIMED)
+            .weaker(
+                "L11",
+                When::Alone,
+                "a retry has no delay, and is a new entry",
+            )
+            .weaker(
+                "L6",
+                When::Alone,
+                "an entry may be claimed before its first holder has heard of it",
+            )
+            .weaker("L1", When::Alone, CLAIMED);
+        guarantees.features.insert(Feature::Expiry);
+        guarantees
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        let stream = place.key(self.key.as_ref());
+        let entries = Entries {
+            group: Group {
+                dead: format!("{stream}:dead"),
+                stream,
+                consumer: self.consumer.clone(),
+            },
+            poll: self.poll,
+            max_attempts: place.max_attempts(),
+        };
+        place.shell(self.guarantees(), |_| entries)
+    }
+}

@@ -1,0 +1,143 @@
+mod distributor;
+mod keys;
+mod message;
+mod topic;
+
+use std::time::Duration;
+
+use queue_core::{Error, Feature, Guarantees, QueueKind, When};
+use redis::cmd;
+
+use self::{distributor::Distributor, topic::Topic};
+use super::{
+    declared,
+    lists::popped,
+    pops::{BlockingPop, Pops},
+    published::{Opened, Place, Recipe},
+};
+
+/// A sorted set of waiting messages and a list of active ones for each topic; a distributor moves what
+/// is due from one to the other.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `delay:meta:topic:wait` | a set of the keys of the sorted sets |
+/// | `delay:wait:{topic}` | a sorted set of messages (JSON objects) by due time, in ms |
+/// | `delay:meta:topic:active` | a set of the keys of the lists |
+/// | `delay:active:{topic}` | a list of messages that are due, the oldest first |
+/// | `delay:active:{topic}:dead` | a list of buried messages; ours, not published |
+///
+/// The topic is the queue's name; the published default is `default`. A message is an object with the
+/// fields `body` (a string), `createTime`, `delayTime`, `id` and `topic`; only `body` is needed to
+/// read one, and what is no such object is delivered whole. Each handle runs the distributor, unless
+/// told not to: one message for each topic and tick, as published, or a [`batch`](Self::batch).
+///
+/// What a consumer has popped is gone from the server (L5, L8). Messages wait for a tick (D2: one at a
+/// time). A push that comes between the distributor's `EXISTS` and `SREM` is forgotten until the next
+/// push of its topic (L7).
+#[derive(Debug, Clone)]
+pub struct WaitActive {
+    topic: Option<String>,
+    tick: Duration,
+    batch: usize,
+    distributes: bool,
+    timeout: Duration,
+}
+
+impl Default for WaitActive {
+    fn default() -> Self {
+        Self {
+            topic: None,
+            tick: Duration::from_secs(5),
+            batch: 1,
+            distributes: true,
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl WaitActive {
+    /// The topic of this name, in place of the queue's.
+    #[must_use]
+    pub fn topic(mut self, topic: impl Into<String>) -> Self {
+        self.topic = Some(topic.into());
+        self
+    }
+
+    /// The time between two rounds of the distributor. 5 s by default.
+    #[must_use]
+    pub const fn tick(mut self, tick: Duration) -> Self {
+        self.tick = tick;
+        self
+    }
+
+    /// The most messages of a topic that one round moves. 1 by default.
+    #[must_use]
+    pub const fn batch(mut self, batch: usize) -> Self {
+        self.batch = batch;
+        self
+    }
+
+    /// Leaves the distributor to another process.
+    #[must_use]
+    pub const fn without_distributor(mut self) -> Self {
+        self.distributes = false;
+        self
+    }
+
+    /// How long the server blocks a pop. 5 s by default.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl Recipe for WaitActive {
+    fn guarantees(&self) -> Guarantees {
+        declared::at_most_once("wait-active", QueueKind::Delay)
+            .without(Feature::AtOnce)
+            .weaker(
+                "L7",
+                When::Alone,
+                "a push between EXISTS and SREM is forgotten",
+            )
+            .weaker("D1", When::ClockAhead, "clients' clocks decide")
+            .weaker(
+                "D2",
+                When::Alone,
+                "ties go by the bytes of the messages, one a tick",
+            )
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if self.batch == 0 {
+            let error = "a batch of 0 would never move anything: at least 1";
+            return place.refuse(Error::invalid(error));
+        }
+        let topic = place.key(self.topic.as_ref());
+        let active = keys::active(&topic);
+        let pop = BlockingPop {
+            command: cmd("BLPOP").arg(&active).take(),
+            longest: self.timeout,
+            read: |answer| popped(answer).map(|(_, message)| message),
+        };
+        place.shell(self.guarantees(), move |server| {
+            let distributor = Distributor {
+                server: server.clone(),
+                tick: self.tick,
+                batch: self.batch,
+            };
+            let distributes = self.distributes;
+            Topic {
+                waiting: keys::waiting(&topic),
+                dead: format!("{active}:dead"),
+                pops: Pops::new(server, pop),
+                _distributor: distributes
+                    .then(|| server.spawn().spawn(Box::pin(distributor.run()))),
+                active,
+                topic,
+            }
+        })
+    }
+}

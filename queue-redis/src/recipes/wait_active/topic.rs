@@ -1,0 +1,144 @@
+//! What the strategy does to the server.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::{Depth, Disposition, Due, MessageId, Pushed, Result, Running, Settled};
+use redis::cmd;
+
+use super::{
+    keys::{ACTIVE_TOPICS, WAITING_TOPICS},
+    message::{self, TopicMessage},
+};
+use crate::recipes::{
+    lists::{self, settled},
+    pops::Pops,
+    server::{Key, Server, id_of},
+    strategy::{Entry, Strategy, Taken, half_done},
+};
+
+const PUSH: &str = "\
+redis.call('SADD', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[2], ARGV[2], ARGV[3])
+return 1";
+
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) topic: String,
+    /// The sorted set.
+    pub(super) waiting: String,
+    /// The list.
+    pub(super) active: String,
+    pub(super) dead: String,
+    pub(super) pops: Pops<Bytes>,
+    pub(super) _distributor: Option<Running>,
+}
+
+impl Topic {
+    async fn push(&self, server: &Server, member: &[u8], due: u64) -> Result<()> {
+        let arguments = (&self.waiting, due, member);
+        server
+            .eval(PUSH, &[WAITING_TOPICS, &self.waiting], arguments)
+            .await
+    }
+}
+
+#[async_trait]
+impl Strategy for Topic {
+    /// The message as it was in the list.
+    type Held = Bytes;
+
+    fn keys(&self) -> Vec<Key> {
+        vec![
+            Key::set(WAITING_TOPICS),
+            Key::zset(&self.waiting),
+            Key::set(ACTIVE_TOPICS),
+            Key::list(&self.active),
+            Key::list(&self.dead),
+        ]
+    }
+
+    fn dead(&self) -> Option<&str> {
+        Some(&self.dead)
+    }
+
+    fn read_dead(&self, message: &Bytes) -> (MessageId, Bytes) {
+        read(message)
+    }
+
+    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+        let now = server.now();
+        // All of them before anything is sent: a body may be none that JSON can hold.
+        let messages = entries.iter().map(|entry| {
+            let due = entry.due.resolve(now);
+            TopicMessage::new(&self.topic, server.uuid(), entry.body(), now, due)
+        });
+        let messages: Vec<TopicMessage> = messages.collect::<Result<_>>()?;
+        for (nth, message) in messages.iter().enumerate() {
+            let member = message.to_json();
+            let pushed = self.push(server, member.as_bytes(), message.due()).await;
+            pushed.map_err(|error| half_done(nth, error))?;
+        }
+        let ids = messages.iter().map(TopicMessage::id);
+        Ok(ids.map(Pushed::Accepted).collect())
+    }
+
+    async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+        let pop = lists::pop(server.clone(), "LPOP", self.active.clone(), max);
+        let messages = self.pops.take(max, pop).await?;
+        Ok(messages.into_iter().map(taken).collect())
+    }
+
+    async fn end(&self, server: &Server, message: &Bytes, how: &Disposition) -> Result<Settled> {
+        match how {
+            Disposition::Ack => {}
+            Disposition::Bury { .. } => {
+                lists::push_one(server, "RPUSH", &self.dead, message).await?;
+            }
+            Disposition::Release => {
+                lists::push_one(server, "LPUSH", &self.active, message).await?;
+            }
+            Disposition::Retry { delay } | Disposition::Defer { delay } => {
+                let due = Due::After(*delay).resolve(server.now());
+                let again = message::again(message, due);
+                self.push(server, &again, due.as_millis()).await?;
+            }
+        }
+        Ok(settled(how))
+    }
+
+    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+        self.pops.wait(timeout).await
+    }
+
+    async fn depth(&self, server: &Server) -> Result<Depth> {
+        let (mut ready, mut delayed) = (cmd("LLEN"), cmd("ZCARD"));
+        ready.arg(&self.active);
+        delayed.arg(&self.waiting);
+        let counts: Vec<u64> = server.pipeline(vec![ready, delayed]).await?;
+        Ok(Depth {
+            ready: counts[0],
+            delayed: counts[1],
+            ..Depth::default()
+        })
+    }
+}
+
+/// The id and the body of a message of the list where it is an object that has them; else all of it.
+fn read(message: &Bytes) -> (MessageId, Bytes) {
+    match TopicMessage::read(message) {
+        Some(read) => (read.id(), read.body()),
+        None => (id_of(message), message.clone()),
+    }
+}
+
+fn taken(message: Bytes) -> Taken<Bytes> {
+    let (id, body) = read(&message);
+    Taken {
+        id,
+        attempt: 1,
+        held: message,
+        body,
+    }
+}

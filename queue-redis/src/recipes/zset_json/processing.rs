@@ -1,0 +1,139 @@
+//! The processing set: what is claimed, until it is acked or its lease is over.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use queue_core::{Due, Result, Settled};
+use redis::{Value, cmd};
+
+use crate::recipes::server::Server;
+
+/// Moves what is past its lease back, then what is due into the processing set. Keys: the queue, the
+/// processing set; arguments: now, the deadline of the leases, the most messages.
+const CLAIM: &str = "\
+for _, member in ipairs(redis.call('zrangebyscore', KEYS[2], 0, ARGV[1], 'limit', 0, 128)) do
+  redis.call('zadd', KEYS[1], ARGV[1], member)
+  redis.call('zrem', KEYS[2], member)
+end
+local due = redis.call('zrangebyscore', KEYS[1], 0, ARGV[1], 'limit', 0, ARGV[3])
+for _, member in ipairs(due) do
+  redis.call('zadd', KEYS[2], ARGV[2], member)
+  redis.call('zrem', KEYS[1], member)
+end
+return due";
+/// Puts what is in the processing set back into the queue, or into the dead ones once its retries are
+/// spent. Keys: the queue, the processing set, the retries, the dead; arguments: the member, its due
+/// time, now, 1 where it counts as a retry, the most retries. Answers 0 for what is not held, 1 for
+/// what is back, 2 for what is dead.
+const PUT_BACK: &str = "\
+if not redis.call('zscore', KEYS[2], ARGV[1]) then return 0 end
+if ARGV[4] == '1' and redis.call('hincrby', KEYS[3], ARGV[1], 1) >= tonumber(ARGV[5]) then
+  redis.call('zadd', KEYS[4], ARGV[3], ARGV[1])
+  redis.call('hdel', KEYS[3], ARGV[1])
+  redis.call('zrem', KEYS[2], ARGV[1])
+  return 2
+end
+redis.call('zadd', KEYS[1], ARGV[2], ARGV[1])
+redis.call('zrem', KEYS[2], ARGV[1])
+return 1";
+
+#[derive(Debug)]
+pub(super) struct Processing {
+    pub(super) queue: String,
+    /// The sorted set of claimed bodies.
+    pub(super) claimed: String,
+    /// The hash of retries.
+    pub(super) retries: String,
+    pub(super) dead: String,
+    pub(super) max_attempts: u32,
+}
+
+impl Processing {
+    pub(super) async fn claim(
+        &self,
+        server: &Server,
+        max: usize,
+        ttl: Duration,
+    ) -> Result<Vec<Bytes>> {
+        let now = server.now();
+        let until = Due::After(ttl).resolve(now).as_millis();
+        let keys = [&*self.queue, &self.claimed];
+        server
+            .eval(CLAIM, &keys, (now.as_millis(), until, max))
+            .await
+    }
+
+    /// The retries of a message so far.
+    pub(super) async fn retries(&self, server: &Server, body: &Bytes) -> Result<u32> {
+        let mut get = cmd("HGET");
+        get.arg(&self.retries).arg(&body[..]);
+        let retries: Option<u32> = server.ask(&get).await?;
+        Ok(retries.unwrap_or(0))
+    }
+
+    pub(super) async fn ack(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+        let remove = cmd("ZREM").arg(&self.claimed).arg(&body[..]).take();
+        let forget = cmd("HDEL").arg(&self.retries).arg(&body[..]).take();
+        let removed: Vec<u64> = server.pipeline(vec![remove, forget]).await?;
+        Ok(match removed[0] {
+            0 => Settled::LeaseLost,
+            _ => Settled::Done,
+        })
+    }
+
+    /// Puts a message back, due then.
+    pub(super) async fn put_back(
+        &self,
+        server: &Server,
+        body: &Bytes,
+        due: i64,
+        counts: bool,
+    ) -> Result<Settled> {
+        let most = if counts { self.max_attempts } else { u32::MAX };
+        self.end(server, body, due, counts, most).await
+    }
+
+    /// Buries a message: as its last retry.
+    pub(super) async fn bury(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+        self.end(server, body, 0, true, 0).await
+    }
+
+    async fn end(
+        &self,
+        server: &Server,
+        body: &Bytes,
+        due: i64,
+        counts: bool,
+        most: u32,
+    ) -> Result<Settled> {
+        let keys = [&*self.queue, &self.claimed, &self.retries, &self.dead];
+        let now = server.now().as_millis();
+        let arguments = (&body[..], due, now, u8::from(counts), most);
+        Ok(match server.eval(PUT_BACK, &keys, arguments).await? {
+            0 => Settled::LeaseLost,
+            2 => Settled::Dead,
+            _ => Settled::Done,
+        })
+    }
+
+    /// Makes a lease end so long from now on. Says whether there is one.
+    pub(super) async fn extend(
+        &self,
+        server: &Server,
+        body: &Bytes,
+        ttl: Duration,
+    ) -> Result<bool> {
+        let until = Due::After(ttl).resolve(server.now()).as_millis();
+        let mut extend = cmd("ZADD");
+        extend.arg(&self.claimed).arg("XX").arg("CH");
+        extend.arg(until).arg(&body[..]);
+        // A deadline that is the same as before is no change.
+        let held = cmd("ZSCORE").arg(&self.claimed).arg(&body[..]).take();
+        let answers: Vec<Value> = server.pipeline(vec![extend, held]).await?;
+        Ok(answers.last() != Some(&Value::Nil))
+    }
+
+    pub(super) async fn count(&self, server: &Server) -> Result<u64> {
+        server.ask(cmd("ZCARD").arg(&self.claimed)).await
+    }
+}

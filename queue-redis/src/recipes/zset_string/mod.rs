@@ -1,0 +1,124 @@
+mod zset;
+
+use std::time::Duration;
+
+use queue_core::{Error, Guarantees, QueueKind, When};
+
+use self::zset::Zset;
+use super::{
+    declared,
+    published::{Opened, Place, Recipe},
+};
+
+/// A sorted set of keys by push time, and a string for each body. Consumers poll, and claim by `ZREM`.
+///
+/// | key | holds |
+/// | --- | --- |
+/// | `{name}` (published: `delay_queue`) | a sorted set of the strings' keys, by push time in whole seconds |
+/// | `queue_data_{uuid}` | a string, the body |
+/// | `{name}:dead` | a list of buried bodies; ours, not published |
+///
+/// The delay belongs to the consumer ([`previous`](Self::previous)), not to the message. This queue
+/// writes any other due time as a push time that much earlier or later, so that foreign consumers
+/// with the same `previous` honour it. Whole seconds make a message up to a second early (D1). Ties
+/// go by uuid (D2). A claimed message is gone from the server (L5, L8). A producer that dies between
+/// its two commands leaves a string behind that nobody removes. Where a body is gone, the published
+/// consumer loses its whole batch; this one passes over it.
+#[derive(Debug, Clone)]
+pub struct ZsetString {
+    key: Option<String>,
+    prefix: String,
+    previous: Duration,
+    unit: Duration,
+    num: usize,
+    poll: Duration,
+}
+
+impl Default for ZsetString {
+    fn default() -> Self {
+        Self {
+            key: None,
+            prefix: "queue_data".to_owned(),
+            previous: Duration::from_secs(3),
+            unit: Duration::from_secs(1),
+            num: 5,
+            poll: Duration::from_secs(1),
+        }
+    }
+}
+
+impl ZsetString {
+    /// The sorted set of this name, in place of the queue's.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The beginning of the strings' keys, before `_{uuid}`. `queue_data` by default.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// How long ago a message was pushed that is due. 3 s by default.
+    #[must_use]
+    pub const fn previous(mut self, previous: Duration) -> Self {
+        self.previous = previous;
+        self
+    }
+
+    /// The unit of the scores. A second by default.
+    #[must_use]
+    pub const fn unit(mut self, unit: Duration) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// The most messages that one look takes. 5 by default.
+    #[must_use]
+    pub const fn num(mut self, num: usize) -> Self {
+        self.num = num;
+        self
+    }
+
+    /// The time between two looks. 1 s by default.
+    #[must_use]
+    pub const fn poll(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+}
+
+impl Recipe for ZsetString {
+    fn guarantees(&self) -> Guarantees {
+        declared::at_most_once("zset-string", QueueKind::Delay)
+            .weaker(
+                "L8",
+                When::Fault("cancelled"),
+                "who is dropped between claim and read loses it",
+            )
+            .weaker(
+                "D1",
+                When::Alone,
+                "whole seconds are rounded down on both sides",
+            )
+            .weaker("D1", When::ClockAhead, "clients' clocks decide")
+            .weaker("D2", When::Alone, "ties go by uuid")
+    }
+
+    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+        if self.num == 0 {
+            let error = "a num of 0 would never take anything: at least 1";
+            return place.refuse(Error::invalid(error));
+        }
+        let key = place.key(self.key.as_ref());
+        let zset = Zset {
+            dead: format!("{key}:dead"),
+            key,
+            recipe: self.clone(),
+        };
+        place.shell(self.guarantees(), |_| zset)
+    }
+}

@@ -1,0 +1,34 @@
+//! What strategies on sorted sets share. Scores are due times.
+
+use queue_core::{Depth, Result};
+use redis::{FromRedisValue, cmd};
+
+use super::server::Server;
+
+/// Takes what is due, up to `most` members: who removes one has it.
+pub(super) async fn claim<T>(server: &Server, key: &str, until: u64, most: usize) -> Result<Vec<T>>
+where
+    T: FromRedisValue + AsRef<[u8]> + Send + Sync,
+{
+    let mut look = cmd("ZRANGEBYSCORE");
+    look.arg(key).arg(0).arg(until);
+    look.arg("LIMIT").arg(0).arg(most);
+    let seen: Vec<T> = server.ask(&look).await?;
+    let claims = seen.iter();
+    let claims = claims.map(|member| cmd("ZREM").arg(key).arg(member.as_ref()).take());
+    let claimed: Vec<u64> = server.pipeline(claims.collect()).await?;
+    let ours = seen.into_iter().zip(claimed).filter(|(_, n)| *n == 1);
+    Ok(ours.map(|(member, _)| member).collect())
+}
+
+/// The depth of a sorted set whose scores up to `until` are due.
+pub(super) async fn depth(server: &Server, key: &str, until: u64) -> Result<Depth> {
+    let due = cmd("ZCOUNT").arg(key).arg("-inf").arg(until).take();
+    let all = cmd("ZCARD").arg(key).take();
+    let counts: Vec<u64> = server.pipeline(vec![due, all]).await?;
+    Ok(Depth {
+        ready: counts[0],
+        delayed: counts[1].saturating_sub(counts[0]),
+        ..Depth::default()
+    })
+}
