@@ -80,14 +80,16 @@ impl Pairs {
         println!("ratio = the peer's time / ours (above 1: ours is faster); times in ns a message");
         let width = self.rows.iter().map(|row| row.name.len()).max();
         let width = width.unwrap_or(0);
+        let peers = self.rows.iter().map(|row| row.peer.len()).max();
+        let peers = peers.unwrap_or(0);
         println!(
-            "{:<width$} {:<18} {:>4} {:>7} {:>7} {:>7} {:>9} {:>9}",
+            "{:<width$} {:<peers$} {:>4} {:>7} {:>7} {:>7} {:>9} {:>9}",
             "ours", "peer", "n", "min", "median", "max", "ours", "peer"
         );
         for row in &self.rows {
             let ratios = spread(&row.ratios);
             println!(
-                "{:<width$} {:<18} {:>4} {:>7.2} {:>7.2} {:>7.2} {:>9.1} {:>9.1}",
+                "{:<width$} {:<peers$} {:>4} {:>7.2} {:>7.2} {:>7.2} {:>9.1} {:>9.1}",
                 row.name,
                 row.peer,
                 row.ratios.len(),

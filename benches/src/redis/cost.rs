@@ -19,11 +19,7 @@ impl Cost {
         jobs: u64,
         work: impl FnOnce() -> Duration,
     ) -> Duration {
-        let spent = || {
-            let micros = fixture.micros();
-            let of = |command: &&str| micros.get(*command).copied().unwrap_or(0.0);
-            commands.iter().map(of).sum::<f64>()
-        };
+        let spent = || fixture.commands().micros(commands);
         let before = spent();
         let time = work();
         let cost = (spent() - before) / jobs as f64;

@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
     fmt,
     future::Future,
     time::{Duration, Instant},
@@ -16,7 +15,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::placement::Placement;
+use super::{commandstats::CommandStats, counting::Counted, placement::Placement};
 
 /// The number of calls under way at once, and the messages of each.
 ///
@@ -140,6 +139,16 @@ impl Fixture {
         backend.expect("the backend connects")
     }
 
+    /// Another backend on the same server, whose requests are counted.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot connect.
+    pub fn connect_counted(&self) -> Counted {
+        let url = self.server.url();
+        self.runtime.block_on(Counted::connect(&url))
+    }
+
     /// A name that no other measurement has.
     pub fn fresh(&self) -> String {
         let name = self.names.get() + 1;
@@ -177,18 +186,22 @@ impl Fixture {
             .expect("INFO memory has used_memory")
     }
 
-    /// Microseconds that the server has spent on each command. A script's commands count in the
-    /// script's call, and under their own names too.
-    pub fn micros(&self) -> HashMap<String, f64> {
-        let entry = |line: &str| {
-            let (name, values) = line.strip_prefix("cmdstat_")?.split_once(':')?;
-            let micros = values.split(',').find_map(|v| v.strip_prefix("usec="))?;
-            Some((name.to_owned(), micros.parse().ok()?))
-        };
-        self.info("commandstats")
+    /// What the server has spent on each command.
+    pub fn commands(&self) -> CommandStats {
+        CommandStats::parse(&self.info("commandstats"))
+    }
+
+    /// The server's version.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn version(&self) -> String {
+        self.info("server")
             .lines()
-            .filter_map(entry)
-            .collect()
+            .find_map(|line| line.strip_prefix("redis_version:"))
+            .map(|version| version.trim().to_owned())
+            .expect("INFO server has redis_version")
     }
 
     fn info(&self, section: &str) -> String {

@@ -9,7 +9,9 @@ use queue_core::QueueKind;
 use redis::{AsyncCommands, aio::MultiplexedConnection};
 
 use super::{
-    fixture::Fixture,
+    contenders::Contender,
+    fixture::{Fixture, Shape},
+    jobs::Jobs,
     ours::{fill, open},
     raw::{LATER, add_to_zset},
     strategies::{Strategy, Structure},
@@ -19,6 +21,9 @@ use crate::{kinds::BODY, pairs::Work};
 /// The number of messages for each figure.
 pub const MESSAGES: usize = 100_000;
 const BATCH: usize = 100;
+/// The producers of a strategy's queue, each with a batch under way. Some strategies push messages one
+/// by one, which takes one producer long.
+const PRODUCERS: usize = 20;
 
 /// The same bodies in plain structures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +81,32 @@ pub fn floor<'a>(fixture: &'a Fixture, floor: Floor, bytes: &'a Bytes) -> Work<'
     })
 }
 
+/// A strategy's queue, filled once: bytes for each message.
+///
+/// # Panics
+///
+/// If the queue refuses.
+pub fn strategy(fixture: &Fixture, contender: &Contender) -> f64 {
+    let fill = |name: &str| {
+        fixture.runtime.block_on(async {
+            let (backend, plain) = (&fixture.backend, &fixture.raw);
+            let jobs = Jobs::open(contender, backend, plain, name, MESSAGES).await;
+            let producer = || {
+                let jobs = jobs.clone();
+                async move {
+                    for _ in 0..MESSAGES / (BATCH * PRODUCERS) {
+                        jobs.put(BATCH).await;
+                    }
+                }
+            };
+            Shape::new(BATCH, PRODUCERS).time(producer).await;
+            jobs.arrived(MESSAGES).await;
+        });
+    };
+    let (bytes, _) = weigh(fixture, fill);
+    bytes
+}
+
 async fn fill_list(raw: &mut MultiplexedConnection, name: &str) {
     for _ in 0..MESSAGES / BATCH {
         let body = BODY;
@@ -99,17 +130,24 @@ async fn fill_zset(raw: &mut MultiplexedConnection, name: &str) {
 /// Fills a queue, and records the server's growth.
 fn filled<'a>(fixture: &'a Fixture, bytes: &'a Bytes, fill: impl Fn(&str) + 'a) -> Work<'a> {
     Box::new(move |rounds| {
-        let mut time = Duration::ZERO;
+        let mut sum = Duration::ZERO;
         for _ in 0..rounds {
-            let name = fixture.fresh();
-            let before = fixture.memory();
-            let start = Instant::now();
-            fill(&name);
-            time += start.elapsed();
-            let grown = fixture.memory().saturating_sub(before);
-            bytes.borrow_mut().push(grown as f64 / MESSAGES as f64);
-            fixture.clear(&name);
+            let (each, time) = weigh(fixture, &fill);
+            bytes.borrow_mut().push(each);
+            sum += time;
         }
-        time
+        sum
     })
+}
+
+/// Fills a queue once; answers the server's growth for each message, and the time that it took.
+fn weigh(fixture: &Fixture, fill: impl Fn(&str)) -> (f64, Duration) {
+    let name = fixture.fresh();
+    let before = fixture.memory();
+    let start = Instant::now();
+    fill(&name);
+    let time = start.elapsed();
+    let grown = fixture.memory().saturating_sub(before);
+    fixture.clear(&name);
+    (grown as f64 / MESSAGES as f64, time)
 }

@@ -1,0 +1,190 @@
+//! The jobs that every strategy does alike: a message is pushed, leased and acked. In a bounded queue,
+//! which published strategies only read, a job is a push that drops the oldest; in a ring, a visit.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use queue_core::{AnyQueue, Insert, Offer, Overflow, Prioritized, Push, Scheduled};
+use queue_redis::RedisBackend;
+use redis::{AsyncCommands, aio::MultiplexedConnection};
+use tokio::time::sleep;
+
+use super::{
+    contenders::{Contender, Keys},
+    ours::{count, lease, settle},
+};
+
+/// The priorities that the published lists have.
+const LEVELS: [i16; 3] = [10, 0, -10];
+/// How long a dedup key lives.
+const WINDOW: Duration = Duration::from_secs(60);
+/// Between two looks whether a distributor has moved what is due.
+const LOOK: Duration = Duration::from_millis(1);
+/// The messages of one call outside of the measured time.
+const BATCH: usize = 100;
+
+/// Numbers the messages of a run: strategies that know a message by its body take equal ones for one.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A strategy's queue, and how messages are put into it. Clones share the queue.
+#[derive(Debug, Clone)]
+pub struct Jobs {
+    queue: AnyQueue,
+    keys: Keys,
+    /// Where messages have to stand before they can be taken, and who looks there.
+    moved: Option<(String, MultiplexedConnection)>,
+}
+
+impl Jobs {
+    /// Opens the strategy's queue; a bounded one has this capacity. The plain connection is for
+    /// looks that do not count.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be opened.
+    pub async fn open(
+        contender: &Contender,
+        backend: &RedisBackend,
+        plain: &MultiplexedConnection,
+        name: &str,
+        capacity: usize,
+    ) -> Self {
+        let moved = contender.moved_to(name);
+        Self {
+            queue: contender.open(backend, name, capacity).await,
+            keys: contender.keys,
+            moved: moved.map(|list| (list, plain.clone())),
+        }
+    }
+
+    /// Puts messages in that are ready at once, in one call. A full queue drops the oldest.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses.
+    pub async fn put(&self, messages: usize) {
+        let numbers = 0..messages;
+        match &self.queue {
+            AnyQueue::Reliable(queue) => {
+                let batch: Vec<_> = numbers.map(|_| Push::new(body(next()))).collect();
+                queue.push(&batch).await.expect("pushed");
+            }
+            AnyQueue::Delay(queue) => {
+                let now = |_| Scheduled::new(body(next()), Duration::ZERO);
+                let batch: Vec<_> = numbers.map(now).collect();
+                queue.schedule(&batch).await.expect("scheduled");
+            }
+            AnyQueue::Priority(queue) => {
+                let urgent = |n: usize| Prioritized::new(body(next()), LEVELS[n % LEVELS.len()]);
+                let batch: Vec<_> = numbers.map(urgent).collect();
+                queue.enqueue(&batch).await.expect("enqueued");
+            }
+            AnyQueue::Bounded(queue) => {
+                let batch: Vec<_> = numbers.map(|_| self.offer(next())).collect();
+                let offered = queue.offer(&batch, Overflow::DropOldest).await;
+                offered.expect("offered");
+            }
+            AnyQueue::Rotating(ring) => {
+                let batch: Vec<_> = numbers.map(|_| Insert::new(body(next()))).collect();
+                ring.insert(&batch).await.expect("inserted");
+            }
+        }
+    }
+
+    /// [`put`](Self::put)s any number of messages in.
+    pub async fn fill(&self, messages: usize) {
+        for start in (0..messages).step_by(BATCH) {
+            self.put(BATCH.min(messages - start)).await;
+        }
+    }
+
+    /// Waits until so many messages can be taken, if a distributor has to move them first.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn arrived(&self, messages: usize) {
+        let Some((list, plain)) = &self.moved else {
+            return;
+        };
+        let mut plain = plain.clone();
+        loop {
+            let length: usize = plain.llen(list).await.expect("the server answers");
+            if length >= messages {
+                return;
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Does jobs, a batch at a time; answers the time that they took.
+    ///
+    /// # Panics
+    ///
+    /// If the queue refuses, or a message is not there.
+    pub async fn rounds(&self, batch: usize, rounds: u64) -> Duration {
+        let start = Instant::now();
+        for _ in 0..rounds {
+            match &self.queue {
+                AnyQueue::Bounded(_) => self.put(batch).await,
+                AnyQueue::Rotating(ring) => {
+                    let rotated = ring.rotate(count(batch)).await.expect("rotated");
+                    assert_eq!(rotated.items.len(), batch);
+                }
+                queue => {
+                    self.put(batch).await;
+                    self.arrived(batch).await;
+                    let queue = queue.leasing().expect("the queue leases");
+                    let leased = lease(&*queue, batch).await;
+                    settle(&*queue, &leased).await;
+                }
+            }
+        }
+        start.elapsed()
+    }
+
+    /// The messages that are in the queue.
+    ///
+    /// # Panics
+    ///
+    /// If the queue does not answer, or is a ring.
+    pub async fn length(&self) -> u64 {
+        let queue = self.queue.leasing().expect("no ring");
+        let depth = queue.depth().await.expect("the depth");
+        depth.occupied()
+    }
+
+    fn offer(&self, number: u64) -> Offer {
+        let key = number.to_string();
+        let push = Push::new(body(number));
+        match self.keys {
+            Keys::Without => Offer::new(push),
+            Keys::Dedup => Offer::new(push.with_dedup(key, WINDOW)),
+            Keys::Distinct => Offer::new(push).with_distinct(key),
+        }
+    }
+}
+
+fn next() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A body of 100 bytes: JSON, for strategies that read the priority in it.
+fn body(number: u64) -> Bytes {
+    format!("{{\"priority\":1,\"order\":\"{number:075}\"}}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::body;
+
+    #[test]
+    fn bodies_have_100_bytes_and_differ() {
+        assert_eq!(body(0).len(), 100);
+        assert_eq!(body(u64::MAX).len(), 100);
+        assert_ne!(body(1), body(2));
+    }
+}

@@ -1,0 +1,74 @@
+//! A strategy while it is measured: its queue, filled as in use, on a connection of its own.
+
+use std::cell::OnceCell;
+
+use queue_core::QueueKind;
+
+use super::{contenders::Contender, counting::Counted, fixture::Fixture, jobs::Jobs, tally::Tally};
+use crate::pairs::Work;
+
+/// The length of a bounded queue, which is full, and the items of a ring.
+const LENGTH: usize = 1_000;
+
+/// A strategy, and its queue, which the first measurement opens; a filter may leave it unmeasured.
+#[derive(Debug)]
+pub struct Stand<'a> {
+    fixture: &'a Fixture,
+    contender: &'a Contender,
+    name: String,
+    opened: OnceCell<(Counted, Jobs)>,
+}
+
+impl<'a> Stand<'a> {
+    /// A place for this strategy.
+    pub fn new(fixture: &'a Fixture, contender: &'a Contender) -> Self {
+        Self {
+            fixture,
+            contender,
+            name: fixture.fresh(),
+            opened: OnceCell::new(),
+        }
+    }
+
+    /// The strategy.
+    pub const fn contender(&self) -> &'a Contender {
+        self.contender
+    }
+
+    /// Does jobs in batches, and records what they cost. A first batch is not counted: it loads
+    /// scripts, and ends at a distributor's tick, so that the next one meets no tick half-way.
+    pub fn jobs<'b>(&'b self, batch: usize, tally: &'b Tally) -> Work<'b> {
+        Box::new(move |rounds| {
+            let (counted, jobs) = self.opened.get_or_init(|| self.open());
+            let runtime = &self.fixture.runtime;
+            runtime.block_on(jobs.rounds(batch, 1));
+            tally.of(self.fixture, counted, rounds * batch as u64, || {
+                runtime.block_on(jobs.rounds(batch, rounds))
+            })
+        })
+    }
+
+    fn open(&self) -> (Counted, Jobs) {
+        let counted = self.fixture.connect_counted();
+        let (backend, plain) = (&counted.backend, &self.fixture.raw);
+        let jobs = self.fixture.runtime.block_on(async {
+            let jobs = Jobs::open(self.contender, backend, plain, &self.name, LENGTH).await;
+            if matches!(
+                self.contender.kind,
+                QueueKind::Bounded | QueueKind::Rotating
+            ) {
+                jobs.fill(LENGTH).await;
+            }
+            jobs
+        });
+        (counted, jobs)
+    }
+}
+
+impl Drop for Stand<'_> {
+    fn drop(&mut self) {
+        if self.opened.get().is_some() {
+            self.fixture.clear(&self.name);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a job costs, counted on both sides: the server's time, the commands, and the round trips.
+
+use std::{cell::RefCell, time::Duration};
+
+use super::{counting::Counted, fixture::Fixture};
+use crate::pairs::spread;
+
+/// What a job costs: medians of samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    /// The server's microseconds.
+    pub micros: f64,
+    /// The commands that clients sent. A script is one.
+    pub commands: f64,
+    /// How often a client waited for the server.
+    pub trips: f64,
+    /// The number of samples.
+    pub samples: usize,
+}
+
+/// The samples of one work.
+#[derive(Debug, Default)]
+pub struct Tally(RefCell<Vec<Sample>>);
+
+#[derive(Debug)]
+struct Sample {
+    jobs: u64,
+    micros: f64,
+    commands: f64,
+    trips: f64,
+}
+
+impl Tally {
+    /// Does the work, and records what this backend's requests cost meanwhile. The server's time is
+    /// that of the commands that the backend sent; commands of a script count in the script.
+    pub fn of(
+        &self,
+        fixture: &Fixture,
+        counted: &Counted,
+        jobs: u64,
+        work: impl FnOnce() -> Duration,
+    ) -> Duration {
+        let (sent, spent) = (counted.sent(), fixture.commands());
+        let time = work();
+        let sent = counted.sent().since(&sent);
+        let spent = fixture.commands().since(&spent);
+        let commands: u64 = sent.commands.values().sum();
+        self.0.borrow_mut().push(Sample {
+            jobs,
+            micros: spent.micros_of(&sent.commands) / jobs as f64,
+            commands: commands as f64 / jobs as f64,
+            trips: sent.trips as f64 / jobs as f64,
+        });
+        time
+    }
+
+    /// What a job costs, without the shorter samples of the warm-up; `None` if there are none.
+    pub fn job(&self) -> Option<Job> {
+        let samples = self.0.borrow();
+        let longest = samples.last()?.jobs;
+        let full: Vec<&Sample> = samples
+            .iter()
+            .filter(|sample| sample.jobs == longest)
+            .collect();
+        let median = |value: fn(&Sample) -> f64| {
+            let values: Vec<f64> = full.iter().map(|sample| value(sample)).collect();
+            spread(&values).median
+        };
+        Some(Job {
+            micros: median(|sample| sample.micros),
+            commands: median(|sample| sample.commands),
+            trips: median(|sample| sample.trips),
+            samples: full.len(),
+        })
+    }
+}
