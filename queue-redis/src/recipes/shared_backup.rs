@@ -91,6 +91,7 @@ impl SharedBackup {
 impl Recipe for SharedBackup {
     fn guarantees(&self) -> Guarantees {
         const LATER: &str = "what the checker puts back comes later";
+        const ONE_BY_ONE: &str = "a lease of several takes one by one: others come in between";
         const KNOWN: &str = "the checker knows an entry by its body: one taken again looks old";
         let name = match self.checker {
             Some(_) => "shared-backup with checker",
@@ -102,7 +103,9 @@ impl Recipe for SharedBackup {
             "a retry has no delay",
         );
         if self.checker.is_none() {
-            return guarantees.weaker("L7", When::Alone, "nobody puts back what a dead client had");
+            return guarantees
+                .weaker("L7", When::Alone, "nobody puts back what a dead client had")
+                .weaker("F2", When::Fault("delayed"), ONE_BY_ONE);
         }
         let mut guarantees = guarantees.weaker("L1", When::Alone, KNOWN);
         for fault in UNHEARD {

@@ -76,7 +76,12 @@ impl Recipe for Stream {
                 When::Alone,
                 "an entry may be claimed before its first holder has heard of it",
             )
-            .weaker("L1", When::Alone, CLAIMED);
+            .weaker("L1", When::Alone, CLAIMED)
+            .weaker(
+                "F2",
+                When::Fault("delayed"),
+                "a lease claims old entries and then reads new ones: others come in between",
+            );
         guarantees.features.insert(Feature::Expiry);
         guarantees
     }
