@@ -18,10 +18,38 @@ pub struct DeadLetter {
     pub headers: Headers,
     /// Why it died.
     pub reason: DeathReason,
+    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    pub failure: Option<String>,
     /// How many attempts it had.
     pub attempts: u32,
+    /// When it was pushed, by the backend's clock. A revival does not change it.
+    pub pushed_at: Timestamp,
     /// When it died, by the backend's clock.
     pub died_at: Timestamp,
+}
+
+impl DeadLetter {
+    /// Why it died, for people: `died after 5 attempts: retried on its last attempt: connection
+    /// refused`.
+    pub fn why(&self) -> String {
+        let Self {
+            attempts,
+            reason,
+            failure,
+            ..
+        } = self;
+        let times = if *attempts == 1 {
+            "attempt"
+        } else {
+            "attempts"
+        };
+        let mut why = format!("died after {attempts} {times}: {reason}");
+        if let Some(failure) = failure {
+            why.push_str(": ");
+            why.push_str(failure);
+        }
+        why
+    }
 }
 
 /// Why a message died.

@@ -153,6 +153,8 @@ pub struct Delivery {
     pub body: Bytes,
     /// The headers that were pushed.
     pub headers: Headers,
+    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    pub failure: Option<String>,
 }
 
 impl Delivery {

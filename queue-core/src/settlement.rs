@@ -14,6 +14,9 @@ pub enum Disposition {
     Retry {
         /// Rounded up to a millisecond; zero puts the message behind all that are ready now.
         delay: Duration,
+        /// Why it failed, for whoever has the message next (L14). A reason longer than
+        /// [`limits::MAX_REASON`] bytes is cut; `None` and an empty one say nothing.
+        reason: Option<String>,
     },
     /// Nobody's fault, a resource was busy: again after the delay. The attempt is refunded.
     Defer {
@@ -31,6 +34,17 @@ pub enum Disposition {
     },
 }
 
+impl Disposition {
+    /// What a backend keeps of a retry's reason (L14): `None` if it says nothing.
+    pub fn failure(&self) -> Option<&str> {
+        let Self::Retry { reason, .. } = self else {
+            return None;
+        };
+        let kept = limits::cut_reason(reason.as_deref()?);
+        (!kept.is_empty()).then_some(kept)
+    }
+}
+
 /// A receipt, and the way its lease shall end.
 ///
 /// ```
@@ -40,7 +54,8 @@ pub enum Disposition {
 /// let receipt = Receipt::new(MessageId::new(7), Token::new(1));
 /// let settlement = Settlement::retry(receipt, Duration::from_secs(5));
 /// assert_eq!(settlement.receipt, receipt);
-/// assert_eq!(settlement.disposition, Disposition::Retry { delay: Duration::from_secs(5) });
+/// let delay = Duration::from_secs(5);
+/// assert_eq!(settlement.disposition, Disposition::Retry { delay, reason: None });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settlement {
@@ -66,7 +81,14 @@ impl Settlement {
 
     /// Failed: again after the delay, the attempt counts.
     pub const fn retry(receipt: Receipt, delay: Duration) -> Self {
-        Self::new(receipt, Disposition::Retry { delay })
+        let reason = None;
+        Self::new(receipt, Disposition::Retry { delay, reason })
+    }
+
+    /// [`retry`](Self::retry), and why it failed (L14).
+    pub fn retry_because(receipt: Receipt, delay: Duration, reason: impl Into<String>) -> Self {
+        let reason = Some(reason.into());
+        Self::new(receipt, Disposition::Retry { delay, reason })
     }
 
     /// Busy: again after the delay, the attempt is refunded.
@@ -97,7 +119,7 @@ impl Settlement {
             limits::check_batch(batch.len())?;
         }
         for settlement in batch {
-            if let Disposition::Retry { delay } | Disposition::Defer { delay } =
+            if let Disposition::Retry { delay, .. } | Disposition::Defer { delay } =
                 settlement.disposition
             {
                 limits::delay_millis(delay)?;

@@ -71,6 +71,12 @@ pub enum Bug {
     PackingOverflows,
     /// A retried message keeps its arrival.
     RetryKeepsArrival,
+    /// A retry keeps no reason.
+    RetryForgetsWhy,
+    /// A dead letter tells the time of its death as that of its push.
+    PushedWhenItDied,
+    /// A revived message keeps the reason of its last retry.
+    RevivalKeepsWhy,
     /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
     /// Eviction drops the newest undelivered message instead of the next.

@@ -18,6 +18,9 @@ use redis::{RedisWrite, ToRedisArgs};
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
+/// In place of a frame's attempts: they follow the head, with what else the message has been through.
+const WITH_PAST: u8 = u8::MAX;
+
 /// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
 /// The same with a priority and an arrival.
@@ -88,20 +91,46 @@ pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     }
 }
 
-/// A message and its attempts, from a frame with a head of this many bytes.
-pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<(Message, u32)> {
+/// What a frame tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) message: Message,
+    /// The attempts charged.
+    pub(crate) attempts: u32,
+    pub(crate) pushed: Timestamp,
+    /// Why the last retry said that it failed (L14).
+    pub(crate) failure: Option<String>,
+}
+
+/// Reads a frame with a head of this many bytes; `None` if it is none.
+pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<Frame> {
     if bytes.len() <= head {
         return None;
     }
     let mut start = bytes.split_to(head);
     let attempts = start.get_u8();
     let id = MessageId::new(narrow(&mut start)?);
-    let attempts = match attempts {
-        u8::MAX => bytes.try_get_u32().ok()?,
-        few => few.into(),
+    let (attempts, pushed, failure) = match attempts {
+        WITH_PAST => {
+            let attempts = bytes.try_get_u32().ok()?;
+            let pushed = narrow(&mut bytes)?;
+            let length = bytes.try_get_u16().ok()?;
+            let failure = text(&mut bytes, length.into())?;
+            (
+                attempts,
+                pushed,
+                Some(failure).filter(|why| !why.is_empty()),
+            )
+        }
+        few => (few.into(), narrow(&mut start)?, None),
     };
     let (headers, body) = payload(bytes)?;
-    Some((Message { id, body, headers }, attempts))
+    Some(Frame {
+        message: Message { id, body, headers },
+        attempts,
+        pushed: Timestamp::from_millis(pushed),
+        failure,
+    })
 }
 
 /// A delivery, from the frame as it was before.
@@ -111,13 +140,19 @@ pub(crate) fn delivery(
     token: u64,
     time_left: std::time::Duration,
 ) -> Option<Delivery> {
-    let (message, attempts) = frame(bytes, head)?;
+    let Frame {
+        message,
+        attempts,
+        failure,
+        ..
+    } = frame(bytes, head)?;
     Some(Delivery {
         receipt: Receipt::new(message.id, Token::new(token)),
         attempt: attempts.saturating_add(1),
         time_left,
         body: message.body,
         headers: message.headers,
+        failure,
     })
 }
 
@@ -133,13 +168,20 @@ pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
         b'e' => DeathReason::Expired,
         _ => return None,
     };
-    let (message, attempts) = frame(bytes, head)?;
+    let Frame {
+        message,
+        attempts,
+        pushed,
+        failure,
+    } = frame(bytes, head)?;
     Some(DeadLetter {
         id: message.id,
         body: message.body,
         headers: message.headers,
         reason,
+        failure,
         attempts,
+        pushed_at: pushed,
         died_at,
     })
 }
@@ -208,18 +250,31 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_holds_few_attempts_and_many() {
+    fn a_frame_holds_few_attempts_or_a_past() {
         let mut few = vec![3];
         few.extend_from_slice(&wide(258));
         few.extend_from_slice(&wide(5));
-        let mut many = few.clone();
-        many[0] = 255;
-        many.extend_from_slice(&70_000_u32.to_be_bytes());
-        for (mut bytes, attempts) in [(few, 3), (many, 70_000)] {
+        let past = |failure: &str| {
+            let mut past = few.clone();
+            past[0] = WITH_PAST;
+            past.extend_from_slice(&70_000_u32.to_be_bytes());
+            past.extend_from_slice(&wide(4));
+            past.extend_from_slice(&(failure.len() as u16).to_be_bytes());
+            past.extend_from_slice(failure.as_bytes());
+            past
+        };
+        let (silent, told) = (past(""), past("no paper"));
+        let told_why = Some("no paper".to_owned());
+        for (mut bytes, attempts, pushed, failure) in [
+            (few, 3, 5, None),
+            (silent, 70_000, 4, None),
+            (told, 70_000, 4, told_why),
+        ] {
             bytes.extend_from_slice(b"\0body");
-            let (message, read) = frame(bytes.into(), HEAD).unwrap();
-            assert_eq!((message.id.get(), read), (258, attempts));
-            assert_eq!(message.body, "body");
+            let read = frame(bytes.into(), HEAD).unwrap();
+            assert_eq!((read.message.id.get(), read.attempts), (258, attempts));
+            assert_eq!(read.message.body, "body");
+            assert_eq!((read.pushed.as_millis(), read.failure), (pushed, failure));
         }
     }
 

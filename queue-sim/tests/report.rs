@@ -89,6 +89,7 @@ fn delivered(receipt: Receipt, attempt: u32) -> Answer {
         time_left: TTL,
         body: Bytes::from_static(b"a"),
         headers: Headers::new(),
+        failure: None,
     }]))
 }
 

@@ -1,5 +1,5 @@
-//! Several clients that push to a full bounded queue at once: the time of a push, and how far the queue
-//! exceeds its length.
+//! Several clients that push to a bounded queue at once, from the first message on: the time of a push,
+//! and how far the queue exceeds its length.
 
 use std::{
     cell::RefCell,
@@ -41,7 +41,6 @@ pub fn push<'a>(fixture: &'a Fixture, contender: &'a Contender, crowd: &'a Crowd
         let (time, most) = fixture.runtime.block_on(async {
             let (backend, plain) = (&fixture.backend, &fixture.raw);
             let jobs = Jobs::open(contender, backend, plain, name, LENGTH).await;
-            jobs.fill(LENGTH).await;
             let ended = Arc::new(AtomicBool::new(false));
             let watcher = tokio::spawn({
                 let (jobs, ended) = (jobs.clone(), Arc::clone(&ended));

@@ -87,7 +87,7 @@ impl Seen {
         for (settlement, settled) in settlements(call).iter().zip(settled) {
             self.held.remove(&settlement.receipt);
             let back = match settlement.disposition {
-                Disposition::Retry { delay } | Disposition::Defer { delay } => delay.is_zero(),
+                Disposition::Retry { delay, .. } | Disposition::Defer { delay } => delay.is_zero(),
                 Disposition::Release => true,
                 Disposition::Ack | Disposition::Bury { .. } => false,
             };

@@ -69,6 +69,11 @@ impl<T> TypedDelivery<T> {
         self.delivery.attempt
     }
 
+    /// Why the last retry said that it failed (L14).
+    pub fn failure(&self) -> Option<&str> {
+        self.delivery.failure.as_deref()
+    }
+
     /// The lease's length, from the moment it was granted.
     pub const fn time_left(&self) -> Duration {
         self.delivery.time_left
@@ -93,6 +98,21 @@ impl<T: Sync> TypedDelivery<T> {
     /// `LeaseLost`, as for [`ack`](Self::ack).
     pub async fn retry(&self, delay: Duration) -> Result<Settled> {
         self.settle(Settlement::retry(self.receipt(), delay)).await
+    }
+
+    /// [`retry`](Self::retry), and why it failed, for whoever has the message next (L14). Only the
+    /// first 1,024 bytes of a reason are kept.
+    ///
+    /// # Errors
+    ///
+    /// `LeaseLost`, as for [`ack`](Self::ack).
+    pub async fn retry_because(
+        &self,
+        delay: Duration,
+        reason: impl Into<String> + Send,
+    ) -> Result<Settled> {
+        let settlement = Settlement::retry_because(self.receipt(), delay, reason);
+        self.settle(settlement).await
     }
 
     /// Busy, nobody's fault: again after the delay, the attempt refunded.

@@ -49,12 +49,16 @@ impl DeadLetters {
         if self.cap == 0 {
             return 1;
         }
+        let pushed_at = entry.pushed();
+        planted!(PushedWhenItDied => pushed_at = now);
         let letter = DeadLetter {
             id: entry.id,
+            failure: entry.failure(),
             body: entry.body,
             headers: entry.headers,
             reason,
             attempts: entry.attempts,
+            pushed_at,
             died_at: now,
         };
         self.last += 1;

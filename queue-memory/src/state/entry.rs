@@ -32,8 +32,11 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
     /// The time from which it is ready.
     pub(crate) since: Timestamp,
-    /// Its arrival, as ageing counts it (P4).
+    /// Its arrival, as ageing counts it (P4): the push, until a retry or a revival.
     pub(crate) arrival: Timestamp,
+    /// What is told of it once it has been retried: few messages are, so the others have no room for
+    /// it.
+    pub(crate) past: Option<Box<Past>>,
     /// Its distinct key, if it still has one (B7).
     pub(crate) distinct: Option<Key>,
     pub(crate) attempts: u32,
@@ -41,6 +44,14 @@ pub(crate) struct Entry {
     pub(crate) before: Slot,
     pub(crate) after: Slot,
     pub(crate) priority: i16,
+}
+
+/// What a message has been through.
+#[derive(Debug, Clone)]
+pub(crate) struct Past {
+    pub(crate) pushed: Timestamp,
+    /// Why the last retry said that it failed (L14).
+    pub(crate) failure: Option<String>,
 }
 
 /// The place of a message.
@@ -71,6 +82,7 @@ impl Entry {
             place: Place::Line,
             since: now,
             arrival: now,
+            past: None,
             distinct: None,
             attempts: 0,
             before: NONE,
@@ -82,6 +94,26 @@ impl Entry {
     #[inline]
     pub(crate) fn size(&self) -> usize {
         self.body.len() + self.headers.size()
+    }
+
+    /// When it was pushed.
+    pub(crate) fn pushed(&self) -> Timestamp {
+        let past = self.past.as_ref();
+        past.map_or(self.arrival, |past| past.pushed)
+    }
+
+    /// Why the last retry said that it failed (L14).
+    #[inline]
+    pub(crate) fn failure(&self) -> Option<String> {
+        let past = self.past.as_ref();
+        past.and_then(|past| past.failure.clone())
+    }
+
+    /// Keeps why a retry said that it failed (L14), before anything changes its arrival.
+    pub(crate) fn failed(&mut self, failure: Option<&str>) {
+        let pushed = self.pushed();
+        let failure = failure.map(str::to_owned);
+        self.past = Some(Box::new(Past { pushed, failure }));
     }
 
     #[inline]

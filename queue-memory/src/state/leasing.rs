@@ -288,6 +288,7 @@ impl<K: Kind> State<K> {
             time_left: deadline.since(now),
             body: entry.body.clone(),
             headers: entry.headers.clone(),
+            failure: entry.failure(),
         }
     }
 

@@ -2,7 +2,13 @@
 
 use queue_core::{Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
 
-use super::{backlog::Backlog, dead::Dead, entry::Entry, kind::Kind, leasing::State};
+use super::{
+    backlog::Backlog,
+    dead::Dead,
+    entry::{Entry, Past},
+    kind::Kind,
+    leasing::State,
+};
 
 impl<K: Kind> State<K> {
     pub(crate) fn depth(&mut self, now: Timestamp) -> Depth {
@@ -55,6 +61,11 @@ impl<K: Kind> State<K> {
             return Revived::NotFound;
         };
         let mut entry = Entry::with(id, letter.body, letter.headers, now);
+        entry.past = Some(Box::new(Past {
+            pushed: letter.pushed_at,
+            failure: None,
+        }));
+        planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
         entry.priority = priority;
         planted!(RevivalLosesPriority => entry.priority = 0);
         planted!(RevivalKeepsAttempts => entry.attempts = letter.attempts);

@@ -52,11 +52,14 @@ impl<K: Kind> State<K> {
                 self.counters.acked += 1;
                 Settled::Done
             }
-            Disposition::Retry { .. } if self.is_spent(slot) => {
+            retry @ Disposition::Retry { .. } if self.is_spent(slot) => {
+                self.entries[slot].failed(retry.failure());
                 self.die(slot, DeathReason::Retried, now);
                 Settled::Dead
             }
-            Disposition::Retry { delay } => {
+            retry @ Disposition::Retry { delay, .. } => {
+                self.entries[slot].failed(retry.failure());
+                planted!(RetryForgetsWhy => self.entries[slot].failed(None));
                 let due = now.plus_millis(millis_ceil(*delay));
                 let arrival = due;
                 planted!(RetryKeepsArrival => arrival = self.entries[slot].arrival);

@@ -23,7 +23,7 @@ local function act()
       local id = pack('>I7', accepted + new)
       ids[k] = accepted + new
       frames[2 * new - 1] = id
-      frames[2 * new] = pack(FRAME, 0, accepted + new, due) .. ARGV[4 + k]
+      frames[2 * new] = pack(FRAME, 0, accepted + new, now) .. ARGV[4 + k]
       places[2 * new - 1] = due
       places[2 * new] = id
       first_due = math.min(first_due, due)

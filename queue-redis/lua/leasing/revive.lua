@@ -14,7 +14,7 @@ for k = 3, #ARGV do
   elseif occupied >= capacity then
     answers[k - 2] = 'f'
   else
-    local frame = reframe(frame_of(record), 0, now, now)
+    local frame = reframe(frame_of(record), 0, now, now, '')
     call('HSET', FRAMES, id, frame)
     join({ id }, { frame })
     call('ZREM', DEAD, id)

@@ -1,5 +1,5 @@
 -- How much of what frames hold goes in one answer.
--- needs: HEAD, ID, MANY_ATTEMPTS, SINCE
+-- needs: HEAD, ID, SINCE, WITH_PAST
 -- gives: BYTES, id_of, fits
 local BYTES = 8388608 -- of headers and bodies that one call hands out
 
@@ -10,8 +10,8 @@ end
 -- Bytes of headers and body, without what separates them.
 local function size_of(frame)
   local at = HEAD + 1
-  if byte(frame, 1) == MANY_ATTEMPTS then
-    at = at + 4
+  if byte(frame, 1) == WITH_PAST then
+    at = at + 13 + decode('>I2', frame, at + 11)
   end
   if byte(frame, at) == 0 then
     return #frame - at

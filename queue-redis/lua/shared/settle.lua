@@ -35,9 +35,9 @@ local function settle_one(settlement, id)
   elseif what == 'r' and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)')) then
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'retried', 1)
-    return 'd', put_off(id, reframe(frame, attempts + 1, due, due), due)
+    return 'd', put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)
   elseif what == 'r' then
-    die(id, reframe(frame, attempts + 1), 'r', '')
+    die(id, reframe(frame, attempts + 1, nil, nil, sub(settlement, 23)), 'r', '')
   else
     die(id, reframe(frame, attempts + 1), 'b', sub(settlement, 16))
   end

@@ -58,7 +58,7 @@ impl BoundedQueue for Queue<Bounded> {
             .handle
             .call_without_dedup(script, |call| call.push(n))
             .await?;
-        reply.rest(|bytes| frame::frame(bytes, Bounded::HEAD).map(|(message, _)| message))
+        reply.rest(|bytes| frame::frame(bytes, Bounded::HEAD).map(|frame| frame.message))
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {

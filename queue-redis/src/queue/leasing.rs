@@ -220,7 +220,11 @@ fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
     let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
     let (what, rest) = match &settlement.disposition {
         Disposition::Ack => (b'a', Vec::new()),
-        Disposition::Retry { delay: after } => (b'r', delay(after)),
+        retry @ Disposition::Retry { delay: after, .. } => {
+            let mut rest = delay(after);
+            rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());
+            (b'r', rest)
+        }
         Disposition::Defer { delay: after } => (b'd', delay(after)),
         Disposition::Release => (b'l', Vec::new()),
         Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),

@@ -39,6 +39,7 @@ pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
             When::Alone,
             "the dead letters keep neither reason nor time, and have no cap",
         )
+        .weaker("L14", When::Absent, "it has no place for a retry's reason")
 }
 
 /// [`leasing`] without a count of attempts.

@@ -192,6 +192,7 @@ impl<S: Strategy> Shell<S> {
             time_left: ttl,
             body: taken.body,
             headers: Headers::default(),
+            failure: None,
         }
     }
 

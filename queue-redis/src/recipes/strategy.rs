@@ -165,7 +165,9 @@ pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
         body,
         headers: Headers::default(),
         reason: DeathReason::Buried(String::new()),
+        failure: None,
         attempts: 1,
+        pushed_at: Timestamp::default(),
         died_at: Timestamp::default(),
     }
 }

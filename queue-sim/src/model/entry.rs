@@ -10,6 +10,10 @@ pub(super) struct Entry {
     pub(super) body: Bytes,
     pub(super) headers: Headers,
     pub(super) priority: i16,
+    /// When it was pushed.
+    pub(super) pushed: u64,
+    /// What its last retry said of why it failed.
+    pub(super) failure: Option<String>,
     /// Attempts spent, with the one under way.
     pub(super) attempts: u32,
     /// The time from which ageing counts.

@@ -176,6 +176,7 @@ impl LeasingModel {
             time_left: Duration::from_millis(ttl),
             body: entry.body.clone(),
             headers: entry.headers.clone(),
+            failure: entry.failure.clone(),
         }
     }
 
@@ -183,13 +184,17 @@ impl LeasingModel {
         let Some(at) = self.held(settlement.receipt, now) else {
             return Settled::LeaseLost;
         };
+        if let Disposition::Retry { reason, .. } = &settlement.disposition {
+            let said = reason.as_deref().map(kept);
+            self.entries[at].failure = said.filter(|said| !said.is_empty());
+        }
         match &settlement.disposition {
             Disposition::Ack => self.leave(at, Exit::Acked),
             Disposition::Retry { .. } if self.entries[at].attempts >= self.config.max_attempts => {
                 self.die(at, now, DeathReason::Retried);
                 return Settled::Dead;
             }
-            Disposition::Retry { delay } => {
+            Disposition::Retry { delay, .. } => {
                 self.events.retried += 1;
                 let due = now + limits::millis(*delay);
                 self.entries[at].arrival = due;

@@ -75,7 +75,8 @@ fn size(push: &Push) -> usize {
 pub(super) fn settlements(batch: &[Settlement]) -> Answer<()> {
     max(batch.len())?;
     for settlement in batch {
-        if let Disposition::Retry { delay } | Disposition::Defer { delay } = settlement.disposition
+        if let Disposition::Retry { delay, .. } | Disposition::Defer { delay } =
+            settlement.disposition
         {
             require(delay <= MAX_DELAY)?;
         }

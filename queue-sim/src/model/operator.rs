@@ -100,6 +100,7 @@ impl LeasingModel {
                 Some(at) => {
                     self.events.revived += 1;
                     self.entries[at].attempts = 0;
+                    self.entries[at].failure = None;
                     self.entries[at].arrival = now;
                     match self.order {
                         Order::Due => self.entries[at].place = Place::Delayed { due: now },
@@ -253,7 +254,9 @@ fn letter(entry: &Entry) -> Option<DeadLetter> {
         body: entry.body.clone(),
         headers: entry.headers.clone(),
         reason: death.reason.clone(),
+        failure: entry.failure.clone(),
         attempts: entry.attempts,
+        pushed_at: Timestamp::from_millis(entry.pushed),
         died_at: Timestamp::from_millis(death.at),
     })
 }

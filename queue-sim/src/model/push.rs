@@ -34,6 +34,8 @@ impl LeasingModel {
             body: push.body.clone(),
             headers: push.headers.clone(),
             priority: 0,
+            pushed: now,
+            failure: None,
             attempts: 0,
             arrival: now,
             ready_since: now,

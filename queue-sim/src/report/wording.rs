@@ -229,7 +229,9 @@ impl Words {
             let receipt = self.receipt(queue, settlement.receipt);
             match &settlement.disposition {
                 Disposition::Ack => format!("ack({receipt})"),
-                Disposition::Retry { delay } => format!("retry({receipt}) after {}", ms(*delay)),
+                Disposition::Retry { delay, .. } => {
+                    format!("retry({receipt}) after {}", ms(*delay))
+                }
                 Disposition::Defer { delay } => format!("defer({receipt}) by {}", ms(*delay)),
                 Disposition::Release => format!("release({receipt})"),
                 Disposition::Bury { .. } => format!("bury({receipt})"),

@@ -76,9 +76,7 @@ fn story(
     let mut runner = Runner::new(scenario(strategy, condition), environment);
     let replayed = runner.plan(&plan);
     match breaking(&replayed, rule) {
-        Some(finding) => {
-            timeline(&replayed.run.config, &replayed.run.history, finding, None)
-        }
+        Some(finding) => timeline(&replayed.run.config, &replayed.run.history, finding, None),
         None => found.message.clone(),
     }
 }

@@ -59,12 +59,12 @@ impl Condition {
     }
 
     /// Whether a strategy declares that it breaks this rule under the condition. What breaks alone
-    /// breaks under every other condition, too. Messages of equal bodies are one to their callers, so
+    /// breaks under every other condition, too; so does what it has no place for. Messages of equal bodies are one to their callers, so
     /// under equal bodies no other rule can be judged.
     pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
         let declares = |weaker: &Weaker| {
-            let when = weaker.when == When::Alone || weaker.when == self.when();
-            when && is_same(weaker.rule, rule)
+            let always = matches!(weaker.when, When::Alone | When::Absent);
+            (always || weaker.when == self.when()) && is_same(weaker.rule, rule)
         };
         self == Self::EqualBodies || guarantees.weaker.iter().any(declares)
     }

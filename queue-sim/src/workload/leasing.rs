@@ -88,7 +88,10 @@ fn disposition(actor: &Actor) -> Disposition {
         1 => {
             let delay = actor.span();
             actor.pool.add_boundary(later(actor, delay));
-            Disposition::Retry { delay }
+            Disposition::Retry {
+                delay,
+                reason: reason(actor),
+            }
         }
         2 => {
             let delay = actor.span();
@@ -101,6 +104,13 @@ fn disposition(actor: &Actor) -> Disposition {
         },
         _ => Disposition::Ack,
     }
+}
+
+/// Why a retry failed: nothing, or a text that differs with time. It is drawn by nobody, so that plans
+/// from before reasons still play the same run.
+fn reason(actor: &Actor) -> Option<String> {
+    let now = actor.now().as_millis();
+    (!now.is_multiple_of(3)).then(|| format!("no paper at {now}"))
 }
 
 fn later(actor: &Actor, span: Duration) -> Timestamp {

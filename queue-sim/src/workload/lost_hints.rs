@@ -91,7 +91,10 @@ pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
     for delivery in &leased.deliveries {
         let disposition = match actor.choose(2) {
             0 => Disposition::Defer { delay },
-            _ => Disposition::Retry { delay },
+            _ => Disposition::Retry {
+                delay,
+                reason: None,
+            },
         };
         batch.push(Settlement::new(delivery.receipt, disposition));
         delay += [MILLISECOND, ttl][actor.choose(2) as usize];

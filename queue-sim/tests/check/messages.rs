@@ -161,7 +161,9 @@ fn l13_a_letter_has_another_reason() {
         body: delivery.body,
         headers: Headers::new(),
         reason: DeathReason::Buried("yes".to_owned()),
+        failure: None,
         attempts: 1,
+        pushed_at: queue_sim::world::EPOCH,
         died_at: queue_sim::world::EPOCH,
     };
     let page = Paged {

@@ -213,7 +213,10 @@ pub(crate) struct DeferCharges;
 impl Flaw for DeferCharges {
     fn ask(self, call: Call) -> Call {
         disposing(call, |disposition| match disposition {
-            Disposition::Defer { delay } => Disposition::Retry { delay },
+            Disposition::Defer { delay } => Disposition::Retry {
+                delay,
+                reason: None,
+            },
             other => other,
         })
     }
@@ -226,8 +229,9 @@ pub(crate) struct RetriesAtOnce;
 impl Flaw for RetriesAtOnce {
     fn ask(self, call: Call) -> Call {
         disposing(call, |disposition| match disposition {
-            Disposition::Retry { .. } => Disposition::Retry {
+            Disposition::Retry { reason, .. } => Disposition::Retry {
                 delay: Duration::ZERO,
+                reason,
             },
             other => other,
         })

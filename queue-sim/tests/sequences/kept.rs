@@ -109,6 +109,7 @@ fn nothing_is_revived_into_a_full_queue() {
     };
     let failed = Disposition::Retry {
         delay: Duration::ZERO,
+        reason: Some("no paper".to_owned()),
     };
     let failed = Settlement::new(symbol::receipt(1), failed);
     holds(

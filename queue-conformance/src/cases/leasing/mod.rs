@@ -4,6 +4,7 @@ mod attempts;
 mod cancellation;
 mod dead_letters;
 mod dedup;
+mod failures;
 mod fencing;
 mod leases;
 mod limits;
@@ -12,6 +13,6 @@ mod progress;
 mod waiting;
 
 pub(super) use self::{
-    attempts::*, cancellation::*, dead_letters::*, dedup::*, fencing::*, leases::*, limits::*,
-    operators::*, progress::*, waiting::*,
+    attempts::*, cancellation::*, dead_letters::*, dedup::*, failures::*, fencing::*, leases::*,
+    limits::*, operators::*, progress::*, waiting::*,
 };

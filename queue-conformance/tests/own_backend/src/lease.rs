@@ -36,6 +36,7 @@ impl State {
             time_left: deadline.since(now),
             body: stored.body.clone(),
             headers: stored.headers.clone(),
+            failure: stored.failure.clone(),
         }
     }
 }
@@ -56,6 +57,9 @@ impl State {
         let max_attempts = self.config.max_attempts;
         let stored = self.stored(id);
         stored.lease = None;
+        if let retry @ Disposition::Retry { .. } = &settlement.disposition {
+            stored.failure = retry.failure().map(str::to_owned);
+        }
         match &settlement.disposition {
             Disposition::Ack => {
                 self.messages.remove(&id);
@@ -65,7 +69,7 @@ impl State {
                 self.die(id, DeathReason::Retried, now);
                 return Settled::Dead;
             }
-            Disposition::Retry { delay } => {
+            Disposition::Retry { delay, .. } => {
                 self.delayed
                     .insert((now.plus_millis(millis_ceil(*delay)), id));
                 self.counters.retried += 1;

@@ -68,7 +68,7 @@ impl State {
         let Some(letter) = self.take_dead(id) else {
             return Revived::NotFound;
         };
-        self.store(id, letter.body, letter.headers, now);
+        self.store(id, letter.body, letter.headers, letter.pushed_at, now);
         self.counters.revived += 1;
         Revived::Revived
     }

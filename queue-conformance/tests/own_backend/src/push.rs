@@ -18,16 +18,25 @@ impl State {
             let end = now.plus_millis(millis_ceil(dedup.window));
             self.marks.insert(dedup.key.clone(), (id, end));
         }
-        self.store(id, push.body.clone(), push.headers.clone(), now);
+        self.store(id, push.body.clone(), push.headers.clone(), now, now);
         Pushed::Accepted(id)
     }
 
     /// Puts a pushed or revived message, which has no attempt yet, at the tail.
-    pub(crate) fn store(&mut self, id: MessageId, body: Bytes, headers: Headers, now: Timestamp) {
+    pub(crate) fn store(
+        &mut self,
+        id: MessageId,
+        body: Bytes,
+        headers: Headers,
+        pushed: Timestamp,
+        now: Timestamp,
+    ) {
         let stored = Stored {
             body,
             headers,
+            pushed,
             attempts: 0,
+            failure: None,
             ready_since: now,
             lease: None,
         };

@@ -9,7 +9,10 @@ use queue_core::*;
 pub(crate) struct Stored {
     pub(crate) body: Bytes,
     pub(crate) headers: Headers,
+    pub(crate) pushed: Timestamp,
     pub(crate) attempts: u32,
+    /// Why the last retry said that it failed (L14).
+    pub(crate) failure: Option<String>,
     pub(crate) ready_since: Timestamp,
     /// The live lease's token and deadline.
     pub(crate) lease: Option<(Token, Timestamp)>,
@@ -94,7 +97,9 @@ impl State {
             body: stored.body,
             headers: stored.headers,
             reason,
+            failure: stored.failure,
             attempts: stored.attempts,
+            pushed_at: stored.pushed,
             died_at: now,
         };
         self.dead.insert(self.deaths, letter);

@@ -99,7 +99,7 @@ impl Strategy for Topic {
             Disposition::Release => {
                 lists::push_one(server, "LPUSH", &self.active, message).await?;
             }
-            Disposition::Retry { delay } | Disposition::Defer { delay } => {
+            Disposition::Retry { delay, .. } | Disposition::Defer { delay } => {
                 let due = Due::After(*delay).resolve(server.now());
                 let again = message::again(message, due);
                 self.push(server, &again, due.as_millis()).await?;

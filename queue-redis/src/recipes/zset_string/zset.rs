@@ -121,7 +121,7 @@ impl Strategy for Zset {
                 lists::push_one(server, "RPUSH", &self.dead, body).await?;
                 return Ok(Settled::Dead);
             }
-            Disposition::Retry { delay } | Disposition::Defer { delay } => *delay,
+            Disposition::Retry { delay, .. } | Disposition::Defer { delay } => *delay,
             Disposition::Release => Duration::ZERO,
         };
         let score = self.score(server, Due::After(delay));

@@ -31,7 +31,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                             ));
                         }
                         (
-                            Disposition::Retry { delay } | Disposition::Defer { delay },
+                            Disposition::Retry { delay, .. } | Disposition::Defer { delay },
                             Settled::Done,
                         ) => {
                             let due = happened.span.earliest.saturating_add(millis(*delay));

@@ -11,6 +11,7 @@ mod dead_letters;
 mod dedup;
 mod delay;
 mod distinct;
+mod failures;
 mod fencing;
 mod leases;
 mod order;
@@ -56,6 +57,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     conservation::check(facts, found);
     dedup::check(facts, found);
     dead_letters::check(facts, found);
+    failures::check(facts, found);
     order::check(facts, found);
     match facts.kind() {
         QueueKind::Delay => delay::check(facts, found),

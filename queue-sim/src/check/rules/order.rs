@@ -149,7 +149,7 @@ fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Rea
     };
     let head_start = i64::from(facts.pushes[push].priority) * step;
     for happened in life.iter() {
-        let What::Settled(_, Disposition::Retry { delay }, Some(Settled::Done)) = happened.what
+        let What::Settled(_, Disposition::Retry { delay, .. }, Some(Settled::Done)) = happened.what
         else {
             continue;
         };

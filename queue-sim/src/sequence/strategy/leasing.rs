@@ -77,13 +77,20 @@ fn disposition() -> impl Strategy<Value = Disposition> {
     // A reason of one byte and 512 two-byte characters. A cut at 1,024 bytes would fall inside a
     // character, so the queue cuts it to 1,023.
     let reason = |letters| format!("x{}", "é".repeat(letters));
-    let bury = select(vec![0, 1, 511, 512]);
+    let letters = || select(vec![0, 1, 511, 512]);
+    let why = option::weighted(
+        0.5,
+        prop_oneof![
+            1 => Just(String::new()),
+            6 => letters().prop_map(reason),
+        ],
+    );
     prop_oneof![
         4 => Just(Disposition::Ack),
-        6 => delay().prop_map(|delay| Disposition::Retry { delay }),
+        6 => (delay(), why).prop_map(|(delay, reason)| Disposition::Retry { delay, reason }),
         3 => delay().prop_map(|delay| Disposition::Defer { delay }),
         4 => Just(Disposition::Release),
-        2 => bury.prop_map(move |letters| Disposition::Bury { reason: reason(letters) }),
+        2 => letters().prop_map(move |letters| Disposition::Bury { reason: reason(letters) }),
     ]
 }
 
@@ -119,7 +126,10 @@ pub struct Round {
 pub(super) fn round() -> impl Strategy<Value = Round> {
     let few = || select(vec![10, 20]).prop_map(Duration::from_millis);
     let disposition = prop_oneof![
-        few().prop_map(|delay| Disposition::Retry { delay }),
+        few().prop_map(|delay| Disposition::Retry {
+            delay,
+            reason: None
+        }),
         few().prop_map(|delay| Disposition::Defer { delay }),
     ];
     let keys = option::weighted(0.3, select(vec![0, 100]));

@@ -1,0 +1,62 @@
+//! L14: a delivery and a dead letter tell why the last retry failed.
+
+use queue_core::{Disposition, Settled};
+
+use super::Found;
+use crate::check::{
+    facts::{Facts, Happened, Life, What},
+    span::Span,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for life in facts.lives() {
+        for happened in life.iter() {
+            let failure = match happened.what {
+                What::Delivered(delivery, _) => delivery.failure.as_deref(),
+                What::Letter(letter) => letter.failure.as_deref(),
+                _ => continue,
+            };
+            told(life, &happened.span, failure, found);
+        }
+    }
+}
+
+/// A retry that may have come before, and why it failed.
+fn retry<'a>(happened: &Happened<'a>, then: &Span) -> Option<Option<&'a str>> {
+    let What::Settled(_, disposition @ Disposition::Retry { .. }, settled) = happened.what else {
+        return None;
+    };
+    let may_be = settled != Some(Settled::LeaseLost) && happened.span.may_precede(then);
+    may_be.then(|| disposition.failure())
+}
+
+/// The failure is one that a retry before it may have told. It is the last one's, where it is sure
+/// which retry was the last and that nothing revived the message after it.
+fn told(life: Life<'_, '_>, then: &Span, failure: Option<&str>, found: &mut Vec<Found>) {
+    let retries = || life.iter().filter_map(|r| Some((r, retry(r, then)?)));
+    let last = retries().find(|(last, _)| {
+        let What::Settled(_, _, Some(_)) = last.what else {
+            return false;
+        };
+        let mut others = retries().filter(|(other, _)| other.span != last.span);
+        last.span.before(then)
+            && others.all(|(other, _)| other.span.before(&last.span))
+            && !life.may_be_revived(&last.span, then)
+    });
+    let (wrong, mut spans) = match last {
+        Some((last, said)) => (said != failure, vec![&last.span]),
+        None => (
+            failure.is_some() && retries().all(|(_, said)| said != failure),
+            Vec::new(),
+        ),
+    };
+    if wrong {
+        let message = format!(
+            "message {} tells {failure:?} as the reason of its last retry, which said {:?}",
+            life.id(),
+            last.and_then(|(_, said)| said)
+        );
+        spans.push(then);
+        found.push(Found::at("L14", &spans, message));
+    }
+}
