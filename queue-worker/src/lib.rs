@@ -63,6 +63,7 @@ mod settings;
 mod shares;
 mod single;
 mod source;
+mod sources;
 mod stop;
 #[cfg(feature = "tracing")]
 pub mod tracing;
