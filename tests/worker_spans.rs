@@ -285,7 +285,7 @@ fn every_death_is_told_with_its_reason() {
                 "died after 2 attempts: timed out after 1000 ms",
             ]
         );
-        let told = "died after 1 attempt: cannot decode: ";
+        let told = "died after 2 attempts: cannot decode: ";
         assert_eq!(undecodable.len(), 1);
         assert!(undecodable[0].starts_with(told), "{undecodable:?}");
         let spans = recorder.spans("job").into_iter();

@@ -10,7 +10,7 @@
 //! | returns an error | again after the [`Backoff`]; dead after `max_attempts` (L6) |
 //! | returns a [`Failure`] | again now or after a delay, deferred, or buried: as it says |
 //! | panics, or takes longer than the timeout | a failed attempt |
-//! | is never called, since the body does not decode | buried, with the reason |
+//! | is never called, since the body does not decode | a failed attempt; or [buried at once](Worker::bury_undecodable) |
 //!
 //! While handlers run, heartbeats extend their leases. A handler may still run more than once for
 //! one message (L1); sinks that fence use [`Context::token`].

@@ -121,7 +121,9 @@ impl Runner {
             return (Settlement::ack(receipt), None);
         };
         let remedy = match ending {
-            Some(Ending::Undecodable(_)) => Remedy::Bury,
+            Some(Ending::Undecodable(_)) if self.queues[job.queue].terms.bury_undecodable => {
+                Remedy::Bury
+            }
             // A handler that stopped on request has not failed.
             Some(Ending::Said(_)) if lease.told().is_some() && failure.remedy() != Remedy::Bury => {
                 return (Settlement::release(receipt), None);
