@@ -263,6 +263,9 @@
 //! # }
 //! ```
 //!
+//! A test of such a handler needs no worker: [`Context::for_test`] makes a context, and tells the
+//! handler to stop when the test asks for it.
+//!
 //! Several queues share one worker's slots, by weight or strictly in order, each with a type, a
 //! handler and terms of its own; and a handler may take many messages at once:
 //!

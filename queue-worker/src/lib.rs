@@ -38,6 +38,9 @@
 //! **Observing.** [`Health`] and [`Report`] are always there. With the feature `tracing` each job
 //! is a span that can belong to its producer's trace. With `metrics` the worker counts and times
 //! everything. The modules `tracing` and `metrics` list the names.
+//!
+//! **Testing.** [`Context::for_test`] makes a context without a worker and a queue, so that a test
+//! calls a handler as the function that it is.
 
 mod backoff;
 mod batch;
@@ -65,6 +68,7 @@ mod single;
 mod source;
 mod sources;
 mod stop;
+mod test_context;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod verdict;
@@ -83,5 +87,6 @@ pub use self::{
     shares::Sharing,
     single::Worker,
     stop::Stop,
+    test_context::{TestContext, TestWorker},
     verdict::{Failure, IntoVerdict, Remedy, Verdict},
 };
