@@ -27,11 +27,12 @@
 //! | `WARN` | `died` | `died after 5 attempts: connection refused` |
 //! | `WARN` | `lost` | `not settled: the lease is lost` |
 //! | `WARN` | `unconfirmed` | `settled or lost: the reply did not come` |
-//! | `WARN` | `unsettled` | `not settled: the backend could not be reached in time` |
+//! | `WARN` | `unsettled` | `not settled: no call got through in time` |
 //! | `WARN` | `abandoned` | `not settled: the handler did not stop` |
 //!
 //! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
-//! worker hears of it: the last one's event was `lost` or `abandoned`, if it lived.
+//! worker hears of it: the last one's event was `lost`, `unsettled` or
+//! `abandoned`, if it lived.
 //!
 //! # From producer to handler
 //!
@@ -238,7 +239,7 @@ fn tell_fate(queue: &str, lease: &Lease, fate: Fate, reason: Option<&str>) {
         }
         Fate::Lost => "not settled: the lease is lost".to_owned(),
         Fate::Unconfirmed => "settled or lost: the reply did not come".to_owned(),
-        Fate::Unsettled => "not settled: the backend could not be reached in time".to_owned(),
+        Fate::Unsettled => "not settled: no call got through in time".to_owned(),
         Fate::Abandoned => "not settled: the handler did not stop".to_owned(),
     };
     warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
