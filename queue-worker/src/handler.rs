@@ -95,9 +95,10 @@ where
 
 /// The value, or the ending of a message that does not decode.
 pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, Ending> {
-    match guarded_call(|| consumer.decode(body)) {
+    let decode = || consumer.decode(body).map_err(|error| with_sources(&error));
+    match guarded_call(decode) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Ending::Undecodable(with_sources(&error))),
+        Ok(Err(reason)) => Err(Ending::Undecodable(reason)),
         Err(panic) => Err(Ending::Abnormal(AbnormalEnd::Panicked(panic))),
     }
 }

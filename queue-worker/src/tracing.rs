@@ -31,8 +31,7 @@
 //! | `WARN` | `abandoned` | `not settled: the handler did not stop` |
 //!
 //! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
-//! worker hears of it: the last one's event was `lost`, `unsettled` or
-//! `abandoned`, if it lived.
+//! worker hears of it: the last one's event was `lost`, `unsettled` or `abandoned`, if it lived.
 //!
 //! # From producer to handler
 //!
