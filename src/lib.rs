@@ -55,7 +55,7 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! use queue_kit::{Leasing, Page, ReliableConfig, Settled};
+//! use queue_kit::{Page, ReliableConfig, Settled};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
@@ -72,8 +72,10 @@
 //! assert_eq!(second.attempt(), 2);
 //! assert_eq!(second.retry(Duration::from_secs(5)).await?, Settled::Dead);
 //!
-//! let dead = mails.queue().dead_letters(Page::first(10)).await?;
-//! assert_eq!(dead.entries[0].attempts, 2);
+//! let dead = mails.dead_letters(Page::first(10)).await?;
+//! let letter = &dead.entries[0];
+//! assert_eq!(letter.body.as_ref().expect("it decodes"), "to: nobody");
+//! assert_eq!(letter.attempts, 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -261,6 +263,9 @@
 //! # }
 //! ```
 //!
+//! A test of such a handler needs no worker: [`Context::for_test`] makes a context, and tells the
+//! handler to stop when the test asks for it.
+//!
 //! Several queues share one worker's slots, by weight or strictly in order, each with a type, a
 //! handler and terms of its own; and a handler may take many messages at once:
 //!
@@ -300,7 +305,7 @@
 //! # Bytes beneath
 //!
 //! [`Typed::queue`] is the queue of bytes under a handle: it has batches, headers, dedup keys, and
-//! the operators' calls (pause, purge, dead letters, counters). Its traits are object-safe, so that
+//! the operators' calls (pause, purge, revive, counters). Its traits are object-safe, so that
 //! a program can choose its backend when it runs.
 //!
 //! # Watching a worker

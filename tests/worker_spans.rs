@@ -9,8 +9,8 @@ use std::{
 };
 
 use queue_kit::{
-    Backoff, Headers, Leasing, Push, Reliable, ReliableConfig, ReliableQueueExt, TraceParent,
-    Worker,
+    Backoff, Failure, Headers, Leasing, LeasingExt, Push, Reliable, ReliableConfig,
+    ReliableQueueExt, TraceParent, Worker,
 };
 use tokio::{
     runtime::Builder,
@@ -73,6 +73,15 @@ impl SpanRecorder {
     fn events(&self, message: &str) -> Vec<Seen> {
         let meant = |event: &&Seen| event.fields["message"] == message;
         self.with(|log| log.events.iter().filter(meant).cloned().collect())
+    }
+
+    /// The texts of the warnings, in their order.
+    fn warnings(&self) -> Vec<String> {
+        let warning = |event: &Seen| {
+            let warns = event.level == Level::WARN;
+            warns.then(|| event.fields["message"].clone())
+        };
+        self.with(|log| log.events.iter().filter_map(warning).collect())
     }
 }
 
@@ -235,12 +244,79 @@ fn a_failure_says_why_and_a_death_is_a_warning() {
             assert_eq!(span.fields["outcome"], "failed");
             assert_eq!(span.fields["reason"], "no paper");
         }
-        let died = &recorder.events("not settled as meant")[0];
+        let settled = &recorder.events("settled")[0];
+        let field = |name: &str| &*settled.fields[name];
+        assert_eq!((field("outcome"), field("reason")), ("retried", "no paper"));
+        let died = &recorder.events("died after 2 attempts: no paper")[0];
+        assert_eq!(died.level, Level::WARN);
+        let field = |name: &str| &*died.fields[name];
+        assert_eq!((field("outcome"), field("reason")), ("died", "no paper"));
+        assert_eq!((field("queue"), field("attempt")), ("jobs", "2"));
+    });
+}
+
+#[test]
+fn every_death_is_told_with_its_reason() {
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.push_all(&[0, 1, 2]).await.expect("pushes");
+        jobs.queue().push_one("no number").await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let worker = worker.timeout(SECOND);
+        let report = worker.run_until(empty(&jobs), |number, _| async move {
+            match number {
+                0 => Err::<(), _>(Failure::bury("no such customer")),
+                1 => panic!("as it is meant to"),
+                _ => pending().await,
+            }
+        });
+        let report = report.await.expect("sound settings");
+        assert_eq!(report.counts.died, 4);
+        let mut warnings = recorder.warnings();
+        warnings.sort();
+        let (undecodable, others): (Vec<_>, Vec<_>) = warnings
+            .into_iter()
+            .partition(|text| text.contains("decode"));
         assert_eq!(
-            (died.level, &*died.fields["outcome"]),
-            (Level::WARN, "died")
+            others,
+            [
+                "died after 1 attempt: no such customer",
+                "died after 2 attempts: panicked: as it is meant to",
+                "died after 2 attempts: timed out after 1000 ms",
+            ]
         );
-        assert_eq!(died.fields["attempt"], "2");
+        let told = "died after 2 attempts: cannot decode: ";
+        assert_eq!(undecodable.len(), 1);
+        assert!(undecodable[0].starts_with(told), "{undecodable:?}");
+        let spans = recorder.spans("job").into_iter();
+        let mut ends = spans.filter(|(_, span)| span.fields["outcome"] == "undecodable");
+        assert!(ends.all(|(_, span)| span.fields["reason"].starts_with("cannot decode: ")));
+    });
+}
+
+#[test]
+fn an_outcome_is_told_when_it_is_known_and_not_as_it_was_meant() {
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let queue = Arc::clone(jobs.queue());
+        let seen = recorder.clone();
+        let worker = Worker::new(jobs.clone());
+        let report = worker.run_until(empty(&jobs), move |_, context| {
+            let (queue, seen) = (Arc::clone(&queue), seen.clone());
+            async move {
+                // Somebody else settles it first.
+                queue.ack(context.receipt()).await?;
+                assert_eq!(seen.warnings(), [""; 0]);
+                Err::<(), _>(Failure::bury("never"))
+            }
+        });
+        let report = report.await.expect("sound settings");
+        assert_eq!((report.counts.lost, report.counts.died), (1, 0));
+        assert_eq!(recorder.warnings(), ["not settled: the lease is lost"]);
+        let lost = &recorder.events("not settled: the lease is lost")[0];
+        assert_eq!(lost.fields["outcome"], "lost");
+        assert_eq!(lost.fields["reason"], "never");
     });
 }
 
@@ -346,7 +422,7 @@ fn a_lost_lease_is_a_warning() {
         report.await.expect("sound settings");
         let lost = &recorder.events("lease lost")[0];
         assert_eq!((lost.level, &*lost.fields["id"]), (Level::WARN, "1"));
-        let outcome = &recorder.events("not settled as meant")[0];
+        let outcome = &recorder.events("not settled: the lease is lost")[0];
         assert_eq!(outcome.fields["outcome"], "lost");
     });
 }

@@ -44,9 +44,9 @@ fn line(counters: &Counters) -> String {
 
 /// The outcomes of all jobs that were ever pushed to this queue.
 pub(crate) async fn summary(jobs: &Reliable<Job>) -> Result<String, Failure> {
-    let dead = jobs.queue().dead_letters(Page::first(SHOWN)).await?;
-    for letter in &dead.entries {
-        let name = jobs.decode(&letter.body).map(|job| job.job);
+    let dead = jobs.dead_letters(Page::first(SHOWN)).await?;
+    for letter in dead.entries {
+        let name = letter.body.map(|job| job.job);
         let name = name.unwrap_or_else(|error| error.to_string());
         println!(
             "dead: {name}, after {} attempts: {}",

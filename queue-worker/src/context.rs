@@ -11,14 +11,27 @@ use tokio::{
 use super::{lease::Lease, note::Note, stop::Stop};
 
 /// A handler's view of its delivery. Clones are views of the same one.
+///
+/// A worker makes one for each delivery; a test of a handler makes its own by
+/// [`for_test`](Self::for_test).
 #[derive(Clone)]
 pub struct Context {
     lease: Arc<Lease>,
     queue: Arc<str>,
     cut_off: Option<Instant>,
-    /// Names this delivery in the loop: the job, and the entry in it.
-    key: (u64, usize),
-    notes: mpsc::UnboundedSender<Note>,
+    keeper: Keeper,
+}
+
+/// Who extends the lease when the handler asks for it.
+#[derive(Clone)]
+enum Keeper {
+    Worker {
+        /// Names this delivery in the loop: the job, and the entry in it.
+        key: (u64, usize),
+        notes: mpsc::UnboundedSender<Note>,
+    },
+    /// Nobody: the lease of a test, this long, is in no backend.
+    Nobody { ttl: Duration },
 }
 
 impl Context {
@@ -33,8 +46,22 @@ impl Context {
             lease,
             queue,
             cut_off,
-            key,
-            notes,
+            keeper: Keeper::Worker { key, notes },
+        }
+    }
+
+    /// The context of a test, whose lease is this long.
+    pub(crate) const fn without_worker(
+        lease: Arc<Lease>,
+        queue: Arc<str>,
+        cut_off: Option<Instant>,
+        ttl: Duration,
+    ) -> Self {
+        Self {
+            lease,
+            queue,
+            cut_off,
+            keeper: Keeper::Nobody { ttl },
         }
     }
 
@@ -96,20 +123,31 @@ impl Context {
     /// work; and those of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, ttl: Duration) -> Result<()> {
         limits::lease_millis(ttl)?;
-        let (reply, answer) = oneshot::channel();
-        let (job, entry) = self.key;
-        let note = Note::Extend {
-            job,
-            entry,
-            ttl,
-            reply,
-        };
-        // The call goes through the loop, so that it and the heartbeats take effect in a known
-        // order.
-        if self.notes.send(note).is_err() {
-            return Err(gone());
+        match &self.keeper {
+            Keeper::Worker { key, notes } => {
+                let (reply, answer) = oneshot::channel();
+                let (job, entry) = *key;
+                let note = Note::Extend {
+                    job,
+                    entry,
+                    ttl,
+                    reply,
+                };
+                // The call goes through the loop, so that it and the heartbeats take effect in a
+                // known order.
+                if notes.send(note).is_err() {
+                    return Err(gone());
+                }
+                answer.await.unwrap_or_else(|_| Err(gone()))
+            }
+            Keeper::Nobody { .. } if self.lease.is_lost() => {
+                Err(Error::lease_lost(self.lease.receipt))
+            }
+            Keeper::Nobody { ttl: own } => {
+                self.lease.extended(Instant::now(), ttl.max(*own));
+                Ok(())
+            }
         }
-        answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
     /// Whether the worker has told the handler to stop, and why.

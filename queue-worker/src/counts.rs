@@ -42,7 +42,7 @@ pub struct Counts {
     pub panicked: u64,
     /// Handlings that took longer than the timeout. They count above as well.
     pub timed_out: u64,
-    /// Bodies that did not decode. They count above as well.
+    /// Attempts whose body did not decode, so that no handler ran. They count above as well.
     pub undecodable: u64,
     /// Delays for which the rule of [`Backoff::custom`](super::Backoff::custom) panicked. The
     /// worker took the default.

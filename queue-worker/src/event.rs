@@ -31,10 +31,12 @@ pub(crate) enum Event<'a> {
         ending: Option<&'a Ending>,
         took: Duration,
     },
-    /// The backend answered a settlement. `doubtful` if an earlier reply to it was lost.
+    /// The backend answered a settlement. `reason` says why the attempt failed, if it did;
+    /// `doubtful` if an earlier reply to it was lost.
     Settled {
         lease: &'a Lease,
         disposition: &'a Disposition,
+        reason: Option<&'a str>,
         settled: Settled,
         doubtful: bool,
     },

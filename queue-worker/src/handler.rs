@@ -2,20 +2,39 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer};
+use queue_core::{Bytes, Consumer, millis_ceil};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
     guard::{AbnormalEnd, guarded, guarded_call},
+    sources::with_sources,
 };
 
 /// The end of one message's handling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
     Said(Verdict),
-    /// The body does not decode.
+    /// The body does not decode, for this reason.
     Undecodable(String),
     Abnormal(AbnormalEnd),
+}
+
+impl Ending {
+    /// The failure of the attempt, if it failed.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        Some(match self {
+            Self::Said(Verdict::Done) => return None,
+            Self::Said(Verdict::Failed(failure)) => failure.clone(),
+            Self::Undecodable(reason) => Failure::new(format_args!("cannot decode: {reason}")),
+            Self::Abnormal(AbnormalEnd::Panicked(message)) => {
+                Failure::new(format_args!("panicked: {message}"))
+            }
+            Self::Abnormal(AbnormalEnd::TimedOut(limit)) => {
+                let limit = millis_ceil(*limit);
+                Failure::new(format_args!("timed out after {limit} ms"))
+            }
+        })
+    }
 }
 
 #[cfg(any(feature = "tracing", feature = "metrics"))]
@@ -76,21 +95,10 @@ where
 
 /// The value, or the ending of a message that does not decode.
 pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, Ending> {
-    match guarded_call(|| consumer.decode(body)) {
+    let decode = || consumer.decode(body).map_err(|error| with_sources(&error));
+    match guarded_call(decode) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Ending::Undecodable(error.to_string())),
+        Ok(Err(reason)) => Err(Ending::Undecodable(reason)),
         Err(panic) => Err(Ending::Abnormal(AbnormalEnd::Panicked(panic))),
-    }
-}
-
-impl AbnormalEnd {
-    /// The failure of the attempt.
-    pub(crate) fn failure(&self) -> Failure {
-        match self {
-            Self::Panicked(message) => {
-                Failure::new(format_args!("the handler panicked: {message}"))
-            }
-            Self::TimedOut(limit) => Failure::new(format_args!("not done within {limit:?}")),
-        }
     }
 }

@@ -10,7 +10,7 @@
 //! | returns an error | again after the [`Backoff`]; dead after `max_attempts` (L6) |
 //! | returns a [`Failure`] | again now or after a delay, deferred, or buried: as it says |
 //! | panics, or takes longer than the timeout | a failed attempt |
-//! | is never called, since the body does not decode | buried, with the reason |
+//! | is never called, since the body does not decode | a failed attempt; or [buried at once](Worker::bury_undecodable) |
 //!
 //! While handlers run, heartbeats extend their leases. A handler may still run more than once for
 //! one message (L1); sinks that fence use [`Context::token`].
@@ -38,6 +38,9 @@
 //! **Observing.** [`Health`] and [`Report`] are always there. With the feature `tracing` each job
 //! is a span that can belong to its producer's trace. With `metrics` the worker counts and times
 //! everything. The modules `tracing` and `metrics` list the names.
+//!
+//! **Testing.** [`Context::for_test`] makes a context without a worker and a queue, so that a test
+//! calls a handler as the function that it is.
 
 mod backoff;
 mod batch;
@@ -63,7 +66,9 @@ mod settings;
 mod shares;
 mod single;
 mod source;
+mod sources;
 mod stop;
+mod test_context;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod verdict;
@@ -82,5 +87,6 @@ pub use self::{
     shares::Sharing,
     single::Worker,
     stop::Stop,
+    test_context::{TestContext, TestWorker},
     verdict::{Failure, IntoVerdict, Remedy, Verdict},
 };

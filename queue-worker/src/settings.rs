@@ -95,6 +95,7 @@ pub(crate) struct Terms {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) lease: Duration,
     pub(crate) retry: Backoff,
+    pub(crate) bury_undecodable: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) hold: Option<Duration>,
     pub(crate) weight: u32,
@@ -109,6 +110,7 @@ impl Default for Terms {
             name: None,
             lease: Duration::from_secs(30),
             retry: Backoff::default(),
+            bury_undecodable: false,
             timeout: None,
             hold: None,
             weight: 1,
@@ -285,6 +287,17 @@ macro_rules! terms_setters {
         /// attempts (`max_attempts`).
         pub fn retry(mut self, backoff: Backoff) -> Self {
             self.terms.retry = backoff;
+            self
+        }
+
+        /// Buries a message whose body does not decode, at its first attempt. By default that is a
+        /// failed attempt like any other.
+        ///
+        /// While a new version of a program is rolled out, old workers meet messages that only new
+        /// ones can decode; tried again, such a message may come to a new worker. Bury it at once
+        /// only where all workers decode alike, so that no further attempt would help.
+        pub fn bury_undecodable(mut self) -> Self {
+            self.terms.bury_undecodable = true;
             self
         }
 

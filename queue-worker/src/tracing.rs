@@ -7,7 +7,7 @@
 //! | `queue`, `id`, `attempt` | the message, its queue, and the attempt |
 //! | `trace_id`, `parent_id` | the span of its push, in hexadecimal, if its headers have a [`TraceParent`](queue_core::TraceParent) |
 //! | `outcome` | the handling's end: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
-//! | `reason` | why the handling failed, if it did |
+//! | `reason` | why the handling failed, if it did: the failure's reason, `cannot decode: …`, `panicked: …` or `timed out after … ms` |
 //!
 //! A batch handler runs in one span `batch` (`queue`, `messages`), the parent of the messages'
 //! spans. A job has no other parent in its own process: it is not part of the span that started the
@@ -16,6 +16,22 @@
 //! **Events** tell what handlers do not see. Their target is `queue_kit`, and their level says how
 //! urgent they are: `WARN` for leases lost, messages dead and calls that fail, `INFO` for the
 //! worker's phases and recoveries, `DEBUG` for each settlement.
+//!
+//! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as
+//! in [`Counts`](crate::Counts)), and `reason` if the attempt failed. It tells what happened, so it
+//! comes with the backend's answer and not before:
+//!
+//! | level | outcome | the event's text |
+//! | --- | --- | --- |
+//! | `DEBUG` | `acked`, `retried`, `deferred`, `released` | `settled` |
+//! | `WARN` | `died` | `died after 5 attempts: connection refused` |
+//! | `WARN` | `lost` | `not settled: the lease is lost` |
+//! | `WARN` | `unconfirmed` | `settled or lost: the reply did not come` |
+//! | `WARN` | `unsettled` | `not settled: no call got through in time` |
+//! | `WARN` | `abandoned` | `not settled: the handler did not stop` |
+//!
+//! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
+//! worker hears of it: the last one's event was `lost`, `unsettled` or `abandoned`, if it lived.
 //!
 //! # From producer to handler
 //!
@@ -52,10 +68,10 @@ use ::tracing::{
     field::{Empty, display},
     info, warn,
 };
-use queue_core::{Disposition, Headers};
+use queue_core::Headers;
 
 use super::{
-    Stop, Verdict,
+    Stop,
     event::Event,
     fate::Fate,
     handler::{Ending, Handling},
@@ -157,17 +173,8 @@ impl OpenSpans {
     fn end(&mut self, endings: &[Ending]) {
         for (span, ending) in self.0.drain(..).zip(endings) {
             span.record("outcome", ending.name());
-            match ending {
-                Ending::Said(Verdict::Done) => {}
-                Ending::Said(Verdict::Failed(failure)) => {
-                    span.record("reason", failure.reason());
-                }
-                Ending::Undecodable(reason) => {
-                    span.record("reason", &**reason);
-                }
-                Ending::Abnormal(abnormal) => {
-                    span.record("reason", abnormal.failure().reason());
-                }
+            if let Some(failure) = ending.failure() {
+                span.record("reason", failure.reason());
             }
         }
     }
@@ -208,19 +215,31 @@ pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
         _ => {}
     }
     if let (Some(fate), Some(lease)) = (Fate::of(event), event.lease()) {
-        let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
         let reason = match event {
-            Event::Settled {
-                disposition: Disposition::Bury { reason },
-                ..
-            } => Some(&**reason),
+            Event::Settled { reason, .. } => *reason,
             _ => None,
         };
-        match fate {
-            Fate::Acked | Fate::Retried | Fate::Deferred | Fate::Released => {
-                debug!(target: TARGET, queue, id, attempt, outcome, "settled");
-            }
-            _ => warn!(target: TARGET, queue, id, attempt, outcome, reason, "not settled as meant"),
-        }
+        tell_fate(queue, lease, fate, reason);
     }
+}
+
+/// Emits the outcome of a delivery, which is known now.
+fn tell_fate(queue: &str, lease: &Lease, fate: Fate, reason: Option<&str>) {
+    let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
+    let text = match fate {
+        Fate::Acked | Fate::Retried | Fate::Deferred | Fate::Released => {
+            debug!(target: TARGET, queue, id, attempt, outcome, reason, "settled");
+            return;
+        }
+        Fate::Died => {
+            let attempts = if attempt == 1 { "attempt" } else { "attempts" };
+            let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            format!("died after {attempt} {attempts}{why}")
+        }
+        Fate::Lost => "not settled: the lease is lost".to_owned(),
+        Fate::Unconfirmed => "settled or lost: the reply did not come".to_owned(),
+        Fate::Unsettled => "not settled: no call got through in time".to_owned(),
+        Fate::Abandoned => "not settled: the handler did not stop".to_owned(),
+    };
+    warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
 }

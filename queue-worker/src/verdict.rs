@@ -1,6 +1,8 @@
 //! Verdicts of handlers on their messages.
 
-use std::{fmt::Display, time::Duration};
+use std::{error::Error, fmt::Display, time::Duration};
+
+use super::sources::with_sources;
 
 /// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +17,10 @@ pub enum Verdict {
 ///
 /// Any `Display` value converts into one, with the worker's [`Backoff`](super::Backoff) as its
 /// remedy, so that `?` works in a handler whose error is a `Failure`. For that reason it is itself
-/// no `Display`.
+/// no `Display`. Such a failure has the value's own text for its reason; [`from_error`] adds the
+/// texts of an error's sources.
+///
+/// [`from_error`]: Self::from_error
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,6 +68,38 @@ impl Failure {
     /// Try again after the worker's back-off.
     pub fn new(reason: impl Display) -> Self {
         Self::with(reason, Remedy::Backoff)
+    }
+
+    /// Try again after the worker's back-off. The reason is the error's text, and those of its
+    /// sources that it does not tell itself.
+    ///
+    /// ```
+    /// use queue_worker::Failure;
+    ///
+    /// #[derive(Debug)]
+    /// struct Charging(std::io::Error);
+    ///
+    /// impl std::fmt::Display for Charging {
+    ///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    ///         f.write_str("cannot charge the card")
+    ///     }
+    /// }
+    ///
+    /// impl std::error::Error for Charging {
+    ///     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+    ///         Some(&self.0)
+    ///     }
+    /// }
+    ///
+    /// fn charge() -> Result<(), Charging> {
+    ///     Err(Charging(std::io::Error::other("connection refused")))
+    /// }
+    ///
+    /// let failure = charge().map_err(Failure::from_error).unwrap_err();
+    /// assert_eq!(failure.reason(), "cannot charge the card: connection refused");
+    /// ```
+    pub fn from_error(error: impl Error) -> Self {
+        Self::new(with_sources(&error))
     }
 
     /// Try again at once, behind the messages that are ready now. The attempt counts.

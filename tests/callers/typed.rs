@@ -93,6 +93,48 @@ async fn each_way_to_settle_does_what_it_is_called() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn dead_letters_have_values_where_their_bodies_decode() {
+    let jobs = reliable().await;
+    let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));
+    let pushes = [
+        Push::new("7").with_header("tenant", "acme"),
+        Push::new("no number"),
+        Push::new("9"),
+    ];
+    jobs.push(&pushes).await.unwrap();
+    for reason in ["first", "second", "third"] {
+        let delivery = numbers.receive(SECOND, SECOND).await.unwrap().unwrap();
+        delivery.bury(reason).await.unwrap();
+    }
+    let raw = jobs.dead_letters(Page::first(10)).await.unwrap().entries;
+    // A page has its end, and the next one starts there.
+    let first = numbers.dead_letters(Page::first(2)).await.unwrap();
+    assert_eq!(first.entries.len(), 2);
+    let rest = Page::after(first.next.unwrap(), 2);
+    let rest = numbers.dead_letters(rest).await.unwrap();
+    assert_eq!(rest.next, None);
+    let letters: Vec<_> = first.entries.into_iter().chain(rest.entries).collect();
+    let bodies: Vec<Option<u64>> = letters
+        .iter()
+        .map(|letter| letter.body.as_ref().ok().copied())
+        .collect();
+    assert_eq!(bodies, [Some(7), None, Some(9)]);
+    let error = letters[1].body.as_ref().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Codec);
+    for (letter, raw) in letters.into_iter().zip(raw) {
+        assert_eq!((letter.id, letter.headers), (raw.id, raw.headers));
+        assert_eq!((letter.reason, letter.attempts), (raw.reason, raw.attempts));
+        assert_eq!(letter.died_at, raw.died_at);
+    }
+    // Every leasing kind has them, and so has the handle that they convert into.
+    let any = Consumer::<u64>::from(numbers);
+    let again = any.dead_letters(Page::first(10)).await.unwrap();
+    assert_eq!(again.entries.len(), 3);
+    let refused = any.dead_letters(Page::first(0)).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_batch_keeps_its_order_and_each_value_its_id() {
     let jobs = reliable().await;
     let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));

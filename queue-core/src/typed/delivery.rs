@@ -34,7 +34,7 @@ impl<T> TypedDelivery<T> {
     ///
     /// # Errors
     ///
-    /// `Codec`: bury such a message, or it comes back until its attempts are spent.
+    /// `Codec`: retry such a message if a newer consumer may decode it, and bury it otherwise.
     pub fn body(&self) -> Result<&T> {
         self.body.as_ref().map_err(Clone::clone)
     }

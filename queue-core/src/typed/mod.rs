@@ -2,6 +2,7 @@
 
 mod bounded;
 mod consumer;
+mod dead;
 mod delay;
 mod delivery;
 mod priority;
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use self::{
+    dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
     queues::Queues,
 };

@@ -215,6 +215,7 @@ impl Runner {
                 &Event::Settled {
                     lease: &pending.lease,
                     disposition: &pending.settlement.disposition,
+                    reason: pending.reason.as_deref(),
                     settled,
                     doubtful: pending.doubtful,
                 },
@@ -264,6 +265,7 @@ impl Runner {
                 .pending
                 .extend(leased.deliveries.iter().map(|delivery| Pending {
                     settlement: Settlement::release(delivery.receipt),
+                    reason: None,
                     lease: Lease::new(delivery, sent, None),
                     since: now,
                     doubtful: false,

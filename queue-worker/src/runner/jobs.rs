@@ -7,13 +7,8 @@ use tokio::time::Instant;
 
 use super::{Runner, served::Pending};
 use crate::{
-    Backoff, Context, Failure, Remedy, Verdict,
-    backoff::seed,
-    event::Event,
-    guard::{AbnormalEnd, guarded_call},
-    handler::Ending,
-    lease::Lease,
-    note::EndReporter,
+    Backoff, Context, Failure, Remedy, backoff::seed, event::Event, guard::guarded_call,
+    handler::Ending, lease::Lease, note::EndReporter,
 };
 
 /// One call of a handler, in a task of its own.
@@ -96,9 +91,10 @@ impl Runner {
                 self.events.emit(name, &Event::Discarded { lease });
                 continue;
             }
-            let disposition = self.disposition(&job, lease, ending);
+            let (settlement, reason) = self.settlement(&job, lease, ending);
             self.queues[job.queue].pending.push_back(Pending {
-                settlement: Settlement::new(lease.receipt, disposition),
+                settlement,
+                reason,
                 lease: Arc::clone(lease),
                 since: now,
                 doubtful: false,
@@ -106,30 +102,47 @@ impl Runner {
         }
     }
 
-    fn disposition(&self, job: &Job, lease: &Lease, ending: Option<&Ending>) -> Disposition {
-        match ending {
-            Some(Ending::Said(Verdict::Done)) => Disposition::Ack,
-            Some(Ending::Said(Verdict::Failed(failure))) => {
-                // A handler that stopped on request has not failed.
-                if lease.told().is_some() && failure.remedy() != Remedy::Bury {
-                    return Disposition::Release;
-                }
-                self.remedy(job.queue, lease, failure)
+    /// A handled message's settlement; and the reason, if the attempt failed.
+    fn settlement(
+        &self,
+        job: &Job,
+        lease: &Lease,
+        ending: Option<&Ending>,
+    ) -> (Settlement, Option<String>) {
+        let receipt = lease.receipt;
+        let failure = match ending {
+            None if job.task.is_none() => return (Settlement::release(receipt), None),
+            None => Some(Failure::new(
+                "its task panicked or was stopped from outside",
+            )),
+            Some(ending) => ending.failure(),
+        };
+        let Some(failure) = failure else {
+            return (Settlement::ack(receipt), None);
+        };
+        let remedy = match ending {
+            Some(Ending::Undecodable(_)) if self.queues[job.queue].terms.bury_undecodable => {
+                Remedy::Bury
             }
-            Some(Ending::Abnormal(abnormal)) => self.remedy(job.queue, lease, &abnormal.failure()),
-            Some(Ending::Undecodable(reason)) => Disposition::Bury {
-                reason: reason.clone(),
-            },
-            None if job.task.is_none() => Disposition::Release,
-            None => {
-                let stopped = AbnormalEnd::Panicked("its task was stopped from outside".to_owned());
-                self.remedy(job.queue, lease, &stopped.failure())
+            // A handler that stopped on request has not failed.
+            Some(Ending::Said(_)) if lease.told().is_some() && failure.remedy() != Remedy::Bury => {
+                return (Settlement::release(receipt), None);
             }
-        }
+            _ => failure.remedy(),
+        };
+        let disposition = self.disposition(job.queue, lease, remedy, &failure);
+        let settlement = Settlement::new(receipt, disposition);
+        (settlement, Some(reason(&failure)))
     }
 
-    fn remedy(&self, queue: usize, lease: &Lease, failure: &Failure) -> Disposition {
-        match failure.remedy() {
+    fn disposition(
+        &self,
+        queue: usize,
+        lease: &Lease,
+        remedy: Remedy,
+        failure: &Failure,
+    ) -> Disposition {
+        match remedy {
             Remedy::Backoff => {
                 let own = self.settings.retry_seed();
                 let seed = seed([own, lease.receipt.id.get(), u64::from(lease.attempt)]);
@@ -143,7 +156,7 @@ impl Runner {
                 delay: delay.min(limits::MAX_DELAY),
             },
             Remedy::Bury => Disposition::Bury {
-                reason: failure.reason().to_owned(),
+                reason: reason(failure),
             },
         }
     }
@@ -162,6 +175,11 @@ impl Runner {
             Backoff::default().delay(lease.attempt, failure, seed)
         })
     }
+}
+
+/// Why an attempt failed, as the log and the dead letters tell it.
+fn reason(failure: &Failure) -> String {
+    failure.reason().to_owned()
 }
 
 /// The earlier of two optional times.

@@ -63,6 +63,8 @@ pub(super) struct Answer {
 /// A result to settle.
 pub(super) struct Pending {
     pub(super) settlement: Settlement,
+    /// Why the attempt failed, if it did.
+    pub(super) reason: Option<String>,
     pub(super) lease: Arc<Lease>,
     pub(super) since: Instant,
     /// The worker sent it before, and the reply was lost.

@@ -1,6 +1,7 @@
 //! The worker in virtual time, on queues in memory: a test for each line of its description.
 
 mod batches;
+mod contexts;
 mod environment;
 mod fairness;
 mod heartbeats;

@@ -221,14 +221,24 @@ async fn what_takes_too_long_is_cut_off_as_a_failed_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_decode_is_buried_with_the_reason() {
-    let environment = Environment::new().await;
+async fn a_body_that_does_not_decode_is_a_failed_attempt() {
+    let config = ReliableConfig::default().with_max_attempts(3);
+    let environment = Environment::with(&config).await;
     let bodies = ["1", "not a number", "2"].map(Push::new);
     environment.queue.push(&bodies).await.unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let numbers = Arc::clone(&seen);
+    let failures = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&failures);
+    let backoff = Backoff::custom(move |attempt, failure| {
+        let mut told = told.lock().unwrap();
+        told.push((attempt, failure.reason().to_owned()));
+        attempt * 7 * SECOND
+    });
+    let start = Instant::now();
     let report = environment
         .worker()
+        .retry(backoff)
         .run_until(environment.empty(), move |number: u64, _| {
             numbers.lock().unwrap().push(number);
             async {}
@@ -236,10 +246,109 @@ async fn a_body_that_does_not_decode_is_buried_with_the_reason() {
         .await
         .unwrap();
     assert_eq!(*seen.lock().unwrap(), [1, 2]);
-    let DeathReason::Buried(reason) = dead(&environment).await.reason else {
+    within(start.elapsed(), 7 * SECOND + 14 * SECOND);
+    let failures = failures.lock().unwrap().clone();
+    let attempts: Vec<u32> = failures.iter().map(|(attempt, _)| *attempt).collect();
+    assert_eq!(attempts, [1, 2, 3]);
+    for (_, reason) in failures {
+        assert!(reason.starts_with("cannot decode: "), "{reason}");
+        assert!(reason.contains("a u64"), "{reason}");
+    }
+    assert_eq!(dead(&environment).await.attempts, 3);
+    let counts = report.counts;
+    assert_eq!((counts.undecodable, counts.retried), (3, 2));
+    assert_eq!((counts.acked, counts.died), (2, 1));
+    assert!(counts.balance(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_an_old_worker_cannot_decode_is_done_by_a_new_one() {
+    let environment = Environment::new().await;
+    environment.queue.push_one("\"seven\"").await.unwrap();
+    let retried = environment.until(|counters| counters.retried == 1);
+    let old = environment.worker().retry(Backoff::fixed(SECOND));
+    let old = old.run_until(retried, |_: u64, _| async {}).await.unwrap();
+    assert_eq!((old.counts.undecodable, old.counts.retried), (1, 1));
+    let new = Worker::new(environment.spy.consumer::<String>());
+    let new = new
+        .run_until(
+            environment.empty(),
+            |text: String, cx: Context| async move {
+                assert_eq!((&*text, cx.attempt()), ("seven", 2));
+            },
+        )
+        .await
+        .unwrap();
+    assert_eq!((new.counts.acked, new.counts.panicked), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_decode_is_buried_at_once_where_that_is_asked_for() {
+    let (buries, retries) = (Environment::new().await, Environment::new().await);
+    for environment in [&buries, &retries] {
+        let bodies = ["1", "not a number", "2"].map(Push::new);
+        environment.queue.push(&bodies).await.unwrap();
+    }
+    let both = async {
+        buries.empty().await;
+        retries.empty().await;
+    };
+    let route = |environment: &Environment| {
+        Route::new(environment.spy.consumer::<u64>()).retry(Backoff::fixed(SECOND))
+    };
+    let report = Workers::by_weight()
+        .add(route(&buries).bury_undecodable(), |_: u64, _| async {})
+        .add(route(&retries), |_: u64, _| async {})
+        .run_until(both)
+        .await
+        .unwrap();
+    let letter = dead(&buries).await;
+    let DeathReason::Buried(reason) = letter.reason else {
         panic!("not buried");
     };
-    assert!(reason.contains("cannot decode a u64"), "{reason}");
-    assert_eq!((report.counts.undecodable, report.counts.died), (1, 1));
+    assert_eq!(letter.attempts, 1);
+    assert!(reason.starts_with("cannot decode: "), "{reason}");
+    assert_eq!(dead(&retries).await.attempts, 5);
+    assert_eq!((report.counts.undecodable, report.counts.retried), (6, 4));
+    assert_eq!((report.counts.acked, report.counts.died), (4, 2));
     assert!(report.counts.balance(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backoff_is_told_why_an_attempt_failed() {
+    let environment = Environment::holding(3).await;
+    let failures = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&failures);
+    let backoff = Backoff::custom(move |_, failure| {
+        told.lock().unwrap().push(failure.reason().to_owned());
+        SECOND
+    });
+    environment
+        .worker()
+        .timeout(1500 * MILLI)
+        .retry(backoff)
+        .run_until(environment.empty(), |number: u64, cx: Context| async move {
+            match (number, cx.attempt()) {
+                (0, 1) => panic!("no paper"),
+                (1, 1) => sleep(HOUR).await,
+                (2, 1) => {
+                    let refused = Error::new(ErrorKind::Unavailable, "connection refused");
+                    let error = Error::new(ErrorKind::Unavailable, "cannot charge");
+                    return Err(Failure::from_error(error.with_source(refused)));
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        *failures.lock().unwrap(),
+        [
+            "panicked: no paper",
+            "timed out after 1500 ms",
+            "cannot charge: connection refused"
+        ]
+    );
+    assert_eq!(environment.counters().await.acked, 3);
 }

@@ -1,0 +1,52 @@
+//! Dead letters of a typed queue.
+
+use super::{Typed, consumer::AsLeasing};
+use crate::{DeadLetter, DeathReason, Headers, MessageId, Page, Paged, Result, Timestamp};
+
+/// A message in the dead letters, and its decoded value.
+#[derive(Debug)]
+pub struct TypedDeadLetter<T> {
+    /// The message's id, by which it is revived or discarded.
+    pub id: MessageId,
+    /// The value, or the error of decoding it.
+    pub body: Result<T>,
+    /// The headers.
+    pub headers: Headers,
+    /// Why it died.
+    pub reason: DeathReason,
+    /// How many attempts it had.
+    pub attempts: u32,
+    /// When it died, by the backend's clock.
+    pub died_at: Timestamp,
+}
+
+impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
+    /// The dead letters, oldest first, a page at a time (L13).
+    ///
+    /// [`revive`] and [`discard`] of the [`queue`](Self::queue) beneath take their ids. Its
+    /// [`dead_letters`] have the undecoded bodies.
+    ///
+    /// [`revive`]: crate::Leasing::revive
+    /// [`discard`]: crate::Leasing::discard
+    /// [`dead_letters`]: crate::Leasing::dead_letters
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Leasing::dead_letters`](crate::Leasing::dead_letters). A body that does not
+    /// decode is no error of this call: its dead letter carries the error.
+    pub async fn dead_letters(&self, page: Page) -> Result<Paged<TypedDeadLetter<T>>> {
+        let Paged { entries, next } = self.queue.dead_letters(page).await?;
+        let typed = |letter: DeadLetter| TypedDeadLetter {
+            id: letter.id,
+            body: self.decode(&letter.body),
+            headers: letter.headers,
+            reason: letter.reason,
+            attempts: letter.attempts,
+            died_at: letter.died_at,
+        };
+        Ok(Paged {
+            entries: entries.into_iter().map(typed).collect(),
+            next,
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! An error's text, with those of its sources.
+
+use std::error::Error;
+
+/// The error's text, and those of its sources that it does not tell itself.
+pub(crate) fn with_sources(error: &dyn Error) -> String {
+    // In the alternate form, errors that keep their causes show them.
+    let mut text = format!("{error:#}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let told = cause.to_string();
+        if !text.contains(&told) {
+            text.push_str(": ");
+            text.push_str(&told);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use queue_core::ErrorKind;
+
+    use super::with_sources;
+
+    fn error(text: &'static str) -> queue_core::Error {
+        queue_core::Error::new(ErrorKind::Unavailable, text)
+    }
+
+    #[test]
+    fn each_cause_is_told_once() {
+        let refused = error("connection refused");
+        assert_eq!(with_sources(&refused), "connection refused");
+        let twice = error("cannot ask the bank: connection refused").with_source(refused.clone());
+        let deep = error("cannot charge").with_source(error("no bank").with_source(refused));
+        assert_eq!(
+            with_sources(&twice),
+            "cannot ask the bank: connection refused"
+        );
+        assert_eq!(
+            with_sources(&deep),
+            "cannot charge: no bank: connection refused"
+        );
+    }
+}

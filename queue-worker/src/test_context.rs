@@ -1,0 +1,155 @@
+//! Contexts without a worker, for tests of handlers.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{Bytes, Delivery, Headers, MessageId, Receipt, Token, limits};
+use tokio::time::Instant;
+
+use super::{context::Context, lease::Lease, stop::Stop};
+
+impl Context {
+    /// Begins a context for a test of a handler, without a worker and a queue.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use queue_worker::{Context, Failure, Stop};
+    ///
+    /// async fn copy(minutes: u64, cx: Context) -> Result<u32, Failure> {
+    ///     for _ in 0..minutes {
+    ///         tokio::select! {
+    ///             biased;
+    ///             stop = cx.stopped() => return Err(Failure::new(format!("{stop:?}"))),
+    ///             () = tokio::time::sleep(Duration::from_secs(60)) => {}
+    ///         }
+    ///     }
+    ///     Ok(cx.attempt())
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cx = Context::for_test().attempt(3).build();
+    /// assert_eq!(copy(90, cx).await, Ok(3));
+    ///
+    /// let (cx, worker) = Context::for_test().build_with_worker();
+    /// let shutdown = async {
+    ///     tokio::time::sleep(Duration::from_secs(30 * 60)).await;
+    ///     worker.stop(Stop::Shutdown);
+    /// };
+    /// let (copied, ()) = tokio::join!(copy(90, cx), shutdown);
+    /// assert_eq!(copied, Err(Failure::new("Shutdown")));
+    /// # }
+    /// ```
+    pub fn for_test() -> TestContext {
+        TestContext {
+            queue: Arc::from("test"),
+            receipt: Receipt::new(MessageId::new(1), Token::new(1)),
+            attempt: 1,
+            headers: Headers::new(),
+            lease: Duration::from_secs(30),
+            timeout: None,
+        }
+    }
+}
+
+/// The settings of a [`Context`] without a worker; [`Context::for_test`] begins one.
+///
+/// Nothing happens to such a context by itself. No heartbeat comes, and no timeout cuts the handler
+/// off. The lease is lost when the test [says so](TestWorker::stop), and not at its deadline.
+/// [`extend`](Context::extend) moves the deadline at once, as a worker does on a sound backend; once
+/// the lease is lost, it answers `LeaseLost`.
+#[must_use = "it is no context until it is built"]
+#[derive(Debug, Clone)]
+pub struct TestContext {
+    queue: Arc<str>,
+    receipt: Receipt,
+    attempt: u32,
+    headers: Headers,
+    lease: Duration,
+    timeout: Option<Duration>,
+}
+
+impl TestContext {
+    /// Sets the queue's name, `test` by default.
+    pub fn named(mut self, queue: impl Into<Arc<str>>) -> Self {
+        self.queue = queue.into();
+        self
+    }
+
+    /// Sets the message's id, 1 by default.
+    pub const fn id(mut self, id: MessageId) -> Self {
+        self.receipt.id = id;
+        self
+    }
+
+    /// Sets the fencing token, 1 by default.
+    pub const fn token(mut self, token: Token) -> Self {
+        self.receipt.token = token;
+        self
+    }
+
+    /// Sets the attempt, from 1. 1 by default.
+    pub const fn attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers = self.headers.with(name, value);
+        self
+    }
+
+    /// Sets all headers. None by default.
+    pub fn headers(mut self, headers: Headers) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Sets the length of the lease, 30 s by default, up to 24 h. It begins when the context is
+    /// built. As in a worker, the deadline is a millisecond sooner.
+    pub const fn lease(mut self, ttl: Duration) -> Self {
+        self.lease = ttl;
+        self
+    }
+
+    /// Sets the timeout that [`cut_off`](Context::cut_off) shows, counted from when the context is
+    /// built. None by default.
+    pub const fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// The context.
+    pub fn build(self) -> Context {
+        self.build_with_worker().0
+    }
+
+    /// The context, and the worker's part of it.
+    pub fn build_with_worker(self) -> (Context, TestWorker) {
+        let now = Instant::now();
+        let ttl = self.lease.min(limits::MAX_LEASE);
+        let delivery = Delivery {
+            receipt: self.receipt,
+            attempt: self.attempt,
+            time_left: ttl,
+            body: Bytes::new(),
+            headers: self.headers,
+        };
+        let lease = Lease::new(&delivery, now, None);
+        let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
+        let context = Context::without_worker(Arc::clone(&lease), self.queue, cut_off, ttl);
+        (context, TestWorker(lease))
+    }
+}
+
+/// A worker's part of a [`Context`] in a test: it tells the handler to stop.
+#[derive(Debug, Clone)]
+pub struct TestWorker(Arc<Lease>);
+
+impl TestWorker {
+    /// Tells the handler to stop, for this reason. As in a worker, the first reason stays, unless
+    /// the new one is a lost lease.
+    pub fn stop(&self, stop: Stop) {
+        self.0.tell(stop);
+    }
+}

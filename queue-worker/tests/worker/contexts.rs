@@ -1,0 +1,88 @@
+//! Contexts without a worker, as a test of a handler makes them.
+
+use std::time::Duration;
+
+use queue_core::*;
+use queue_worker::*;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::environment::{HOUR, MILLI, SECOND};
+
+#[test]
+fn a_context_of_a_test_needs_no_runtime_and_shows_a_first_attempt() {
+    let cx = Context::for_test().build();
+    assert_eq!((cx.queue(), cx.id().get(), cx.attempt()), ("test", 1, 1));
+    assert_eq!(cx.receipt(), Receipt::new(cx.id(), cx.token()));
+    assert!(cx.headers().is_empty());
+    assert!(cx.remaining() <= 30 * SECOND);
+    assert_eq!((cx.cut_off(), cx.stop()), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_of_a_test_shows_what_the_test_asked_for() {
+    let cx = Context::for_test()
+        .named("mails")
+        .id(MessageId::new(7))
+        .token(Token::new(9))
+        .attempt(3)
+        .headers(Headers::new().with("tenant", "acme"))
+        .header("language", "en")
+        .lease(10 * SECOND)
+        .timeout(5 * SECOND)
+        .build();
+    assert_eq!((cx.queue(), cx.attempt()), ("mails", 3));
+    assert_eq!(cx.receipt(), Receipt::new(MessageId::new(7), Token::new(9)));
+    assert_eq!(cx.headers().get("tenant"), Some("acme"));
+    assert_eq!(cx.headers().get("language"), Some("en"));
+    // As in a worker, a millisecond less.
+    assert_eq!(cx.remaining(), 10 * SECOND - MILLI);
+    assert_eq!(cx.deadline(), Instant::now() + cx.remaining());
+    assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
+    sleep(4 * SECOND).await;
+    assert_eq!(cx.remaining(), 6 * SECOND - MILLI);
+    let endless = Context::for_test().lease(Duration::MAX);
+    let endless = endless.timeout(Duration::MAX).build();
+    assert_eq!(endless.remaining(), 24 * HOUR - MILLI);
+    assert_eq!(endless.cut_off(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_ends_the_lease_of_a_test_but_the_test() {
+    let (cx, worker) = Context::for_test().timeout(SECOND).build_with_worker();
+    assert!(timeout(HOUR, cx.stopped()).await.is_err());
+    assert_eq!((cx.remaining(), cx.stop()), (Duration::ZERO, None));
+    let view = cx.clone();
+    let start = Instant::now();
+    let shutdown = async {
+        sleep(SECOND).await;
+        worker.stop(Stop::Shutdown);
+    };
+    let (stop, ()) = tokio::join!(view.stopped(), shutdown);
+    assert_eq!((stop, start.elapsed()), (Stop::Shutdown, SECOND));
+    assert_eq!(cx.stop(), Some(Stop::Shutdown));
+    worker.stop(Stop::LeaseLost);
+    worker.stop(Stop::Shutdown);
+    assert_eq!(cx.stop(), Some(Stop::LeaseLost));
+    // A context whose worker nobody keeps is never told.
+    let alone = Context::for_test().build();
+    assert!(timeout(HOUR, alone.stopped()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_in_a_test_extends_its_lease_until_that_is_lost() {
+    let (cx, worker) = Context::for_test().build_with_worker();
+    let refused = cx.extend(Duration::ZERO).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    let view = cx.clone();
+    cx.extend(100 * SECOND).await.unwrap();
+    assert_eq!(view.remaining(), 100 * SECOND - MILLI);
+    // As a worker does, it takes its own lease for the shortest.
+    cx.extend(SECOND).await.unwrap();
+    assert_eq!(view.remaining(), 30 * SECOND - MILLI);
+    worker.stop(Stop::Shutdown);
+    cx.extend(40 * SECOND).await.unwrap();
+    worker.stop(Stop::LeaseLost);
+    let lost = cx.extend(50 * SECOND).await.unwrap_err();
+    assert_eq!(lost.kind(), ErrorKind::LeaseLost);
+    assert_eq!(view.remaining(), 40 * SECOND - MILLI);
+}
