@@ -6,7 +6,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Error, Result, limits, millis_ceil};
+use crate::{Error, Result, in_millis, limits, millis_ceil};
 
 /// The version of the stored layout; opening a queue of another one fails with `ConfigMismatch`.
 pub const LAYOUT_VERSION: u32 = 1;
@@ -344,7 +344,7 @@ impl PartialEq for Millis {
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(duration) => write!(f, "{} ms", millis_ceil(duration)),
+            Some(duration) => f.write_str(&in_millis(duration)),
             None => f.write_str("none"),
         }
     }
@@ -363,7 +363,9 @@ fn check_max_body(bytes: usize) -> Result<()> {
 fn check_optional(what: &str, value: Option<Duration>, longest: Duration) -> Result<()> {
     match value {
         Some(duration) if duration.is_zero() || duration > longest => Err(Error::invalid(format!(
-            "{what} of {duration:?}: between 1 ms and {longest:?} is allowed; leave it out for none"
+            "{what} of {}: between 1 ms and {} is allowed; leave it out for none",
+            in_millis(duration),
+            in_millis(longest)
         ))),
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use queue_core::{Error, ErrorKind, Result, Timestamp};
+use queue_core::{Error, ErrorKind, Result, Timestamp, in_millis};
 use redis::{Cmd, ToRedisArgs, Value};
 use tokio::time::Instant;
 
@@ -124,10 +124,10 @@ impl Client {
             }
             _ => return self.0.commands.outage(),
         };
-        let timeout = self.0.response_timeout;
+        let timeout = in_millis(self.0.response_timeout);
         Error::new(
             ErrorKind::Unavailable,
-            format!("nothing was sent within {timeout:?}: {address} {reason}"),
+            format!("nothing was sent within {timeout}: {address} {reason}"),
         )
     }
 

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer};
+use queue_core::{Bytes, Consumer, in_millis};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
@@ -90,7 +90,9 @@ impl AbnormalEnd {
             Self::Panicked(message) => {
                 Failure::new(format_args!("the handler panicked: {message}"))
             }
-            Self::TimedOut(limit) => Failure::new(format_args!("not done within {limit:?}")),
+            Self::TimedOut(limit) => {
+                Failure::new(format_args!("not done within {}", in_millis(*limit)))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, limits};
+use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, in_millis, limits};
 
 use super::{Backoff, Sharing};
 
@@ -131,8 +131,9 @@ impl Terms {
         limits::lease_millis(self.lease)?;
         if self.lease < SHORTEST_LEASE {
             return Err(Error::invalid(format!(
-                "a lease of {:?} leaves no time for heartbeats: at least {SHORTEST_LEASE:?}",
-                self.lease
+                "a lease of {} leaves no time for heartbeats: at least {}",
+                in_millis(self.lease),
+                in_millis(SHORTEST_LEASE)
             )));
         }
         if self.batch == 0 || self.batch > limits::MAX_BATCH {
@@ -159,10 +160,10 @@ impl Terms {
             && timeout > hold.max(self.lease)
         {
             return Err(Error::invalid(format!(
-                "a timeout of {timeout:?} is longer than a message is held ({:?}): its lease would \
-                 be lost while the handler may still work; shorten the timeout, or lengthen \
-                 max_hold",
-                hold.max(self.lease)
+                "a timeout of {} is longer than a message is held ({}): its lease would be lost \
+                 while the handler may still work; shorten the timeout, or lengthen max_hold",
+                in_millis(timeout),
+                in_millis(hold.max(self.lease))
             )));
         }
         Ok(())

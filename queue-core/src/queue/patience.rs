@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-use crate::{Error, ErrorKind, Outcome, Result};
+use crate::{Error, ErrorKind, Outcome, Result, in_millis};
 
 /// The least time for a look, also when the caller's time is over sooner: a look that is cut may
 /// have leased a message that nobody will settle.
@@ -112,6 +112,7 @@ fn longer(pause: Duration, least: Duration) -> Duration {
 }
 
 fn unanswered(limit: Duration) -> Error {
-    let message = format!("no answer within {limit:?}, and the caller waits no longer");
+    let limit = in_millis(limit);
+    let message = format!("no answer within {limit}, and the caller waits no longer");
     Error::new(ErrorKind::Unavailable, message).with_outcome(Outcome::Unknown)
 }

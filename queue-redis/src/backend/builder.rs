@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn};
+use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
 use super::RedisBackend;
 use crate::{
@@ -215,7 +215,9 @@ impl Builder {
 fn check_setting(name: &str, value: Duration) -> Result<()> {
     if value < Duration::from_millis(1) || value > LONGEST_SETTING {
         return Err(Error::invalid(format!(
-            "a {name} of {value:?}: between 1 ms and 1 hour is allowed"
+            "a {name} of {}: between 1 ms and {} is allowed",
+            in_millis(value),
+            in_millis(LONGEST_SETTING)
         )));
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Result};
+use queue_core::{Error, ErrorKind, Result, in_millis};
 use redis::Value;
 use tokio::time;
 
@@ -153,8 +153,9 @@ async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
 }
 
 fn slow(address: &str, timeout: Duration) -> Error {
+    let timeout = in_millis(timeout);
     Error::new(
         ErrorKind::Unavailable,
-        format!("cannot connect to {address}: it was not ready within {timeout:?}"),
+        format!("cannot connect to {address}: it was not ready within {timeout}"),
     )
 }

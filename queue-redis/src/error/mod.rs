@@ -5,7 +5,7 @@ mod refusal;
 
 use std::{error::Error as StdError, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome};
+use queue_core::{Error, ErrorKind, Outcome, in_millis};
 use redis::{RedisError, ServerError};
 
 pub(crate) use self::{meaning::CLUSTER, refusal::Refusal};
@@ -47,7 +47,7 @@ impl Failure {
         match self {
             Self::Silent(timeout) => Error::new(
                 ErrorKind::Unavailable,
-                format!("{address} did not answer within {timeout:?}"),
+                format!("{address} did not answer within {}", in_millis(timeout)),
             )
             .with_outcome(Outcome::Unknown),
             Self::Cut(error) => Error::new(

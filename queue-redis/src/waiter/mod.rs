@@ -22,7 +22,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, in_millis};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -227,8 +227,9 @@ impl Inner {
 
 /// The error for a caller that nothing could have woken.
 fn deaf(reason: &Arc<Error>, fall_back: Duration) -> Error {
+    let fall_back = in_millis(fall_back);
     let message = format!(
-        "nobody can be told of changes at present, so who waits looks each {fall_back:?}: {reason}"
+        "nobody can be told of changes at present, so who waits looks each {fall_back}: {reason}"
     );
     Error::new(ErrorKind::Unavailable, message)
         .with_transient(true)
