@@ -234,13 +234,20 @@ impl BoundedConfig {
     ///
     /// # Errors
     ///
-    /// `ConfigMismatch`, naming both values.
+    /// `ConfigMismatch`, naming both values; for the capacity also the open that changes it,
+    /// [`Queues::bounded_or_resize`](crate::Queues::bounded_or_resize).
     pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
         self.leasing.check_stored(&stored.leasing)?;
-        if resized {
+        if resized || stored.capacity == self.capacity {
             return Ok(());
         }
-        same("capacity", stored.capacity, self.capacity)
+        Err(mismatch(
+            "capacity",
+            stored.capacity,
+            self.capacity,
+            "open it with the stored value, change the capacity to this one by bounded_or_resize \
+             (open_or_resize of a backend), or use another name",
+        ))
     }
 }
 
@@ -316,12 +323,19 @@ pub fn check_capacity(capacity: usize) -> Result<()> {
 
 /// The error of an open that asks for another value than the stored one.
 pub fn config_mismatch(what: &str, stored: impl fmt::Display, asked: impl fmt::Display) -> Error {
+    let way_out = "open it with the stored value, or use another name";
+    mismatch(what, stored, asked, way_out)
+}
+
+fn mismatch(
+    what: &str,
+    stored: impl fmt::Display,
+    asked: impl fmt::Display,
+    way_out: &str,
+) -> Error {
     Error::new(
         crate::ErrorKind::ConfigMismatch,
-        format!(
-            "the stored {what} is {stored}, this open asks for {asked}: open it with the stored \
-             value, or use another name"
-        ),
+        format!("the stored {what} is {stored}, this open asks for {asked}: {way_out}"),
     )
 }
 
