@@ -136,6 +136,7 @@ impl Terms {
                 in_millis(SHORTEST_LEASE)
             )));
         }
+        self.retry.check()?;
         if self.batch == 0 || self.batch > limits::MAX_BATCH {
             return Err(Error::invalid(format!(
                 "batches of {}: 1 to {} messages",

@@ -17,10 +17,15 @@ use crate::environment::{Environment, HOUR, SECOND};
 /// A change of a worker's settings.
 type Set = fn(Worker<u64>) -> Worker<u64>;
 
+/// A back-off with this share of jitter.
+fn jittered(share: f64) -> Backoff {
+    Backoff::exponential(SECOND).with_jitter(share)
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     let environment = Environment::holding(1).await;
-    let bad: [(&str, Set); 6] = [
+    let bad: [(&str, Set); 10] = [
         ("concurrency", |w| w.concurrency(0)),
         ("lease", |w| w.lease(Duration::from_millis(1))),
         ("lease", |w| w.lease(25 * HOUR)),
@@ -28,6 +33,10 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         ("poll", |w| w.poll(Duration::ZERO)),
         // The timeout is longer than heartbeats may hold the message.
         ("max_hold", |w| w.timeout(60 * SECOND).max_hold(45 * SECOND)),
+        ("jitter of 1.5", |w| w.retry(jittered(1.5))),
+        ("jitter of -0.1", |w| w.retry(jittered(-0.1))),
+        ("jitter of inf", |w| w.retry(jittered(f64::INFINITY))),
+        ("jitter of NaN", |w| w.retry(jittered(f64::NAN))),
     ];
     for (word, set) in bad {
         let refused = set(environment.worker()).run(|_: u64, _| async {}).await;
@@ -55,10 +64,12 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
 #[tokio::test(start_paused = true)]
 async fn what_can_just_be_meant_is_served() {
     let environment = Environment::holding(1).await;
-    let edge: [Set; 3] = [
+    let edge: [Set; 5] = [
         |w| w.lease(Duration::from_millis(10)),
         |w| w.lease(24 * HOUR),
         |w| w.timeout(45 * SECOND).max_hold(45 * SECOND),
+        |w| w.retry(jittered(0.0)),
+        |w| w.retry(jittered(1.0)),
     ];
     for set in edge {
         let worker = set(environment.worker()).run_until(async {}, |_: u64, _| async {});
