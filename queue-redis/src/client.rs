@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use queue_core::{Error, ErrorKind, Result, Timestamp, in_millis};
+use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
 use redis::{Cmd, ToRedisArgs, Value};
 use tokio::time::Instant;
 
@@ -141,6 +141,8 @@ impl Client {
     }
 
     async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
+        // Without a runtime, the timers of a call panic.
+        TokioSpawn::current()?;
         let deadline = made + self.0.response_timeout;
         self.0.commands.channel_until(deadline).await
     }

@@ -142,12 +142,15 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// The errors of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
+    /// The errors of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits;
+    /// `Configuration` if the runtime of [`spawn`](Self::spawn) has ended.
     pub async fn connect(self) -> Result<RedisBackend> {
         self.check()?;
+        // Connecting takes timers of a runtime, whatever runs the tasks.
+        let here = TokioSpawn::current()?;
         let spawn = match self.spawn {
             Some(spawn) => spawn,
-            None => Arc::new(TokioSpawn::current()?),
+            None => Arc::new(here),
         };
         let connector = match self.server {
             Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),

@@ -43,13 +43,15 @@ impl RedisBackend {
     ///
     /// The backend's tasks live on the tokio runtime that called this (or on that of
     /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
-    /// When it has ended, every call fails for good with `Configuration`.
+    /// When it has ended, every call fails for good with `Configuration`; so does a call outside of
+    /// any runtime.
     ///
     /// # Errors
     ///
     /// `Invalid` for a bad URL; `Unavailable` if the server cannot be reached; `Configuration` if
     /// it is a replica, a node of a cluster or older than 6.2, evicts keys, does not let this user
-    /// in, or does not let it run the scripts' commands.
+    /// in, does not have this database, or does not let the user run the scripts' commands; and
+    /// outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }

@@ -125,6 +125,7 @@ pub(crate) async fn open(
 ) -> Result<Channel> {
     let address = connector.address();
     match time::timeout(timeouts.connect, connector.connect(role)).await {
+        Ok(Ok(link)) if link.is_stillborn() => Err(no_runtime()),
         Ok(Ok(link)) => Ok(Channel::new(link, timeouts.response)),
         Ok(Err(error)) => Err(cannot_connect(error, &address)),
         Err(_) => Err(slow(&address, timeouts.connect)),
@@ -150,6 +151,14 @@ async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
     if saves {
         warnings.retain(|warning| *warning != Warning::NotPersistent);
     }
+}
+
+fn no_runtime() -> Error {
+    Error::new(
+        ErrorKind::Configuration,
+        "the runtime that is to run this backend's tasks has ended: give Builder::spawn one that \
+         lives as long as the backend",
+    )
 }
 
 fn slow(address: &str, timeout: Duration) -> Error {

@@ -22,7 +22,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, in_millis};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, in_millis};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -93,13 +93,16 @@ impl Waiter {
     /// # Errors
     ///
     /// `Unavailable` if it was told of nothing and could not have been told: the connection is
-    /// down, or the server refuses to register. It still waits its time.
+    /// down, or the server refuses to register. It still waits its time. `Configuration`, at once,
+    /// outside of a runtime.
     pub(crate) async fn wait(
         &self,
         marker: &Bytes,
         timeout: Duration,
         change: Option<Instant>,
     ) -> Result<()> {
+        // Without a runtime, the timer of a wait panics.
+        TokioSpawn::current()?;
         self.0.start();
         let fall_back = self.0.settings.fall_back;
         let watched = self.soon(change);

@@ -105,6 +105,32 @@ async fn a_database_and_a_port_can_be_named() -> Test {
 }
 
 #[tokio::test]
+async fn a_database_that_the_server_does_not_have_is_refused_for_good() -> Test {
+    let server = Server::builder()
+        .with_user("worker", "secret", "~* &* +@all -select")
+        .start()?;
+    let socket = server.socket();
+    let beyond = format!("unix://{}?db=99", socket.display());
+    let forbidden = format!("{}&db=1", server.url_as("worker", "secret"));
+    for (url, way_out) in [(&beyond, "`databases`"), (&forbidden, "SELECT")] {
+        let error = refused(RedisBackend::builder(url)?).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!error.is_transient(), "{error}");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        for part in [way_out, &socket.display().to_string()] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+    for number in ["-1", "4294967296"] {
+        let url = format!("redis://127.0.0.1/{number}");
+        let error = RedisBackend::connect(&url).await.expect_err(&url);
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains(number), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_replica_is_refused_with_the_reason() -> Test {
     let primary = Server::builder().with_tcp().start()?;
     let replica = Server::builder().with_primary(&primary)?.start()?;

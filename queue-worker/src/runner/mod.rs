@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Result};
+use queue_core::{Error, Result, TokioSpawn};
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
@@ -83,6 +83,8 @@ pub(crate) async fn run(
     for source in &sources {
         source.terms.check()?;
     }
+    // Its timers need a runtime, whatever runs the handlers.
+    TokioSpawn::current()?;
     let mut runner = Runner::new(settings, sources, health.clone());
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);

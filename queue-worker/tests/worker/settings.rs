@@ -61,6 +61,20 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     assert_eq!(environment.spy.watched().calls(), 0);
 }
 
+#[test]
+fn a_worker_outside_of_a_runtime_is_refused_with_the_way_out() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let environment = runtime.unwrap().block_on(Environment::holding(1));
+    let mut run = std::pin::pin!(environment.worker().run(|_: u64, _| async {}));
+    let mut poller = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(Err(error)) = run.as_mut().poll(&mut poller) else {
+        panic!("it runs without a runtime");
+    };
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+    assert_eq!(environment.spy.watched().calls(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_can_just_be_meant_is_served() {
     let environment = Environment::holding(1).await;
