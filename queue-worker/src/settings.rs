@@ -25,7 +25,6 @@ pub(crate) struct WorkerSettings {
     pub(crate) seed: Option<u64>,
     #[cfg(feature = "rate-limit")]
     pub(crate) rate: Option<super::Rate>,
-    #[cfg(feature = "metrics")]
     pub(crate) sample: Option<Duration>,
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
@@ -44,7 +43,6 @@ impl Default for WorkerSettings {
             seed: None,
             #[cfg(feature = "rate-limit")]
             rate: None,
-            #[cfg(feature = "metrics")]
             sample: None,
             #[cfg(feature = "tracing")]
             link: None,
@@ -67,7 +65,6 @@ impl WorkerSettings {
         if let Some(rate) = self.rate {
             rate.check()?;
         }
-        #[cfg(feature = "metrics")]
         if self.sample.is_some_and(|interval| interval.is_zero()) {
             return Err(Error::invalid(
                 "sampling every 0 would do nothing else: at least 1 ms",
@@ -229,9 +226,9 @@ macro_rules! worker_setters {
             self
         }
 
-        /// Reads each queue's depth and the age of its oldest ready message in this interval, for
-        /// the gauges of [`metrics`](crate::metrics), by one call for each queue. Never by default.
-        #[cfg(feature = "metrics")]
+        /// Reads each queue's counters in this interval, by one call for each queue: for
+        /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges
+        /// of the queue itself. Never by default.
         pub fn sample_every(mut self, interval: Duration) -> Self {
             self.settings.sample = Some(interval);
             self

@@ -11,7 +11,6 @@ mod heartbeats;
 mod jobs;
 mod phases;
 mod reach;
-#[cfg(feature = "metrics")]
 mod samples;
 mod served;
 mod waits;
@@ -153,10 +152,7 @@ impl Runner {
             moved |= self.send_calls(&mut alarm);
             moved |= self.send_heartbeats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
-            #[cfg(feature = "metrics")]
-            {
-                moved |= self.take_samples(cx, &mut alarm);
-            }
+            moved |= self.take_samples(cx, &mut alarm);
             if self.is_over(alarm.now) {
                 return Poll::Ready(());
             }
