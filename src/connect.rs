@@ -6,13 +6,37 @@ use queue_core::{Error, Queues, Result};
 
 const KNOWN: &str = "known are memory:, redis:// and unix://";
 
+/// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
+/// Redis server on this machine, `redis://127.0.0.1:6379`.
+///
+/// ```
+/// # #[cfg(feature = "memory")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queue_kit::Result<()> {
+/// let url = std::env::var("SHOP_QUEUES").unwrap_or_else(|_| queue_kit::DEFAULT_URL.to_owned());
+/// let queues = queue_kit::connect(&url).await?;
+/// # queues.reliable::<u64>("orders").await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "memory"))]
+/// # fn main() {}
+/// ```
+pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
+    "memory:"
+} else {
+    "redis://127.0.0.1:6379"
+};
+
 /// Opens the backend that a URL names.
 ///
 /// | URL | backend | feature |
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
-/// | `redis://[user[:password]@]host[:port][/db]` | the Redis server there | `redis` |
-/// | `unix:///path/to/socket[?db=…&user=…&pass=…]` | the Redis server at that socket | `redis` |
+/// | `redis://[user[:password]@]host[:port][/db][?prefix=…]` | the Redis server there | `redis` |
+/// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
+///
+/// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no
+/// queue in common. [`DEFAULT_URL`] serves programs that are given no URL.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -29,7 +53,8 @@ const KNOWN: &str = "known are memory:, redis:// and unix://";
 ///
 /// # Errors
 ///
-/// `Invalid` for a malformed URL, for an unknown scheme, and for anything after `memory:`;
+/// `Invalid` for a malformed URL, for an unknown scheme or parameter, and for anything after
+/// `memory:`;
 /// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No error
 /// shows what may be a password: of a URL that this refuses, it shows at most the scheme.
 pub async fn connect(url: &str) -> Result<Queues> {

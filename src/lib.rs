@@ -411,7 +411,7 @@ pub use queue_worker as worker;
 #[doc(inline)]
 pub use queue_worker::{Backoff, Context, Failure, Route, Worker, Workers};
 
-pub use self::connect::connect;
+pub use self::connect::{DEFAULT_URL, connect};
 
 #[cfg(all(doctest, feature = "memory", feature = "worker"))]
 #[doc = include_str!("../README.md")]

@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
-use super::RedisBackend;
+use super::{RedisBackend, query};
 use crate::{
     client::{Client, Clock},
     connection::{Alarm, Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
@@ -48,7 +48,11 @@ impl Builder {
         // Checked here for an early answer; `connect` makes the connector, when it knows the
         // spawner.
         ServerConnector::new(url, Arc::new(TokioSpawn::default()))?;
-        Ok(Self::new(Server::Url(url.to_owned())))
+        let mut builder = Self::new(Server::Url(url.to_owned()));
+        if let Some(prefix) = query::prefix(url)? {
+            builder.prefix = prefix;
+        }
+        Ok(builder)
     }
 
     pub(super) fn through(connector: Arc<dyn Connector>) -> Self {
@@ -72,7 +76,8 @@ impl Builder {
     }
 
     /// The beginning of all queues' keys: 1 to 64 of `A-Z a-z 0-9 . _ -`. Backends with different
-    /// prefixes have nothing in common. `qk` by default.
+    /// prefixes have nothing in common. `qk` by default, unless the URL sets another, as in
+    /// `redis://localhost?prefix=shop`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self

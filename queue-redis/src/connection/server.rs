@@ -42,7 +42,8 @@ pub struct ServerConnector {
 
 impl ServerConnector {
     /// Understands `redis://[user[:password]@]host[:port][/db]` and
-    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`.
+    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`. It does not
+    /// read other parameters: a prefix is the [backend's](crate::Builder::prefix).
     ///
     /// # Errors
     ///

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use queue_core::{Error, ErrorKind, Outcome};
+use queue_core::{Error, ErrorKind, Outcome, ReliableQueueExt};
 use queue_redis::{Builder, RedisBackend, Warning};
 use real_redis::{Aof, Server};
 
-use super::{Test, clients, command::command, to};
+use super::{Test, clients, command::command, open, to};
 
 async fn refused(builder: Builder) -> Error {
     let refused = builder.connect().await;
@@ -45,6 +45,9 @@ async fn a_bad_url_is_refused_before_anything_is_tried() {
         ("redis://", ErrorKind::Invalid, "redis://user"),
         ("redis://localhost/one", ErrorKind::Invalid, "redis://user"),
         ("rediss://localhost", ErrorKind::Configuration, "TLS"),
+        ("redis://localhost?perfix=a", ErrorKind::Invalid, "perfix"),
+        ("redis://localhost?prefix=", ErrorKind::Invalid, "prefix"),
+        ("unix:/a.sock?prefix=a:b", ErrorKind::Invalid, "a:b"),
     ] {
         let error = RedisBackend::connect(url).await.expect_err(url);
         assert_eq!(error.kind(), kind, "{url}");
@@ -126,6 +129,25 @@ async fn a_database_that_the_server_does_not_have_is_refused_for_good() -> Test 
         let error = RedisBackend::connect(&url).await.expect_err(&url);
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
         assert!(error.to_string().contains(number), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_url_may_set_the_prefix() -> Test {
+    let server = Server::start()?;
+    let url = |prefix: &str| format!("{}?protocol=resp3&prefix={prefix}", server.url());
+    let shop = RedisBackend::connect(&url("shop")).await?;
+    open(&shop).await?.push_one("to be sold").await?;
+    let told = RedisBackend::builder(&url("shop"))?.prefix("office");
+    for (backend, ready) in [
+        (RedisBackend::connect(&url("shop")).await?, 1),
+        (to(&server).prefix("shop").connect().await?, 1),
+        (RedisBackend::connect(&url("office")).await?, 0),
+        (to(&server).connect().await?, 0),
+        (told.connect().await?, 0),
+    ] {
+        assert_eq!(open(&backend).await?.depth().await?.ready, ready);
     }
     Ok(())
 }
