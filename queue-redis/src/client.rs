@@ -136,6 +136,11 @@ impl Client {
         self.0.response_timeout
     }
 
+    /// The server's address, without a password.
+    pub(crate) fn address(&self) -> &str {
+        &self.0.address
+    }
+
     pub(crate) fn commands(&self) -> &Supervised {
         &self.0.commands
     }

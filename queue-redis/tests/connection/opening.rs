@@ -1,9 +1,12 @@
 //! The servers that an open refuses, and the warnings that it gives.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome, ReliableQueueExt};
-use queue_redis::{Builder, RedisBackend, Warning};
+use queue_core::{
+    Error, ErrorKind, Outcome, QueueName, Queues, ReliableQueueExt,
+    call::{Layer, Layered, Service},
+};
+use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
 use real_redis::{Aof, Server};
 
 use super::{Test, clients, command::command, open, to};
@@ -245,6 +248,41 @@ async fn a_server_without_persistence_is_warned_of() -> Test {
     assert_eq!(warnings, [Warning::NotPersistent]);
     command(&server, &["CONFIG", "SET", "save", "3600 1"]);
     assert_eq!(to(&server).connect().await?.warnings(), []);
+    Ok(())
+}
+
+/// A layer that leaves queues as they are.
+#[derive(Debug)]
+struct Clear;
+
+impl Layer for Clear {
+    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        queue
+    }
+}
+
+#[tokio::test]
+async fn warnings_are_told_in_sentences_whatever_is_in_front_of_the_backend() -> Test {
+    let server = Server::start()?;
+    command(&server, &["CONFIG", "SET", "save", ""]);
+    let redis = to(&server).connect().await?;
+    let layered = Layered::new(Clear, Arc::new(redis.clone()));
+    let recipe = redis.recipe(BlockingList::default());
+    for queues in [
+        Queues::new(redis),
+        Queues::new(layered),
+        Queues::new(recipe),
+    ] {
+        let warnings = queues.warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for part in [
+            "appendonly",
+            "loses all messages",
+            &server.socket().display().to_string(),
+        ] {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
+    }
     Ok(())
 }
 
