@@ -6,13 +6,41 @@ use queue_core::{Error, Queues, Result};
 
 const KNOWN: &str = "known are memory:, redis:// and unix://";
 
+/// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
+/// Redis server on this machine, `redis://127.0.0.1:6379`.
+///
+/// ```
+/// # #[cfg(feature = "memory")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> queue_kit::Result<()> {
+/// let url = std::env::var("SHOP_QUEUES").unwrap_or_else(|_| queue_kit::DEFAULT_URL.to_owned());
+/// let queues = queue_kit::connect(&url).await?;
+/// # queues.reliable::<u64>("orders").await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "memory"))]
+/// # fn main() {}
+/// ```
+pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
+    "memory:"
+} else {
+    "redis://127.0.0.1:6379"
+};
+
 /// Opens the backend that a URL names.
 ///
 /// | URL | backend | feature |
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
-/// | `redis://[user[:password]@]host[:port][/db]` | the Redis server there | `redis` |
-/// | `unix:///path/to/socket[?db=…&user=…&pass=…]` | the Redis server at that socket | `redis` |
+/// | `redis://[user[:password]@]host[:port][/db][?prefix=…]` | the Redis server there | `redis` |
+/// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
+///
+/// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no
+/// queue in common. [`DEFAULT_URL`] serves programs that are given no URL.
+///
+/// What the backend warns of, such as a server that keeps nothing on disk, is logged once, at the
+/// level `WARN` under the target `queue_kit`, with the feature `tracing`. [`Queues::warnings`]
+/// answers it in any case.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -29,19 +57,33 @@ const KNOWN: &str = "known are memory:, redis:// and unix://";
 ///
 /// # Errors
 ///
-/// `Invalid` for a malformed URL, for an unknown scheme, and for anything after `memory:`;
+/// `Invalid` for a malformed URL, for an unknown scheme or parameter, and for anything after
+/// `memory:`;
 /// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No error
 /// shows what may be a password: of a URL that this refuses, it shows at most the scheme.
 pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
-    match scheme.to_ascii_lowercase().as_str() {
-        "memory" => open_memory(rest),
+    let queues = match scheme.to_ascii_lowercase().as_str() {
+        "memory" => open_memory(rest)?,
         "redis" | "rediss" | "unix" | "redis+unix" | "valkey" | "valkeys" | "valkey+unix" => {
-            open_redis(scheme, url).await
+            open_redis(scheme, url).await?
         }
-        _ => Err(Error::invalid(format!(
-            "unknown scheme `{scheme}` in a backend URL: {KNOWN}"
-        ))),
+        _ => {
+            return Err(Error::invalid(format!(
+                "unknown scheme `{scheme}` in a backend URL: {KNOWN}"
+            )));
+        }
+    };
+    #[cfg(feature = "tracing")]
+    log_warnings(&queues);
+    Ok(queues)
+}
+
+/// Logs what an operator should know of the backend's setup.
+#[cfg(feature = "tracing")]
+fn log_warnings(queues: &Queues) {
+    for warning in queues.warnings() {
+        tracing::warn!(target: "queue_kit", "{warning}");
     }
 }
 
@@ -101,4 +143,76 @@ fn not_compiled_in(scheme: &str, feature: &str) -> Error {
              enable it with queue-kit = {{ …, features = [\"{feature}\"] }}"
         ),
     )
+}
+
+#[cfg(all(test, feature = "tracing"))]
+mod tests {
+    use std::{
+        fmt::Debug,
+        num::NonZeroUsize,
+        sync::{Arc, Mutex},
+    };
+
+    use async_trait::async_trait;
+    use queue_core::{AnyQueue, Backend, QueueConfig, QueueInfo, QueueName};
+    use tracing::{
+        Event, Subscriber,
+        field::{Field, Visit},
+    };
+    use tracing_subscriber::{
+        Layer, Registry,
+        layer::{Context, SubscriberExt},
+    };
+
+    use super::*;
+
+    /// A backend without a queue, that warns.
+    #[derive(Debug)]
+    struct Wary;
+
+    #[async_trait]
+    impl Backend for Wary {
+        async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+            Err(config.kind().missing(name))
+        }
+
+        fn warnings(&self) -> Vec<String> {
+            vec!["its disk is of paper".to_owned()]
+        }
+
+        async fn queues(&self, _: Option<&QueueName>, _: NonZeroUsize) -> Result<Vec<QueueInfo>> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Keeps a line for each event.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<String>>>);
+
+    /// Adds each field's value to a line.
+    struct Told<'a>(&'a mut String);
+
+    impl Visit for Told<'_> {
+        fn record_debug(&mut self, _: &Field, value: &dyn Debug) {
+            self.0.push_str(&format!(" {value:?}"));
+        }
+    }
+
+    impl<S: Subscriber> Layer<S> for Lines {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let metadata = event.metadata();
+            let mut line = format!("{} {}:", metadata.level(), metadata.target());
+            event.record(&mut Told(&mut line));
+            self.0.lock().expect("no test panics").push(line);
+        }
+    }
+
+    #[test]
+    fn each_warning_of_the_backend_is_logged_once() {
+        let lines = Lines::default();
+        let subscriber = Registry::default().with(lines.clone());
+        tracing::subscriber::with_default(subscriber, || log_warnings(&Queues::new(Wary)));
+        let lines = lines.0.lock().expect("no test panics");
+        assert_eq!(*lines, ["WARN queue_kit: its disk is of paper"]);
+    }
 }

@@ -395,7 +395,7 @@
 //! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://`, and the module `recipes` |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `rate-limit` | no | a limit on the messages that a worker starts in a time |
-//! | `tracing` | no | a worker's spans and events |
+//! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
 //! | `msgpack` | no | the `MessagePack` codec |
 
@@ -416,7 +416,7 @@ pub use queue_worker as worker;
 #[doc(inline)]
 pub use queue_worker::{Backoff, Context, Failure, Route, Worker, Workers};
 
-pub use self::connect::connect;
+pub use self::connect::{DEFAULT_URL, connect};
 
 #[cfg(all(doctest, feature = "memory", feature = "worker"))]
 #[doc = include_str!("../README.md")]

@@ -1,6 +1,6 @@
 //! The backends that URLs open, and the errors of URLs that open none.
 
-use queue_kit::{ErrorKind, connect};
+use queue_kit::{DEFAULT_URL, ErrorKind, connect};
 
 async fn refusal(url: &str) -> queue_kit::Error {
     connect(url).await.expect_err(url)
@@ -18,6 +18,25 @@ async fn memory_opens_a_new_backend_each_time() {
     assert_eq!(clone.queue().depth().await.unwrap().ready, 1);
     let apart = other.reliable::<u32>("mails").await.unwrap();
     assert_eq!(apart.queue().depth().await.unwrap().ready, 0);
+}
+
+#[tokio::test]
+async fn the_default_url_is_of_the_first_backend_that_is_compiled_in() {
+    if cfg!(feature = "memory") {
+        connect(DEFAULT_URL).await.expect("it needs no server");
+    } else {
+        assert_eq!(DEFAULT_URL, "redis://127.0.0.1:6379");
+    }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+async fn an_unknown_parameter_is_named() {
+    let error = refusal("redis://localhost?perfix=shop").await;
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    for part in ["\"perfix\"", "known are", "prefix"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[cfg(feature = "memory")]
@@ -97,6 +116,8 @@ async fn no_error_shows_a_password() {
         "redis://user:hunter2@[",
         "unix:/no/such.sock?user=u&pass=hunter2",
         "redis://:hunter2@127.0.0.1:1",
+        "redis://user:6379?hunter2@localhost",
+        "unix:/no/such.sock?pass=a&hunter2=b",
     ] {
         let error = refusal(url).await;
         let shown = format!("{error} {error:?}");

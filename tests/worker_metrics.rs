@@ -180,6 +180,30 @@ fn depth_and_age_are_sampled_when_that_is_asked_for() {
 }
 
 #[test]
+fn a_paused_queue_shows_when_it_is_sampled() {
+    recorded(true, async |page| {
+        let jobs = jobs().await;
+        jobs.queue().pause().await.expect("pauses");
+        let shown = page.clone();
+        let steps = async {
+            sleep(SECOND / 2).await;
+            let paused = shown.of("queue_kit_paused");
+            jobs.queue().resume().await.expect("resumes");
+            sleep(SECOND).await;
+            assert_eq!((paused, shown.of("queue_kit_paused")), (1.0, 0.0));
+        };
+        let worker = Worker::new(jobs.clone()).named("jobs").sample_every(SECOND);
+        let report = worker.run_until(steps, |_, _| async {});
+        report.await.expect("sound settings");
+        let described = page.0.render();
+        assert!(
+            described.contains("# TYPE queue_kit_paused gauge"),
+            "{described}"
+        );
+    });
+}
+
+#[test]
 fn nothing_is_sampled_unless_it_is_asked_for() {
     recorded(true, async |page| {
         let jobs = jobs().await;

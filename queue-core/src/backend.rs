@@ -131,6 +131,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Guarantees::all("default", kind)
     }
 
+    /// What an operator should know of the setup, though the backend serves with it: a server that
+    /// keeps nothing on disk, say. One sentence each; none by default.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Lists up to `limit` existing queues whose names come after `after`, by name, each with its
     /// depth.
     ///

@@ -6,7 +6,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{Error, Result, limits, millis_ceil};
+use crate::{Error, Result, in_millis, limits, millis_ceil};
 
 /// The version of the stored layout; opening a queue of another one fails with `ConfigMismatch`.
 pub const LAYOUT_VERSION: u32 = 1;
@@ -234,13 +234,20 @@ impl BoundedConfig {
     ///
     /// # Errors
     ///
-    /// `ConfigMismatch`, naming both values.
+    /// `ConfigMismatch`, naming both values; for the capacity also the open that changes it,
+    /// [`Queues::bounded_or_resize`](crate::Queues::bounded_or_resize).
     pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
         self.leasing.check_stored(&stored.leasing)?;
-        if resized {
+        if resized || stored.capacity == self.capacity {
             return Ok(());
         }
-        same("capacity", stored.capacity, self.capacity)
+        Err(mismatch(
+            "capacity",
+            stored.capacity,
+            self.capacity,
+            "open it with the stored value, change the capacity to this one by bounded_or_resize \
+             (open_or_resize of a backend), or use another name",
+        ))
     }
 }
 
@@ -316,12 +323,19 @@ pub fn check_capacity(capacity: usize) -> Result<()> {
 
 /// The error of an open that asks for another value than the stored one.
 pub fn config_mismatch(what: &str, stored: impl fmt::Display, asked: impl fmt::Display) -> Error {
+    let way_out = "open it with the stored value, or use another name";
+    mismatch(what, stored, asked, way_out)
+}
+
+fn mismatch(
+    what: &str,
+    stored: impl fmt::Display,
+    asked: impl fmt::Display,
+    way_out: &str,
+) -> Error {
     Error::new(
         crate::ErrorKind::ConfigMismatch,
-        format!(
-            "the stored {what} is {stored}, this open asks for {asked}: open it with the stored \
-             value, or use another name"
-        ),
+        format!("the stored {what} is {stored}, this open asks for {asked}: {way_out}"),
     )
 }
 
@@ -344,7 +358,7 @@ impl PartialEq for Millis {
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(duration) => write!(f, "{} ms", millis_ceil(duration)),
+            Some(duration) => f.write_str(&in_millis(duration)),
             None => f.write_str("none"),
         }
     }
@@ -363,7 +377,9 @@ fn check_max_body(bytes: usize) -> Result<()> {
 fn check_optional(what: &str, value: Option<Duration>, longest: Duration) -> Result<()> {
     match value {
         Some(duration) if duration.is_zero() || duration > longest => Err(Error::invalid(format!(
-            "{what} of {duration:?}: between 1 ms and {longest:?} is allowed; leave it out for none"
+            "{what} of {}: between 1 ms and {} is allowed; leave it out for none",
+            in_millis(duration),
+            in_millis(longest)
         ))),
         _ => Ok(()),
     }

@@ -63,7 +63,7 @@ pub use self::{
     id::{MessageId, Receipt, Token},
     kind::QueueKind,
     message::{Dedup, Delivery, Message, Push, Pushed},
-    millis::millis_ceil,
+    millis::{in_millis, millis_ceil},
     name::QueueName,
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     page::{Cursor, Page, Paged},

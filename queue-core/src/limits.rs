@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Error, Result, millis_ceil};
+use crate::{Error, Result, in_millis, millis_ceil};
 
 /// Bytes in a queue's name, at most.
 pub const MAX_NAME: usize = 128;
@@ -78,7 +78,8 @@ pub fn keep_millis(keep: Duration) -> Result<u64> {
 pub fn delay_millis(delay: Duration) -> Result<u64> {
     if delay > MAX_DELAY {
         return Err(Error::invalid(format!(
-            "a delay of {delay:?} is too long: at most 2^52 ms"
+            "a delay of {} is too long: at most 2^52 ms",
+            in_millis(delay)
         )));
     }
     Ok(millis_ceil(delay))
@@ -161,16 +162,15 @@ pub fn check_page(limit: usize) -> Result<()> {
 ///
 /// # Errors
 ///
-/// `Invalid`, naming the entry and its size.
+/// `Invalid`, naming the size, and the entry unless it is the only one.
 #[inline]
 pub fn check_sizes(sizes: impl IntoIterator<Item = usize>, max_body: usize) -> Result<()> {
     let mut total = 0_usize;
-    for (entry, size) in sizes.into_iter().enumerate() {
+    let mut sizes = sizes.into_iter().enumerate();
+    while let Some((entry, size)) = sizes.next() {
         if size > max_body {
-            return Err(Error::invalid(format!(
-                "entry {entry} has {size} bytes of body and headers: at most {max_body}, as the \
-                 queue's max_body says; store large bodies elsewhere and push a reference"
-            )));
+            let is_alone = entry == 0 && sizes.next().is_none();
+            return Err(too_large((!is_alone).then_some(entry), size, max_body));
         }
         total = total.saturating_add(size);
     }
@@ -229,11 +229,25 @@ pub fn fitting(sizes: impl IntoIterator<Item = usize>, max: usize) -> usize {
     count
 }
 
+/// The error for a message over the limit; it names the entry of a batch that has others.
+fn too_large(entry: Option<usize>, size: usize, max_body: usize) -> Error {
+    let what = match entry {
+        Some(entry) => format!("entry {entry} has {size} bytes"),
+        None => format!("a message of {size} bytes"),
+    };
+    Error::invalid(format!(
+        "{what} of body and headers: at most {max_body}, as the queue's max_body says; store large \
+         bodies elsewhere and push a reference"
+    ))
+}
+
 #[inline]
 fn in_range(what: &str, duration: Duration, longest: Duration) -> Result<u64> {
     if duration.is_zero() || duration > longest {
         return Err(Error::invalid(format!(
-            "{what} of {duration:?}: between 1 ms and {longest:?} is allowed"
+            "{what} of {}: between 1 ms and {} is allowed",
+            in_millis(duration),
+            in_millis(longest)
         )));
     }
     Ok(millis_ceil(duration))

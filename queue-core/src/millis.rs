@@ -17,3 +17,17 @@ pub fn millis_ceil(duration: Duration) -> u64 {
     let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
     u64::try_from(whole + rest).unwrap_or(u64::MAX)
 }
+
+/// A duration as errors and logs show it: in whole milliseconds, rounded up, whatever its size, so
+/// that a reader compares two of them at a glance.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::in_millis;
+///
+/// assert_eq!(in_millis(Duration::from_secs(5)), "5000 ms");
+/// assert_eq!(in_millis(Duration::from_micros(1)), "1 ms");
+/// ```
+pub fn in_millis(duration: Duration) -> String {
+    format!("{} ms", millis_ceil(duration))
+}

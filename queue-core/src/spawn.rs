@@ -82,8 +82,8 @@ impl TokioSpawn {
             Ok(runtime) => Ok(Self::on(runtime)),
             Err(_) => Err(Error::new(
                 ErrorKind::Configuration,
-                "there is no tokio runtime here, and background tasks need one: call this inside \
-                 of #[tokio::main] or of a runtime's block_on",
+                "there is no tokio runtime here, and timers and background tasks need one: call \
+                 this inside of #[tokio::main] or of a runtime's block_on",
             )),
         }
     }

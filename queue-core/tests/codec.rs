@@ -46,6 +46,72 @@ fn a_value_without_an_encoding_is_a_codec_error() {
     assert_eq!(error.kind(), ErrorKind::Codec);
 }
 
+/// A value of each shape that serde knows, with floats in all of them.
+#[derive(Debug, Serialize, Deserialize)]
+enum Shape {
+    Newtype(f64),
+    Tuple(u8, f64),
+    Fields { float: f64 },
+    Wrapped(Wrapped),
+    Pair(Pair),
+    Nested(Vec<Option<f64>>),
+    Map(std::collections::BTreeMap<String, (u8, f64)>),
+    Single(f32),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Wrapped(f64);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Pair(u8, f64);
+
+fn shapes(float: f64) -> Vec<Shape> {
+    vec![
+        Shape::Newtype(float),
+        Shape::Tuple(1, float),
+        Shape::Fields { float },
+        Shape::Wrapped(Wrapped(float)),
+        Shape::Pair(Pair(1, float)),
+        Shape::Nested(vec![None, Some(float)]),
+        Shape::Map([("key".to_owned(), (1, float))].into()),
+        Shape::Single(float as f32),
+    ]
+}
+
+#[test]
+fn a_float_without_a_number_in_json_is_refused_wherever_it_is() {
+    for float in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for shape in shapes(float) {
+            let error = Json.encode(&shape).expect_err("it has no number");
+            assert_eq!(error.kind(), ErrorKind::Codec);
+            let said = error.to_string();
+            for part in ["Shape", &format!("that is {float}"), "Option"] {
+                assert!(said.contains(part), "{shape:?}: {said}");
+            }
+        }
+    }
+    for shape in shapes(f64::MAX) {
+        if !matches!(shape, Shape::Single(_)) {
+            Json.encode(&shape).expect("it is a number");
+        }
+    }
+    Json.encode(&Shape::Single(1.5)).expect("it is a number");
+}
+
+#[test]
+fn what_is_null_in_json_and_no_float_is_written() {
+    let values = (
+        None::<u8>,
+        (),
+        Some("null".to_owned()),
+        Some(1.5),
+        'c',
+        [1_i128, -1],
+    );
+    let body = Json.encode(&vec![values]).expect("there is no such float");
+    assert_eq!(&body[..], br#"[[null,null,"null",1.5,"c",[1,-1]]]"#);
+}
+
 #[test]
 fn raw_leaves_bytes_as_they_are() {
     let bytes: Vec<u8> = (0..=255).collect();

@@ -111,7 +111,7 @@ fn a_mismatch_names_both_values() {
     let asked = BoundedConfig::new(20);
     mismatch(
         asked.check_stored(&stored, false),
-        &["capacity", "10", "20"],
+        &["capacity", "10", "20", "bounded_or_resize"],
     );
 }
 

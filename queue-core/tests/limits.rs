@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{
     Due, Error, ErrorKind, Headers, Insert, MessageId, Offer, Outcome, Page, Prioritized, Push,
-    QueueName, Receipt, Scheduled, Settlement, Timestamp, Token, limits, millis_ceil,
+    QueueName, Receipt, Scheduled, Settlement, Timestamp, Token, in_millis, limits, millis_ceil,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -40,8 +40,11 @@ fn a_lease_is_1_ms_to_24_hours_in_whole_milliseconds() {
         2
     );
     assert_eq!(limits::lease_millis(limits::MAX_LEASE).unwrap(), 86_400_000);
-    refused(limits::lease_millis(Duration::ZERO), "0ns");
-    refused(limits::lease_millis(limits::MAX_LEASE + MS), "86400.001s");
+    refused(limits::lease_millis(Duration::ZERO), "of 0 ms");
+    refused(
+        limits::lease_millis(limits::MAX_LEASE + MS),
+        "of 86400001 ms",
+    );
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn a_delay_may_be_zero_and_ends_at_2_to_the_52() {
 fn a_dedup_window_is_1_ms_to_7_days() {
     assert_eq!(limits::window_millis(MS).unwrap(), 1);
     assert!(limits::window_millis(limits::MAX_DEDUP_WINDOW).is_ok());
-    refused(limits::window_millis(Duration::ZERO), "0ns");
+    refused(limits::window_millis(Duration::ZERO), "of 0 ms");
     refused(
         limits::window_millis(limits::MAX_DEDUP_WINDOW + MS),
         "window",
@@ -70,6 +73,22 @@ fn durations_round_up_and_never_overflow() {
     assert_eq!(millis_ceil(Duration::from_micros(1_000)), 1);
     assert_eq!(millis_ceil(Duration::from_micros(1_001)), 2);
     assert_eq!(millis_ceil(Duration::MAX), u64::MAX);
+}
+
+#[test]
+fn durations_are_told_in_milliseconds_whatever_their_size() {
+    for (duration, shown) in [
+        (Duration::ZERO, "0 ms"),
+        (Duration::from_nanos(1), "1 ms"),
+        (Duration::from_millis(1_500), "1500 ms"),
+        (limits::MAX_LEASE, "86400000 ms"),
+    ] {
+        assert_eq!(in_millis(duration), shown);
+    }
+    refused(
+        limits::lease_millis(limits::MAX_LEASE + MS),
+        "a lease of 86400001 ms: between 1 ms and 86400000 ms",
+    );
 }
 
 #[test]
@@ -103,6 +122,18 @@ fn a_batch_has_1_to_128_entries_and_8_mib() {
     refused(check(&batch(129, 1)), "129");
     refused(check(&batch(9, 1 << 20)), &(9_usize << 20).to_string());
     refused(check(&batch(1, (1 << 20) + 1)), "1048577");
+}
+
+#[test]
+fn only_a_batch_of_several_speaks_of_its_entries() {
+    let said = |sizes: &[usize]| {
+        let error = limits::check_sizes(sizes.iter().copied(), 10).unwrap_err();
+        error.to_string()
+    };
+    assert!(said(&[11]).starts_with("a message of 11 bytes"));
+    assert!(!said(&[11]).contains("entry"), "{}", said(&[11]));
+    assert!(said(&[11, 1]).starts_with("entry 0 has 11 bytes"));
+    assert!(said(&[1, 11]).starts_with("entry 1 has 11 bytes"));
 }
 
 #[test]

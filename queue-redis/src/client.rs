@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use queue_core::{Error, ErrorKind, Result, Timestamp};
+use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
 use redis::{Cmd, ToRedisArgs, Value};
 use tokio::time::Instant;
 
@@ -124,10 +124,10 @@ impl Client {
             }
             _ => return self.0.commands.outage(),
         };
-        let timeout = self.0.response_timeout;
+        let timeout = in_millis(self.0.response_timeout);
         Error::new(
             ErrorKind::Unavailable,
-            format!("nothing was sent within {timeout:?}: {address} {reason}"),
+            format!("nothing was sent within {timeout}: {address} {reason}"),
         )
     }
 
@@ -136,11 +136,18 @@ impl Client {
         self.0.response_timeout
     }
 
+    /// The server's address, without a password.
+    pub(crate) fn address(&self) -> &str {
+        &self.0.address
+    }
+
     pub(crate) fn commands(&self) -> &Supervised {
         &self.0.commands
     }
 
     async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
+        // Without a runtime, the timers of a call panic.
+        TokioSpawn::current()?;
         let deadline = made + self.0.response_timeout;
         self.0.commands.channel_until(deadline).await
     }

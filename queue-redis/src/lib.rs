@@ -36,7 +36,8 @@
 //!
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
 //! [`Builder::spawn`]. You can make calls from other runtimes for as long as that one is driven.
-//! When it has ended, every call answers the permanent error `Configuration`.
+//! When it has ended, every call answers the permanent error `Configuration`. So does connecting
+//! with tasks on a runtime that has ended, and every call outside of any runtime.
 //!
 //! # Rights
 //!

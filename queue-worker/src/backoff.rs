@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::limits;
+use queue_core::{Error, Result, limits};
 
 use super::Failure;
 
@@ -83,10 +83,24 @@ impl Backoff {
 
     /// Sets the random share of a delay, 0 to 1: with 0.5, a delay is between half of it and all of
     /// it.
+    ///
+    /// A worker refuses any other share, and NaN, as `Invalid` when it starts.
     #[must_use]
     pub const fn with_jitter(mut self, share: f64) -> Self {
         self.jitter = share;
         self
+    }
+
+    /// Refuses a share of jitter that is none.
+    pub(crate) fn check(&self) -> Result<()> {
+        if (0.0..=1.0).contains(&self.jitter) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "a jitter of {}: it is the random share of a delay, from 0 (none of it) to 1 (all of \
+             it)",
+            self.jitter
+        )))
     }
 
     /// The delay after this attempt (from 1). The same seed gives the same delay.
@@ -108,7 +122,8 @@ impl Backoff {
     fn spread(&self, delay: Duration, seed: u64) -> Duration {
         let whole = delay.min(self.longest).min(limits::MAX_DELAY);
         let random = mix(seed) as f64 / u64::MAX as f64;
-        // A share out of range, or one that is not a number, would panic below.
+        // No worker has checked the share of a delay that a program asks for by itself, and one
+        // out of range, or not a number, would panic below.
         let jitter = if self.jitter.is_finite() {
             self.jitter.clamp(0.0, 1.0)
         } else {

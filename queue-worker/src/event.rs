@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-#[cfg(feature = "metrics")]
-use queue_core::{Counters, Result};
-use queue_core::{Delivery, Disposition, Error, Settled};
+use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
 
 use super::{handler::Ending, lease::Lease, stop::Stop};
 
@@ -54,7 +52,6 @@ pub(crate) enum Event<'a> {
     /// The backend extended this many leases.
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
-    #[cfg(feature = "metrics")]
     Sampled { result: &'a Result<Counters> },
     /// The worker entered another phase. This event is of no queue.
     Phase(Phase),

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer, millis_ceil};
+use queue_core::{Bytes, Consumer, in_millis};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
@@ -30,8 +30,7 @@ impl Ending {
                 Failure::new(format_args!("panicked: {message}"))
             }
             Self::Abnormal(AbnormalEnd::TimedOut(limit)) => {
-                let limit = millis_ceil(*limit);
-                Failure::new(format_args!("timed out after {limit} ms"))
+                Failure::new(format_args!("timed out after {}", in_millis(*limit)))
             }
         })
     }

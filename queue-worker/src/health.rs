@@ -1,7 +1,7 @@
 //! A worker's health, for observers outside.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -26,6 +26,7 @@ struct State {
     counts: Counts,
     in_flight: u64,
     troubles: BTreeMap<(Arc<str>, Verb), Trouble>,
+    paused: BTreeSet<Arc<str>>,
     last_error: Option<Error>,
 }
 
@@ -50,6 +51,7 @@ impl Health {
             counts: Counts::default(),
             in_flight: 0,
             troubles: BTreeMap::new(),
+            paused: BTreeSet::new(),
             last_error: None,
         })))
     }
@@ -68,6 +70,15 @@ impl Health {
     /// The calls that fail at present: empty once every one has succeeded again.
     pub fn troubles(&self) -> Vec<Trouble> {
         self.lock().troubles.values().cloned().collect()
+    }
+
+    /// The queues that an operator has paused, by the worker's names for them: the worker gets
+    /// nothing from those, though it is healthy.
+    ///
+    /// The worker learns it from samples, so this is empty without
+    /// [`sample_every`](crate::Worker::sample_every), and as old as the last sample with it.
+    pub fn paused(&self) -> Vec<String> {
+        self.lock().paused.iter().map(ToString::to_string).collect()
     }
 
     /// The last error, also after recovery.
@@ -110,6 +121,15 @@ impl Health {
             }
             Event::Recovered { verb, .. } => {
                 state.troubles.remove(&(Arc::clone(queue), *verb));
+            }
+            Event::Sampled {
+                result: Ok(counters),
+            } => {
+                if counters.paused {
+                    state.paused.insert(Arc::clone(queue));
+                } else {
+                    state.paused.remove(queue);
+                }
             }
             _ => {}
         }

@@ -35,7 +35,9 @@
 //! **Crash.** There is nothing to clean up: leases expire, and other workers take over. Dropping
 //! the future of a running worker is a crash: it cuts handlers off and settles nothing.
 //!
-//! **Observing.** [`Health`] and [`Report`] are always there. With the feature `tracing` each job
+//! **Observing.** [`Health`] and [`Report`] are always there. If the worker
+//! [samples](Worker::sample_every) its queues, [`Health::paused`] tells which of them an operator
+//! has paused. With the feature `tracing` each job
 //! is a span that can belong to its producer's trace. With `metrics` the worker counts and times
 //! everything. The modules `tracing` and `metrics` list the names.
 //!

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, limits};
+use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, in_millis, limits};
 
 use super::{Backoff, Sharing};
 
@@ -25,7 +25,6 @@ pub(crate) struct WorkerSettings {
     pub(crate) seed: Option<u64>,
     #[cfg(feature = "rate-limit")]
     pub(crate) rate: Option<super::Rate>,
-    #[cfg(feature = "metrics")]
     pub(crate) sample: Option<Duration>,
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
@@ -44,7 +43,6 @@ impl Default for WorkerSettings {
             seed: None,
             #[cfg(feature = "rate-limit")]
             rate: None,
-            #[cfg(feature = "metrics")]
             sample: None,
             #[cfg(feature = "tracing")]
             link: None,
@@ -67,7 +65,6 @@ impl WorkerSettings {
         if let Some(rate) = self.rate {
             rate.check()?;
         }
-        #[cfg(feature = "metrics")]
         if self.sample.is_some_and(|interval| interval.is_zero()) {
             return Err(Error::invalid(
                 "sampling every 0 would do nothing else: at least 1 ms",
@@ -133,10 +130,12 @@ impl Terms {
         limits::lease_millis(self.lease)?;
         if self.lease < SHORTEST_LEASE {
             return Err(Error::invalid(format!(
-                "a lease of {:?} leaves no time for heartbeats: at least {SHORTEST_LEASE:?}",
-                self.lease
+                "a lease of {} leaves no time for heartbeats: at least {}",
+                in_millis(self.lease),
+                in_millis(SHORTEST_LEASE)
             )));
         }
+        self.retry.check()?;
         if self.batch == 0 || self.batch > limits::MAX_BATCH {
             return Err(Error::invalid(format!(
                 "batches of {}: 1 to {} messages",
@@ -161,10 +160,10 @@ impl Terms {
             && timeout > hold.max(self.lease)
         {
             return Err(Error::invalid(format!(
-                "a timeout of {timeout:?} is longer than a message is held ({:?}): its lease would \
-                 be lost while the handler may still work; shorten the timeout, or lengthen \
-                 max_hold",
-                hold.max(self.lease)
+                "a timeout of {} is longer than a message is held ({}): its lease would be lost \
+                 while the handler may still work; shorten the timeout, or lengthen max_hold",
+                in_millis(timeout),
+                in_millis(hold.max(self.lease))
             )));
         }
         Ok(())
@@ -229,9 +228,9 @@ macro_rules! worker_setters {
             self
         }
 
-        /// Reads each queue's depth and the age of its oldest ready message in this interval, for
-        /// the gauges of [`metrics`](crate::metrics), by one call for each queue. Never by default.
-        #[cfg(feature = "metrics")]
+        /// Reads each queue's counters in this interval, by one call for each queue: for
+        /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges
+        /// of the queue itself. Never by default.
         pub fn sample_every(mut self, interval: Duration) -> Self {
             self.settings.sample = Some(interval);
             self

@@ -48,8 +48,9 @@ impl<T: Send + 'static> Worker<T> {
     ///
     /// # Errors
     ///
-    /// `Invalid` for settings that make no sense, before the worker does anything. A failing
-    /// backend is no error of this call: the worker tries again.
+    /// `Invalid` for settings that make no sense, and `Configuration` outside of a tokio runtime,
+    /// before the worker does anything. A failing backend is no error of this call: the worker
+    /// tries again.
     pub async fn run_until<H, F>(
         self,
         shutdown: impl Future<Output = ()> + Send,

@@ -68,7 +68,7 @@ use ::tracing::{
     field::{Empty, display},
     info, warn,
 };
-use queue_core::Headers;
+use queue_core::{Headers, in_millis};
 
 use super::{
     Stop,
@@ -197,7 +197,8 @@ pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
             warn!(target: TARGET, queue, call = verb.name(), %error, "a call failed");
         }
         Event::Recovered { verb, after } => {
-            info!(target: TARGET, queue, call = verb.name(), ?after, "calls succeed again");
+            let (call, after) = (verb.name(), in_millis(*after));
+            info!(target: TARGET, queue, call, %after, "calls succeed again");
         }
         Event::NoDelay { lease, error } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);

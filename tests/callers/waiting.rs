@@ -1,6 +1,11 @@
 //! Calls that wait: they end in time, outlast transient errors, and answer their last look.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context as Poller, Poll, Waker},
+    time::Duration,
+};
 
 use queue_kit::{call::Call, *};
 use tokio::time::Instant;
@@ -329,4 +334,29 @@ async fn a_wait_that_is_dropped_during_an_outage_loses_nothing() {
     tokio::time::timeout(2 * SECOND, receive).await.unwrap_err();
     tokio::time::sleep(5 * SECOND).await;
     assert_eq!(jobs.depth().await.unwrap().ready, 1);
+}
+
+/// Makes a call outside of any runtime; it must not wait.
+fn outside<T>(call: impl Future<Output = T>) -> T {
+    let mut poller = Poller::from_waker(Waker::noop());
+    match pin!(call).poll(&mut poller) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("it waits without a runtime"),
+    }
+}
+
+#[test]
+fn outside_of_a_runtime_only_a_wait_is_refused_and_says_what_to_do() {
+    let queues = outside(connect("memory:")).unwrap();
+    let jobs = outside(queues.reliable::<u64>("jobs")).unwrap();
+    outside(jobs.push(&1)).unwrap();
+    let refused = |error: Error| {
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains("tokio runtime"), "{error}");
+    };
+    refused(outside(jobs.receive(LEASE, SECOND)).unwrap_err());
+    let delivery = outside(jobs.receive(LEASE, Duration::ZERO)).unwrap();
+    outside(delivery.expect("it was pushed").ack()).unwrap();
+    refused(outside(jobs.queue().wait_for_arrival(SECOND)).unwrap_err());
 }

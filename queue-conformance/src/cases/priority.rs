@@ -209,12 +209,12 @@ pub(crate) async fn limits_priorities_and_ageing_have_a_range(stage: &Stage<'_>)
     let zero = PriorityConfig::default().with_ageing(Duration::ZERO);
     refused(
         stage.try_priority("queue", &zero).await.map(drop),
-        "ageing of 0ns",
+        "ageing of 0 ms",
     );
     let over = PriorityConfig::default().with_ageing(ms(86_400_001));
     refused(
         stage.try_priority("queue", &over).await.map(drop),
-        "86400.001s",
+        "of 86400001 ms",
     );
 }
 

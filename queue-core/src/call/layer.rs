@@ -93,6 +93,10 @@ impl<L: Layer> Backend for Layered<L> {
         self.backend.guarantees(kind)
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.backend.warnings()
+    }
+
     async fn queues(
         &self,
         after: Option<&QueueName>,

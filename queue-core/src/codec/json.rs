@@ -1,12 +1,19 @@
-use std::any::type_name;
+use std::{any::type_name, cell::Cell, io};
 
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::ser::{Formatter, Serializer};
 
-use super::{Codec, failed};
+use super::{Codec, failed, finite::Finite};
 use crate::Result;
 
+/// Room for a small value: growing bit by bit costs more than writing it.
+const SMALL: usize = 128;
+
 /// JSON, the default: readable with any tool.
+///
+/// A float that is infinite or NaN is a `Codec` error: JSON has no number for it, and `null` in its
+/// place would be another value, or none that consumers can decode.
 ///
 /// ```
 /// use queue_core::{Codec, Json};
@@ -15,6 +22,7 @@ use crate::Result;
 /// assert_eq!(&body[..], b"[1,2]");
 /// let back: Vec<i32> = Json.decode(&body)?;
 /// assert_eq!(back, [1, 2]);
+/// assert!(Json.encode(&f64::NAN).is_err());
 /// # Ok::<(), queue_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,13 +30,31 @@ pub struct Json;
 
 impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
     fn encode(&self, value: &T) -> Result<Bytes> {
-        serde_json::to_vec(value)
-            .map(Bytes::from)
-            .map_err(|error| failed("JSON", "encode", type_name::<T>(), error))
+        let mut body = Vec::with_capacity(SMALL);
+        let has_null = Cell::new(false);
+        let mut json = Serializer::with_formatter(&mut body, NullSpotter(&has_null));
+        let written = value.serialize(&mut json);
+        written.map_err(|error| failed("JSON", "encode", type_name::<T>(), error))?;
+        // Only a null can stand for a float, so that most values are looked through once.
+        if has_null.get() {
+            let passed = value.serialize(Finite);
+            passed.map_err(|unfit| failed("JSON", "encode", type_name::<T>(), unfit))?;
+        }
+        Ok(body.into())
     }
 
     fn decode(&self, body: &Bytes) -> Result<T> {
         serde_json::from_slice(body)
             .map_err(|error| failed("JSON", "decode", type_name::<T>(), error))
+    }
+}
+
+/// Writes JSON without blanks, and notes whether there is a `null` in it.
+struct NullSpotter<'a>(&'a Cell<bool>);
+
+impl Formatter for NullSpotter<'_> {
+    fn write_null<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.set(true);
+        writer.write_all(b"null")
     }
 }

@@ -1,5 +1,6 @@
 //! Codecs: from values to bodies and back.
 
+mod finite;
 mod json;
 #[cfg(feature = "msgpack")]
 mod msgpack;

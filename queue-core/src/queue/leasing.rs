@@ -157,7 +157,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 /// look's error, since nobody knows then whether there is anything. A permanent error ends it at
 /// once. If hints fail, the call does not: it looks more often instead. At the end of the time it
 /// cuts a look under way, but not before that look has had a second; it never cuts the look of a
-/// zero timeout, which only the backend's own timeouts bound.
+/// zero timeout, which only the backend's own timeouts bound. A call that waits takes timers:
+/// outside of a tokio runtime it answers `Configuration`, at once.
 ///
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
 /// work on a message whose lease is lost.

@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-use crate::{Error, ErrorKind, Outcome, Result};
+use crate::{Error, ErrorKind, Outcome, Result, TokioSpawn, in_millis};
 
 /// The least time for a look, also when the caller's time is over sooner: a look that is cut may
 /// have leased a message that nobody will settle.
@@ -54,6 +54,10 @@ impl Patience {
         repeatable: bool,
         look: impl Future<Output = Result<T>> + Send,
     ) -> Result<Option<T>> {
+        if !self.timeout.is_zero() {
+            // Without a runtime, the timers of a caller that waits panic.
+            TokioSpawn::current()?;
+        }
         let error = match self.bounded(look).await {
             Ok(answer) => {
                 self.after_look = Duration::ZERO;
@@ -112,6 +116,7 @@ fn longer(pause: Duration, least: Duration) -> Duration {
 }
 
 fn unanswered(limit: Duration) -> Error {
-    let message = format!("no answer within {limit:?}, and the caller waits no longer");
+    let limit = in_millis(limit);
+    let message = format!("no answer within {limit}, and the caller waits no longer");
     Error::new(ErrorKind::Unavailable, message).with_outcome(Outcome::Unknown)
 }

@@ -48,6 +48,20 @@ impl Queues {
         &self.backend
     }
 
+    /// What an operator should know of the backend's setup, though it serves with it: on Redis, for
+    /// one, that a restart of the server loses all messages. One sentence each; none if all is well.
+    ///
+    /// ```
+    /// # fn show(queues: &queue_core::Queues) {
+    /// for warning in queues.warnings() {
+    ///     eprintln!("{warning}");
+    /// }
+    /// # }
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        self.backend.warnings()
+    }
+
     /// Opens a reliable queue with the default configuration.
     ///
     /// # Errors

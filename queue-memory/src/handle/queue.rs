@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp};
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp, TokioSpawn};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
@@ -132,7 +132,11 @@ impl<S: Waitable> Queue<S> {
                 let until = self.clock.instant(until).min(limit);
                 match timer.as_mut().as_pin_mut() {
                     Some(timer) => timer.reset(until),
-                    None => timer.set(Some(sleep_until(until))),
+                    None => {
+                        // Without a runtime, the timer panics.
+                        TokioSpawn::current()?;
+                        timer.set(Some(sleep_until(until)));
+                    }
                 }
                 // Once the time is over, the loop looks again, as after a wake-up.
                 if let Some(timer) = timer.as_mut().as_pin_mut()

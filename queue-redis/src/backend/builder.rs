@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn};
+use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
-use super::RedisBackend;
+use super::{RedisBackend, query};
 use crate::{
     client::{Client, Clock},
     connection::{Alarm, Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
@@ -48,7 +48,11 @@ impl Builder {
         // Checked here for an early answer; `connect` makes the connector, when it knows the
         // spawner.
         ServerConnector::new(url, Arc::new(TokioSpawn::default()))?;
-        Ok(Self::new(Server::Url(url.to_owned())))
+        let mut builder = Self::new(Server::Url(url.to_owned()));
+        if let Some(prefix) = query::prefix(url)? {
+            builder.prefix = prefix;
+        }
+        Ok(builder)
     }
 
     pub(super) fn through(connector: Arc<dyn Connector>) -> Self {
@@ -72,7 +76,8 @@ impl Builder {
     }
 
     /// The beginning of all queues' keys: 1 to 64 of `A-Z a-z 0-9 . _ -`. Backends with different
-    /// prefixes have nothing in common. `qk` by default.
+    /// prefixes have nothing in common. `qk` by default, unless the URL sets another, as in
+    /// `redis://localhost?prefix=shop`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
@@ -142,12 +147,15 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// The errors of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits.
+    /// The errors of [`RedisBackend::connect`]; `Invalid` for a setting beyond its limits;
+    /// `Configuration` if the runtime of [`spawn`](Self::spawn) has ended.
     pub async fn connect(self) -> Result<RedisBackend> {
         self.check()?;
+        // Connecting takes timers of a runtime, whatever runs the tasks.
+        let here = TokioSpawn::current()?;
         let spawn = match self.spawn {
             Some(spawn) => spawn,
-            None => Arc::new(TokioSpawn::current()?),
+            None => Arc::new(here),
         };
         let connector = match self.server {
             Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),
@@ -215,7 +223,9 @@ impl Builder {
 fn check_setting(name: &str, value: Duration) -> Result<()> {
     if value < Duration::from_millis(1) || value > LONGEST_SETTING {
         return Err(Error::invalid(format!(
-            "a {name} of {value:?}: between 1 ms and 1 hour is allowed"
+            "a {name} of {}: between 1 ms and {} is allowed",
+            in_millis(value),
+            in_millis(LONGEST_SETTING)
         )));
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod builder;
 mod health;
+mod query;
 mod queues;
 
 use std::sync::{
@@ -39,17 +40,20 @@ pub struct RedisBackend {
 
 impl RedisBackend {
     /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, or
-    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`.
+    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`. Both may set the [prefix](Builder::prefix) of
+    /// all keys, as in `redis://localhost?prefix=shop`.
     ///
     /// The backend's tasks live on the tokio runtime that called this (or on that of
     /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
-    /// When it has ended, every call fails for good with `Configuration`.
+    /// When it has ended, every call fails for good with `Configuration`; so does a call outside of
+    /// any runtime.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL; `Unavailable` if the server cannot be reached; `Configuration` if
-    /// it is a replica, a node of a cluster or older than 6.2, evicts keys, does not let this user
-    /// in, or does not let it run the scripts' commands.
+    /// `Invalid` for a bad URL, or an unknown parameter in it; `Unavailable` if the server cannot
+    /// be reached; `Configuration` if it is a replica, a node of a cluster or older than 6.2, evicts
+    /// keys, does not let this user in, does not have this database, or does not let the user run
+    /// the scripts' commands; and outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }
@@ -58,7 +62,8 @@ impl RedisBackend {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL, `Configuration` for a URL that asks for TLS.
+    /// `Invalid` for a bad URL, or an unknown parameter in it; `Configuration` for a URL that asks
+    /// for TLS.
     pub fn builder(url: &str) -> Result<Builder> {
         Builder::to(url)
     }

@@ -12,6 +12,7 @@ use redis::Value;
 
 use super::RedisBackend;
 use crate::{
+    connection::Warning,
     keys,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Ring, Stored},
@@ -144,6 +145,15 @@ impl Backend for RedisBackend {
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         Ok(Arc::new(Once::open(self, name).await?))
+    }
+
+    /// [`RedisBackend::warnings`], each with the server's address.
+    fn warnings(&self) -> Vec<String> {
+        let address = self.client().address();
+        // The type's own method of this name, not this one.
+        let warnings: Vec<Warning> = Self::warnings(self);
+        let told = warnings.iter().map(|found| format!("{address}: {found}"));
+        told.collect()
     }
 
     async fn queues(

@@ -13,7 +13,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, limits};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, limits};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -84,6 +84,8 @@ impl<V: Verb> Coalescer<V> {
         if entries.len() > SMALL || bytes > SMALL_BYTES {
             return self.shared.verb.send(entries).await;
         }
+        // Without a runtime, the timer of a caller that waits panics.
+        TokioSpawn::current()?;
         let deadline = Instant::now() + self.patience;
         let mut entries = entries.to_vec();
         loop {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, ErrorKind};
+use queue_core::{Error, ErrorKind, in_millis};
 use redis::{Cmd, Pipeline, PushInfo, RedisResult, ServerError, Value, aio::ConnectionLike};
 use tokio::{
     sync::{Notify, mpsc},
@@ -131,7 +131,7 @@ impl Channel {
     /// Why it is over, for callers that wait for the next one.
     pub(super) fn why_over(&self) -> Error {
         let reason = if self.is_silent() {
-            format!("did not answer within {:?}", self.response_timeout)
+            format!("did not answer within {}", in_millis(self.response_timeout))
         } else if self.link.has_ended() {
             "was closed".to_owned()
         } else {

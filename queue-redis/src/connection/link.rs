@@ -1,7 +1,10 @@
 use std::{
     fmt,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use queue_core::{Running, Spawn};
@@ -35,6 +38,8 @@ pub struct Link {
 }
 
 struct Driver {
+    /// Whether its task has made a first step.
+    begun: Arc<AtomicBool>,
     ended: watch::Receiver<()>,
     _running: Running,
 }
@@ -58,14 +63,18 @@ impl Link {
         spawn: &dyn Spawn,
     ) -> Self {
         let (alive, ended) = watch::channel(());
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&begun);
         let running = spawn.spawn(Box::pin(async move {
             // The task drops it at its end, also after a panic or an abort.
             let _alive = alive;
+            begins.store(true, Ordering::Release);
             driver.await;
         }));
         Self {
             wire: Box::new(wire),
             driver: Some(Arc::new(Driver {
+                begun,
                 ended,
                 _running: running,
             })),
@@ -107,6 +116,14 @@ impl Link {
     pub(crate) fn has_ended(&self) -> bool {
         let driver = self.driver.as_ref();
         driver.is_some_and(|driver| driver.ended.has_changed().is_err())
+    }
+
+    /// Whether the driver ended before its first step: what should run it has ended, and runs
+    /// nothing any more.
+    pub(super) fn is_stillborn(&self) -> bool {
+        // In this order: a driver that began says so before it ends.
+        let begun = |driver: &Driver| driver.begun.load(Ordering::Acquire);
+        self.has_ended() && !self.driver.as_deref().is_some_and(begun)
     }
 
     /// Waits for the driver's end; for ever if there is no driver to watch.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Result};
+use queue_core::{Error, ErrorKind, Result, in_millis};
 use redis::Value;
 use tokio::time;
 
@@ -125,6 +125,7 @@ pub(crate) async fn open(
 ) -> Result<Channel> {
     let address = connector.address();
     match time::timeout(timeouts.connect, connector.connect(role)).await {
+        Ok(Ok(link)) if link.is_stillborn() => Err(no_runtime()),
         Ok(Ok(link)) => Ok(Channel::new(link, timeouts.response)),
         Ok(Err(error)) => Err(cannot_connect(error, &address)),
         Err(_) => Err(slow(&address, timeouts.connect)),
@@ -152,9 +153,18 @@ async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
     }
 }
 
+fn no_runtime() -> Error {
+    Error::new(
+        ErrorKind::Configuration,
+        "the runtime that is to run this backend's tasks has ended: give Builder::spawn one that \
+         lives as long as the backend",
+    )
+}
+
 fn slow(address: &str, timeout: Duration) -> Error {
+    let timeout = in_millis(timeout);
     Error::new(
         ErrorKind::Unavailable,
-        format!("cannot connect to {address}: it was not ready within {timeout:?}"),
+        format!("cannot connect to {address}: it was not ready within {timeout}"),
     )
 }

@@ -42,7 +42,8 @@ pub struct ServerConnector {
 
 impl ServerConnector {
     /// Understands `redis://[user[:password]@]host[:port][/db]` and
-    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`.
+    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`. It does not
+    /// read other parameters: a prefix is the [backend's](crate::Builder::prefix).
     ///
     /// # Errors
     ///
@@ -74,6 +75,14 @@ impl ServerConnector {
                  redis://user:password@host:port/db or unix:///path/to/socket?db=0"
             ))
         })?;
+        let database = info.redis_settings().db();
+        // No server can have others.
+        if !(0..=i64::from(i32::MAX)).contains(&database) {
+            return Err(Error::invalid(format!(
+                "the {scheme} URL asks for the database {database}: 0 to {} can be named",
+                i32::MAX
+            )));
+        }
         let handshake = info
             .redis_settings()
             .clone()

@@ -5,7 +5,7 @@ mod refusal;
 
 use std::{error::Error as StdError, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome};
+use queue_core::{Error, ErrorKind, Outcome, in_millis};
 use redis::{RedisError, ServerError};
 
 pub(crate) use self::{meaning::CLUSTER, refusal::Refusal};
@@ -47,7 +47,7 @@ impl Failure {
         match self {
             Self::Silent(timeout) => Error::new(
                 ErrorKind::Unavailable,
-                format!("{address} did not answer within {timeout:?}"),
+                format!("{address} did not answer within {}", in_millis(timeout)),
             )
             .with_outcome(Outcome::Unknown),
             Self::Cut(error) => Error::new(
@@ -61,6 +61,35 @@ impl Failure {
     }
 }
 
+/// The crate's words for a `SELECT` that the server refused. Of the server's error it keeps the
+/// text only.
+const REFUSED_DATABASE: &str = "Redis server refused to switch database";
+
+/// Why the server will never let this user have this database, and the way out. A server that is
+/// busy refuses as well, and that passes.
+fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
+    if !error.to_string().starts_with(REFUSED_DATABASE) {
+        return None;
+    }
+    let told = error.detail()?;
+    let ways_out = [
+        (
+            "DB index",
+            "it has no database of this number: name another in the URL, or raise its `databases`",
+        ),
+        ("cluster mode", CLUSTER),
+        (
+            "no permissions",
+            "allow its user SELECT, or leave the database out of the URL",
+        ),
+    ];
+    let mut fitting = ways_out
+        .into_iter()
+        .filter(|(part, _)| told.contains(*part));
+    let (_, way_out) = fitting.next()?;
+    Some((told.to_owned(), way_out))
+}
+
 /// Whether the server met a key of another type than a script expects there.
 pub(crate) fn is_wrong_type(error: &Error) -> bool {
     let source = error.source().and_then(<dyn StdError>::downcast_ref);
@@ -72,6 +101,10 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
     match ServerError::try_from(error) {
         Ok(refusal) => Failure::Refused(refusal).into_error(address),
         Err(error) => {
+            if let Some((told, way_out)) = no_database(&error) {
+                let message = format!("{address} cannot be used: {told} ({way_out})");
+                return Error::new(ErrorKind::Configuration, message).with_source(error);
+            }
             let (kind, hint) = match error.kind() {
                 redis::ErrorKind::RESP3NotSupported => (
                     ErrorKind::Configuration,
@@ -190,6 +223,32 @@ mod tests {
         }
         let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+
+    #[test]
+    fn a_database_that_the_server_refuses_for_good_is_told_with_the_way_out() {
+        let refused = |told: &str| {
+            let kind = redis::ErrorKind::Server(redis::ServerErrorKind::ResponseError);
+            let refused = (kind, REFUSED_DATABASE, told.to_owned()).into();
+            cannot_connect(refused, "redis://here/99")
+        };
+        let busy = refused("Redis is busy running a script.");
+        assert!(busy.is_transient(), "{busy}");
+        for (told, way_out) in [
+            ("DB index is out of range", "`databases`"),
+            ("SELECT is not allowed in cluster mode", CLUSTER),
+            (
+                "this user has no permissions to run the 'select' command",
+                "allow its user SELECT",
+            ),
+        ] {
+            let error = refused(told);
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(!error.is_transient(), "{error}");
+            for part in ["redis://here/99", told, way_out] {
+                assert!(error.to_string().contains(part), "{error}");
+            }
+        }
     }
 
     #[tokio::test]

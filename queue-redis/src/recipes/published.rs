@@ -143,6 +143,11 @@ impl<R: Recipe> Backend for Published<R> {
         self.recipe.guarantees()
     }
 
+    /// Those of the backend, whose server this is.
+    fn warnings(&self) -> Vec<String> {
+        Backend::warnings(&self.backend)
+    }
+
     /// None: nothing says which keys of a server are a strategy's queues.
     async fn queues(
         &self,

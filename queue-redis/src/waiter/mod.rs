@@ -22,7 +22,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, in_millis};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -93,13 +93,16 @@ impl Waiter {
     /// # Errors
     ///
     /// `Unavailable` if it was told of nothing and could not have been told: the connection is
-    /// down, or the server refuses to register. It still waits its time.
+    /// down, or the server refuses to register. It still waits its time. `Configuration`, at once,
+    /// outside of a runtime.
     pub(crate) async fn wait(
         &self,
         marker: &Bytes,
         timeout: Duration,
         change: Option<Instant>,
     ) -> Result<()> {
+        // Without a runtime, the timer of a wait panics.
+        TokioSpawn::current()?;
         self.0.start();
         let fall_back = self.0.settings.fall_back;
         let watched = self.soon(change);
@@ -227,8 +230,9 @@ impl Inner {
 
 /// The error for a caller that nothing could have woken.
 fn deaf(reason: &Arc<Error>, fall_back: Duration) -> Error {
+    let fall_back = in_millis(fall_back);
     let message = format!(
-        "nobody can be told of changes at present, so who waits looks each {fall_back:?}: {reason}"
+        "nobody can be told of changes at present, so who waits looks each {fall_back}: {reason}"
     );
     Error::new(ErrorKind::Unavailable, message)
         .with_transient(true)

@@ -1,8 +1,14 @@
 //! Several runtimes in a process: the tasks live on the one that connected.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
 
-use queue_core::{ErrorKind, LeasingExt, Outcome, ReliableQueueExt};
+use queue_core::{ErrorKind, LeasingExt, Outcome, ReliableQueueExt, Result, TokioSpawn};
 use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
 use tokio::{
@@ -95,7 +101,7 @@ fn a_backend_whose_runtime_has_ended_says_so_at_once_and_for_good() -> Test {
         push(&queue, 64).await;
         // The waiter has ended, too.
         queue.receive_one(LEASE, PATIENCE).await?;
-        queue_core::Result::<_>::Ok((backend, queue))
+        Result::<_>::Ok((backend, queue))
     })?;
     drop(first);
     runtime().block_on(async {
@@ -124,14 +130,62 @@ fn a_backend_whose_runtime_has_ended_says_so_at_once_and_for_good() -> Test {
     Ok(())
 }
 
+/// Makes this call outside of any runtime, which must refuse it at once, for good, and say why.
+fn refused_outside<T>(call: impl Future<Output = Result<T>>) {
+    let mut call = pin!(call);
+    let mut context = Context::from_waker(Waker::noop());
+    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else {
+        panic!("it goes on without a runtime");
+    };
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    assert!(!error.is_transient(), "{error}");
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+}
+
 #[test]
 fn connecting_outside_of_a_runtime_is_refused_with_the_way_out() {
-    let builder = RedisBackend::builder("unix:///nowhere/redis.sock").expect("a URL");
-    let mut connect = Box::pin(builder.connect());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let std::task::Poll::Ready(Err(error)) = connect.as_mut().poll(&mut context) else {
-        panic!("it connects without a runtime");
-    };
-    assert_eq!(error.kind(), ErrorKind::Configuration);
-    assert!(error.to_string().contains("tokio runtime"), "{error}");
+    let builder = || RedisBackend::builder("unix:///nowhere/redis.sock").expect("a URL");
+    refused_outside(builder().connect());
+    let elsewhere = runtime();
+    let spawn = TokioSpawn::on(elsewhere.handle().clone());
+    refused_outside(builder().spawn(spawn).connect());
+}
+
+#[test]
+fn calls_outside_of_a_runtime_are_refused_with_the_way_out() -> Test {
+    let server = Server::start()?;
+    let first = runtime();
+    let (backend, queue) = first.block_on(async {
+        let backend = RedisBackend::connect(&server.url()).await?;
+        let queue = queue(&backend).await?;
+        Result::<_>::Ok((backend, queue))
+    })?;
+    refused_outside(backend.ping());
+    refused_outside(queue.push_one("hello"));
+    refused_outside(queue.depth());
+    refused_outside(queue.receive_one(LEASE, Duration::ZERO));
+    refused_outside(queue.receive_one(LEASE, PATIENCE));
+    refused_outside(queue.wait_for_arrival(PATIENCE));
+    first.block_on(async {
+        assert_eq!(queue.depth().await?.ready, 0, "nothing was pushed");
+        Result::<_>::Ok(())
+    })?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn connecting_with_tasks_on_a_runtime_that_has_ended_is_refused_for_good() -> Test {
+    let server = Server::start()?;
+    let ended = thread::spawn(|| runtime().handle().clone());
+    let ended = ended.join().expect("it does not panic");
+    let builder = RedisBackend::builder(&server.url())?;
+    let refused = builder.spawn(TokioSpawn::on(ended)).connect().await;
+    let error = refused.expect_err("nothing drives its connections");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert!(!error.is_transient(), "{error}");
+    for part in ["runtime", "has ended", "Builder::spawn"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    Ok(())
 }

@@ -1,12 +1,15 @@
 //! The servers that an open refuses, and the warnings that it gives.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome};
-use queue_redis::{Builder, RedisBackend, Warning};
+use queue_core::{
+    Error, ErrorKind, Outcome, QueueName, Queues, ReliableQueueExt,
+    call::{Layer, Layered, Service},
+};
+use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
 use real_redis::{Aof, Server};
 
-use super::{Test, clients, command::command, to};
+use super::{Test, clients, command::command, open, to};
 
 async fn refused(builder: Builder) -> Error {
     let refused = builder.connect().await;
@@ -45,6 +48,9 @@ async fn a_bad_url_is_refused_before_anything_is_tried() {
         ("redis://", ErrorKind::Invalid, "redis://user"),
         ("redis://localhost/one", ErrorKind::Invalid, "redis://user"),
         ("rediss://localhost", ErrorKind::Configuration, "TLS"),
+        ("redis://localhost?perfix=a", ErrorKind::Invalid, "perfix"),
+        ("redis://localhost?prefix=", ErrorKind::Invalid, "prefix"),
+        ("unix:/a.sock?prefix=a:b", ErrorKind::Invalid, "a:b"),
     ] {
         let error = RedisBackend::connect(url).await.expect_err(url);
         assert_eq!(error.kind(), kind, "{url}");
@@ -101,6 +107,51 @@ async fn a_database_and_a_port_can_be_named() -> Test {
         clients.iter().any(|client| client.contains(" db=7 ")),
         "{clients:?}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_database_that_the_server_does_not_have_is_refused_for_good() -> Test {
+    let server = Server::builder()
+        .with_user("worker", "secret", "~* &* +@all -select")
+        .start()?;
+    let socket = server.socket();
+    let beyond = format!("unix://{}?db=99", socket.display());
+    let forbidden = format!("{}&db=1", server.url_as("worker", "secret"));
+    for (url, way_out) in [(&beyond, "`databases`"), (&forbidden, "SELECT")] {
+        let error = refused(RedisBackend::builder(url)?).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!error.is_transient(), "{error}");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        for part in [way_out, &socket.display().to_string()] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+    for number in ["-1", "4294967296"] {
+        let url = format!("redis://127.0.0.1/{number}");
+        let error = RedisBackend::connect(&url).await.expect_err(&url);
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().contains(number), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_url_may_set_the_prefix() -> Test {
+    let server = Server::start()?;
+    let url = |prefix: &str| format!("{}?protocol=resp3&prefix={prefix}", server.url());
+    let shop = RedisBackend::connect(&url("shop")).await?;
+    open(&shop).await?.push_one("to be sold").await?;
+    let told = RedisBackend::builder(&url("shop"))?.prefix("office");
+    for (backend, ready) in [
+        (RedisBackend::connect(&url("shop")).await?, 1),
+        (to(&server).prefix("shop").connect().await?, 1),
+        (RedisBackend::connect(&url("office")).await?, 0),
+        (to(&server).connect().await?, 0),
+        (told.connect().await?, 0),
+    ] {
+        assert_eq!(open(&backend).await?.depth().await?.ready, ready);
+    }
     Ok(())
 }
 
@@ -197,6 +248,41 @@ async fn a_server_without_persistence_is_warned_of() -> Test {
     assert_eq!(warnings, [Warning::NotPersistent]);
     command(&server, &["CONFIG", "SET", "save", "3600 1"]);
     assert_eq!(to(&server).connect().await?.warnings(), []);
+    Ok(())
+}
+
+/// A layer that leaves queues as they are.
+#[derive(Debug)]
+struct Clear;
+
+impl Layer for Clear {
+    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        queue
+    }
+}
+
+#[tokio::test]
+async fn warnings_are_told_in_sentences_whatever_is_in_front_of_the_backend() -> Test {
+    let server = Server::start()?;
+    command(&server, &["CONFIG", "SET", "save", ""]);
+    let redis = to(&server).connect().await?;
+    let layered = Layered::new(Clear, Arc::new(redis.clone()));
+    let recipe = redis.recipe(BlockingList::default());
+    for queues in [
+        Queues::new(redis),
+        Queues::new(layered),
+        Queues::new(recipe),
+    ] {
+        let warnings = queues.warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for part in [
+            "appendonly",
+            "loses all messages",
+            &server.socket().display().to_string(),
+        ] {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
+    }
     Ok(())
 }
 

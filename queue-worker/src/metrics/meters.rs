@@ -12,7 +12,7 @@ use queue_core::{Counters, Delivery, Settled, Timestamp, Token};
 
 use super::{
     CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
-    LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, WAIT_SECONDS,
+    LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
 use crate::{Stop, event::Event, fate::Fate, handler::Ending};
 
@@ -190,6 +190,7 @@ impl QueueMeters {
         }
         let oldest: Duration = counters.oldest_ready.unwrap_or_default();
         gauge!(OLDEST_READY_SECONDS, "queue" => label()).set(oldest);
+        gauge!(PAUSED, "queue" => label()).set(f64::from(u8::from(counters.paused)));
     }
 
     fn left(&mut self) {

@@ -19,6 +19,7 @@
 //! | `queue_kit_call_errors_total` | counter | calls | `call` | those that failed, and `wait` |
 //! | `queue_kit_messages` | gauge | messages | `state` | sampled: in the queue, `ready`, `delayed`, `leased` or `dead` |
 //! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: the time since the message at the head of the line became ready; 0 if none is |
+//! | `queue_kit_paused` | gauge | | | sampled: 1 while an operator has paused the queue, else 0 |
 //!
 //! **Sampled** means: the worker reads it from the queue, by one call of
 //! [`counters`](queue_core::Leasing::counters) in each interval, if
@@ -69,6 +70,8 @@ pub const CALL_ERRORS: &str = "queue_kit_call_errors_total";
 pub const MESSAGES: &str = "queue_kit_messages";
 /// The time since the head of the line became ready.
 pub const OLDEST_READY_SECONDS: &str = "queue_kit_oldest_ready_seconds";
+/// Whether the queue is paused.
+pub const PAUSED: &str = "queue_kit_paused";
 
 /// Describes each metric to the recorder. A worker does so when it starts.
 pub fn describe() {
@@ -99,4 +102,5 @@ pub fn describe() {
         seconds,
         "The time since the head of the line became ready, sampled"
     );
+    describe_gauge!(PAUSED, "1 while the queue is paused, sampled");
 }

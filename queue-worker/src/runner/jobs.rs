@@ -147,11 +147,9 @@ impl Runner {
                 let own = self.settings.retry_seed();
                 let seed = seed([own, lease.receipt.id.get(), u64::from(lease.attempt)]);
                 let delay = self.delay(queue, lease, failure, seed);
-                Disposition::Retry { delay }
+                retry(delay, failure)
             }
-            Remedy::Retry { delay } => Disposition::Retry {
-                delay: delay.min(limits::MAX_DELAY),
-            },
+            Remedy::Retry { delay } => retry(delay.min(limits::MAX_DELAY), failure),
             Remedy::Defer { delay } => Disposition::Defer {
                 delay: delay.min(limits::MAX_DELAY),
             },

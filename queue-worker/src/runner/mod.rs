@@ -11,7 +11,6 @@ mod heartbeats;
 mod jobs;
 mod phases;
 mod reach;
-#[cfg(feature = "metrics")]
 mod samples;
 mod served;
 mod waits;
@@ -26,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Result};
+use queue_core::{Error, Result, TokioSpawn};
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
@@ -83,6 +82,8 @@ pub(crate) async fn run(
     for source in &sources {
         source.terms.check()?;
     }
+    // Its timers need a runtime, whatever runs the handlers.
+    TokioSpawn::current()?;
     let mut runner = Runner::new(settings, sources, health.clone());
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
@@ -151,10 +152,7 @@ impl Runner {
             moved |= self.send_calls(&mut alarm);
             moved |= self.send_heartbeats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
-            #[cfg(feature = "metrics")]
-            {
-                moved |= self.take_samples(cx, &mut alarm);
-            }
+            moved |= self.take_samples(cx, &mut alarm);
             if self.is_over(alarm.now) {
                 return Poll::Ready(());
             }

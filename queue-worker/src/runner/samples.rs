@@ -1,4 +1,4 @@
-//! Samples of queues' counters, for the metrics.
+//! Samples of queues' counters, for the health and the metrics.
 
 use std::{
     sync::Arc,

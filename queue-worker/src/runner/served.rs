@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Extended, Leased, Leasing, Result, Settled, Settlement};
+use queue_core::{Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::reach::Reach;
@@ -40,9 +40,7 @@ pub(super) struct ServedQueue {
     pub(super) wait: Option<InFlight<Result<()>>>,
     pub(super) wait_outage: Outage,
     /// The sample in flight, which only reads, and the time of the next one.
-    #[cfg(feature = "metrics")]
-    pub(super) sample: Option<InFlight<Result<queue_core::Counters>>>,
-    #[cfg(feature = "metrics")]
+    pub(super) sample: Option<InFlight<Result<Counters>>>,
     pub(super) sample_due: Instant,
 }
 
@@ -129,9 +127,7 @@ impl ServedQueue {
             requests: VecDeque::new(),
             wait: None,
             wait_outage: outage(3),
-            #[cfg(feature = "metrics")]
             sample: None,
-            #[cfg(feature = "metrics")]
             sample_due: now,
         }
     }

@@ -9,6 +9,7 @@ mod leases;
 mod outage;
 mod outcomes;
 mod panics;
+mod pauses;
 #[cfg(feature = "rate-limit")]
 mod rate;
 mod round_trips;

@@ -17,10 +17,15 @@ use crate::environment::{Environment, HOUR, SECOND};
 /// A change of a worker's settings.
 type Set = fn(Worker<u64>) -> Worker<u64>;
 
+/// A back-off with this share of jitter.
+fn jittered(share: f64) -> Backoff {
+    Backoff::exponential(SECOND).with_jitter(share)
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     let environment = Environment::holding(1).await;
-    let bad: [(&str, Set); 6] = [
+    let bad: [(&str, Set); 10] = [
         ("concurrency", |w| w.concurrency(0)),
         ("lease", |w| w.lease(Duration::from_millis(1))),
         ("lease", |w| w.lease(25 * HOUR)),
@@ -28,6 +33,10 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         ("poll", |w| w.poll(Duration::ZERO)),
         // The timeout is longer than heartbeats may hold the message.
         ("max_hold", |w| w.timeout(60 * SECOND).max_hold(45 * SECOND)),
+        ("jitter of 1.5", |w| w.retry(jittered(1.5))),
+        ("jitter of -0.1", |w| w.retry(jittered(-0.1))),
+        ("jitter of inf", |w| w.retry(jittered(f64::INFINITY))),
+        ("jitter of NaN", |w| w.retry(jittered(f64::NAN))),
     ];
     for (word, set) in bad {
         let refused = set(environment.worker()).run(|_: u64, _| async {}).await;
@@ -52,13 +61,29 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     assert_eq!(environment.spy.watched().calls(), 0);
 }
 
+#[test]
+fn a_worker_outside_of_a_runtime_is_refused_with_the_way_out() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let environment = runtime.unwrap().block_on(Environment::holding(1));
+    let mut run = std::pin::pin!(environment.worker().run(|_: u64, _| async {}));
+    let mut poller = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(Err(error)) = run.as_mut().poll(&mut poller) else {
+        panic!("it runs without a runtime");
+    };
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+    assert_eq!(environment.spy.watched().calls(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_can_just_be_meant_is_served() {
     let environment = Environment::holding(1).await;
-    let edge: [Set; 3] = [
+    let edge: [Set; 5] = [
         |w| w.lease(Duration::from_millis(10)),
         |w| w.lease(24 * HOUR),
         |w| w.timeout(45 * SECOND).max_hold(45 * SECOND),
+        |w| w.retry(jittered(0.0)),
+        |w| w.retry(jittered(1.0)),
     ];
     for set in edge {
         let worker = set(environment.worker()).run_until(async {}, |_: u64, _| async {});

@@ -149,7 +149,7 @@ pub(crate) async fn l12_a_refused_batch_changes_nothing(stage: &Stage<'_>) {
     refused(queue.settle(&batch).await, "too long");
     refused(queue.turn(&batch, count(1), LONG).await, "too long");
     refused(queue.turn(&batch[..1], count(129), LONG).await, "129");
-    refused(queue.turn(&batch[..1], count(1), ms(0)).await, "0ns");
+    refused(queue.turn(&batch[..1], count(1), ms(0)).await, "of 0 ms");
     let big = [
         Push::new("good"),
         Push::new(vec![0; limits::DEFAULT_MAX_BODY + 1]),

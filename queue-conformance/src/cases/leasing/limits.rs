@@ -84,7 +84,7 @@ pub(crate) async fn limits_a_body_may_be_as_long_as_configured(stage: &Stage<'_>
     let queue = stage.leasing().await;
     queue.put(vec![0; DEFAULT_MAX_BODY]).await;
     let over = Push::new(vec![0; DEFAULT_MAX_BODY + 1]);
-    refused(queue.try_put(&[over]).await, "1048577 bytes");
+    refused(queue.try_put(&[over]).await, "a message of 1048577 bytes");
     let small = stage.leasing_with(|config| config.max_body = 10).await;
     small.put("ten bytes!").await;
     small.put(Push::new("four").with_header("abc", "def")).await;
@@ -99,19 +99,22 @@ pub(crate) async fn limits_a_body_may_be_as_long_as_configured(stage: &Stage<'_>
 pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
-    refused(queue.lease(count(1), Duration::ZERO).await, "0ns");
-    refused(queue.lease(count(1), MAX_LEASE + ms(1)).await, "86400.001s");
-    refused(queue.turn(&[], count(1), Duration::ZERO).await, "0ns");
+    refused(queue.lease(count(1), Duration::ZERO).await, "of 0 ms");
+    refused(
+        queue.lease(count(1), MAX_LEASE + ms(1)).await,
+        "of 86400001 ms",
+    );
+    refused(queue.turn(&[], count(1), Duration::ZERO).await, "of 0 ms");
     refused(queue.receive(0, LONG, ms(0)).await, "0");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");
     let delivery = take_one_for(&*queue, MAX_LEASE).await;
     refused(
         queue.extend(&[delivery.receipt], Duration::ZERO).await,
-        "0ns",
+        "of 0 ms",
     );
     refused(
         queue.extend(&[delivery.receipt], MAX_LEASE + ms(1)).await,
-        "86400.001s",
+        "of 86400001 ms",
     );
     queue
         .extend_one(delivery.receipt, MAX_LEASE)
@@ -174,12 +177,12 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
     );
     refused(
         queue.try_put(&marked(vec![b'k'], Duration::ZERO)).await,
-        "0ns",
+        "of 0 ms",
     );
     let over = MAX_DEDUP_WINDOW + ms(1);
     refused(
         queue.try_put(&marked(vec![b'k'], over)).await,
-        "604800.001s",
+        "of 604800001 ms",
     );
     assert_eq!(
         queue.counters().await.expect("counters"),

@@ -110,12 +110,18 @@ pub(crate) async fn limits_once_keys_and_times_have_limits(stage: &Stage<'_>) {
     }
     let zero = Duration::ZERO;
     let (day, week) = (limits::MAX_LEASE, limits::MAX_KEEP);
-    refused(store.claim(b"new", zero).await, "0ns");
-    refused(store.claim(b"new", day + ms(1)).await, "86400.001s");
-    refused(store.extend(KEY, token, zero).await, "0ns");
-    refused(store.extend(KEY, token, day + ms(1)).await, "86400.001s");
-    refused(store.finish(KEY, token, zero).await, "0ns");
-    refused(store.finish(KEY, token, week + ms(1)).await, "604800.001s");
+    refused(store.claim(b"new", zero).await, "of 0 ms");
+    refused(store.claim(b"new", day + ms(1)).await, "of 86400001 ms");
+    refused(store.extend(KEY, token, zero).await, "of 0 ms");
+    refused(
+        store.extend(KEY, token, day + ms(1)).await,
+        "of 86400001 ms",
+    );
+    refused(store.finish(KEY, token, zero).await, "of 0 ms");
+    refused(
+        store.finish(KEY, token, week + ms(1)).await,
+        "of 604800001 ms",
+    );
     let error = store.claim(b"", LONG).await.expect_err("refused");
     assert!(error.to_string().contains("once store effects"), "{error}");
 
