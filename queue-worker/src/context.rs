@@ -80,6 +80,11 @@ impl Context {
         self.lease.attempt
     }
 
+    /// Why the last retry said that it failed (L14): a worker says it of each attempt that fails.
+    pub fn failure(&self) -> Option<&str> {
+        self.lease.failure.as_deref()
+    }
+
     /// The fencing token: strictly greater at each delivery of the message. A sink can refuse
     /// tokens older than the greatest that it has seen.
     pub fn token(&self) -> Token {

@@ -20,6 +20,7 @@ pub(crate) struct Lease {
     pub(crate) receipt: Receipt,
     pub(crate) attempt: u32,
     pub(crate) headers: Headers,
+    pub(crate) failure: Option<String>,
     /// Heartbeats stop at this time.
     pub(crate) hold_until: Option<Instant>,
     deadline: Mutex<Instant>,
@@ -33,6 +34,7 @@ impl Lease {
             receipt: delivery.receipt,
             attempt: delivery.attempt,
             headers: delivery.headers.clone(),
+            failure: delivery.failure.clone(),
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
             deadline: Mutex::new(end(sent, delivery.time_left)),
             stop: watch::Sender::new(None),

@@ -45,6 +45,7 @@ impl Context {
             receipt: Receipt::new(MessageId::new(1), Token::new(1)),
             attempt: 1,
             headers: Headers::new(),
+            failure: None,
             lease: Duration::from_secs(30),
             timeout: None,
         }
@@ -64,6 +65,7 @@ pub struct TestContext {
     receipt: Receipt,
     attempt: u32,
     headers: Headers,
+    failure: Option<String>,
     lease: Duration,
     timeout: Option<Duration>,
 }
@@ -90,6 +92,12 @@ impl TestContext {
     /// Sets the attempt, from 1. 1 by default.
     pub const fn attempt(mut self, attempt: u32) -> Self {
         self.attempt = attempt;
+        self
+    }
+
+    /// Sets why the last retry said that it failed. Nothing by default.
+    pub fn failure(mut self, reason: impl Into<String>) -> Self {
+        self.failure = Some(reason.into());
         self
     }
 
@@ -134,6 +142,7 @@ impl TestContext {
             time_left: ttl,
             body: Bytes::new(),
             headers: self.headers,
+            failure: self.failure,
         };
         let lease = Lease::new(&delivery, now, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));

@@ -125,11 +125,9 @@ impl Queues {
     /// Opens the queue of this name as it is stored, of whatever kind; `None` if there is none. Its
     /// messages are bytes.
     ///
-    /// ```
+    /// ```no_run
     /// # use queue_core::{AnyQueue, DelayConfig, QueueConfig, Queues};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queue_core::Result<()> {
-    /// # let queues = Queues::new(queue_memory::MemoryBackend::new());
+    /// # async fn example(queues: Queues) -> queue_core::Result<()> {
     /// // One program makes the queue …
     /// let config = DelayConfig::default().with_max_attempts(9);
     /// queues.delay_with::<String>("reminders", &config).await?;

@@ -21,6 +21,9 @@ macro_rules! leasing_bugs_in_memory {
             trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
             revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";
+            retry_forgets_why: Bug::RetryForgetsWhy, by "L14";
+            revival_keeps_why: Bug::RevivalKeepsWhy, by "L14" | "linearisable";
+            pushed_when_it_died: Bug::PushedWhenItDied, by "L13" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {

@@ -175,6 +175,11 @@ impl Runner {
     }
 }
 
+fn retry(delay: Duration, failure: &Failure) -> Disposition {
+    let reason = Some(reason(failure));
+    Disposition::Retry { delay, reason }
+}
+
 /// Why an attempt failed, as the log and the dead letters tell it.
 fn reason(failure: &Failure) -> String {
     failure.reason().to_owned()

@@ -38,7 +38,7 @@ fn told(life: Life<'_, '_>, then: &Span, failure: Option<&str>, found: &mut Vec<
         let What::Settled(_, _, Some(_)) = last.what else {
             return false;
         };
-        let mut others = retries().filter(|(other, _)| other.span != last.span);
+        let mut others = retries().filter(|(other, _)| !std::ptr::eq(*other, *last));
         last.span.before(then)
             && others.all(|(other, _)| other.span.before(&last.span))
             && !life.may_be_revived(&last.span, then)
