@@ -70,6 +70,7 @@ macro_rules! __cases {
                 l9_the_mark_outlives_the_message [ExactClock],
                 l9_keys_are_bytes_and_belong_to_their_queue,
                 l9_a_refused_push_leaves_no_mark,
+                l9_marks_are_cleared_away_by_handles_that_never_dedup [ExactClock],
                 l9_expired_marks_are_cleared_away [ExactClock],
                 l9_of_concurrent_pushes_of_a_key_one_is_accepted,
                 l10_extend_sets_the_deadline_from_now [ExactClock],
