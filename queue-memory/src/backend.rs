@@ -86,11 +86,17 @@ struct Opened {
 
 /// A `Queue` of any kind's state.
 trait Registered: Any + Debug + Send + Sync {
+    fn kind(&self) -> QueueKind;
+
     /// Opens it as it is.
     fn stored(self: Arc<Self>) -> Result<StoredQueue>;
 }
 
 impl<S: Opens> Registered for Queue<S> {
+    fn kind(&self) -> QueueKind {
+        S::KIND
+    }
+
     fn stored(self: Arc<Self>) -> Result<StoredQueue> {
         let config: QueueConfig = self.without_waking(|state| state.config().clone().into())?;
         let config = config.with_max_body(limits::DEFAULT_MAX_BODY);
@@ -163,6 +169,20 @@ impl Registry {
 }
 
 impl MemoryBackend {
+    fn change<S: Opens>(&self, name: &QueueName, config: &S::Config) -> Result<bool> {
+        S::check(config)?;
+        let Some(queue) = self.0.queue(name) else {
+            return Ok(false);
+        };
+        let kind = queue.kind();
+        let queue = queue as Arc<dyn Any + Send + Sync>;
+        let Ok(queue) = queue.downcast::<Queue<S>>() else {
+            return Err(config_mismatch("kind", kind, S::KIND));
+        };
+        queue.call(|state, now| state.reconfigure(now, config))??;
+        Ok(true)
+    }
+
     fn handle<S: Opens>(
         &self,
         name: &QueueName,
@@ -206,6 +226,17 @@ impl Backend for MemoryBackend {
         let queue = queue.map_err(|error| error.with_queue(name))?;
         queue.call(|state, now| state.ensure_capacity(now, config.capacity))?;
         Ok(Arc::new(Handle::new(&queue, config.leasing.max_body)))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let changed = match config {
+            QueueConfig::Reliable(config) => self.change::<State<Reliable>>(name, config),
+            QueueConfig::Delay(config) => self.change::<State<Delay>>(name, config),
+            QueueConfig::Priority(config) => self.change::<State<Priority>>(name, config),
+            QueueConfig::Bounded(config) => self.change::<State<Bounded>>(name, config),
+            QueueConfig::Rotating(config) => self.change::<Ring>(name, config),
+        };
+        changed.map_err(|error| error.with_queue(name))
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

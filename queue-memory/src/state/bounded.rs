@@ -31,6 +31,13 @@ impl Openable for State<Bounded> {
         &self.config
     }
 
+    fn reconfigure(&mut self, now: Timestamp, config: &BoundedConfig) -> Result<()> {
+        self.reconfigure_leasing(now, &config.leasing);
+        self.config.leasing = config.leasing.clone();
+        self.ensure_capacity(now, config.capacity);
+        Ok(())
+    }
+
     fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
         asked.check_stored(&self.config, self.resized)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use queue_core::{QueueConfig, QueueKind, Result};
+use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
 use super::availability::Waitable;
 
@@ -22,6 +22,9 @@ pub(crate) trait Openable: Waitable + Debug + Send + 'static {
 
     /// The stored configuration.
     fn config(&self) -> &Self::Config;
+
+    /// Stores another configuration, which was checked.
+    fn reconfigure(&mut self, now: Timestamp, config: &Self::Config) -> Result<()>;
 
     /// Checks a later open's configuration against the stored one.
     fn agrees(&self, asked: &Self::Config) -> Result<()>;
