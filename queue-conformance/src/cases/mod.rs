@@ -285,6 +285,7 @@ macro_rules! __cases {
                 operators_the_list_tells_depth_and_pause,
                 operators_two_clients_see_the_same_queues,
                 configuration_a_stored_queue_is_opened_as_it_is,
+                configuration_a_live_queue_is_reconfigured,
                 configuration_a_pace_is_stored,
             }
             once {

@@ -90,7 +90,9 @@ impl<L: Layer> Backend for Layered<L> {
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         let changing: Changing<'_> = self.backend.reconfigure(name, config);
-        self.layer.before_reconfiguring(name, config, changing).await
+        self.layer
+            .before_reconfiguring(name, config, changing)
+            .await
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

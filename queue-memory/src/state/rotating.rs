@@ -107,7 +107,10 @@ impl Ring {
     /// Makes every item due, in its place.
     fn forget_visits(&mut self) {
         let mut all = Vec::with_capacity(self.items.len());
-        for (_, slot) in [&self.fresh, &self.visited].into_iter().flat_map(|line| line.after(0)) {
+        for (_, slot) in [&self.fresh, &self.visited]
+            .into_iter()
+            .flat_map(|line| line.after(0))
+        {
             let item = &mut self.items[slot as usize];
             item.due = None;
             all.push((item.joining, slot));

@@ -5,14 +5,15 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore,
-    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Result,
-    RotatingConfig, StoredQueue, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, PriorityConfig,
+    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Result, RotatingConfig, StoredQueue,
+    limits,
 };
 use redis::Value;
 
 use super::RedisBackend;
 use crate::{
+    call::Call,
     connection::Warning,
     keys,
     once::Once,
@@ -88,10 +89,7 @@ impl RedisBackend {
         match (config, refused.unsigned_abs()) {
             (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
             (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
-            (QueueConfig::Bounded(config), 0) => {
-                self.resized(name, config).await?;
-                Ok(true)
-            }
+            (QueueConfig::Bounded(config), _) => self.resized(name, config).await.map(|_| true),
             _ => Ok(true),
         }
     }

@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    QueueName, Result,
-    call::{Answer, Call, Layer, Opening, Service},
+    QueueConfig, QueueName, Result,
+    call::{Answer, Call, Changing, Layer, Opening, Service},
 };
 
 use super::{CallId, Journal, Outcome};
@@ -46,7 +46,7 @@ impl Recorder {
         &self,
         name: &QueueName,
         call: Call,
-        future: impl Future<Output = Result<T>> + Send,
+        future: impl Future<Output = Result<T>> + Send + Unpin,
     ) -> Result<T> {
         let Self { lane, journal } = self;
         let id = journal.began(*lane, name, call);

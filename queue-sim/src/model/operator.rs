@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Counters, Cursor, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
+use queue_core::{
+    Counters, Cursor, DeadLetter, Depth, ErrorKind, MessageId, Page, Paged, QueueConfig, Revived,
+    Timestamp,
+};
 
 use super::{
     Answer, LeasingModel,

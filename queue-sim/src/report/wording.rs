@@ -8,7 +8,8 @@ use std::{
 
 use queue_core::{
     Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
-    Offered, Overflow, Push, QueueName, Receipt, Settled, Settlement, Timestamp, Token,
+    Offered, Overflow, Push, QueueConfig, QueueName, Receipt, Settled, Settlement, Timestamp,
+    Token,
     call::{Answer, Call},
     millis_ceil,
 };

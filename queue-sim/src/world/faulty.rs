@@ -2,8 +2,8 @@ use std::{future::Future, num::NonZeroUsize, pin::pin, sync::Arc, time::Duration
 
 use async_trait::async_trait;
 use queue_core::{
-    Error, ErrorKind, Outcome, QueueName, Result,
-    call::{Answer, Call, Layer, Opening, Service},
+    Error, ErrorKind, Outcome, QueueConfig, QueueName, Result,
+    call::{Answer, Call, Changing, Layer, Opening, Service},
 };
 use tokio::{
     sync::oneshot,

@@ -164,8 +164,7 @@ edits! {
         "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
     }
     TRIM_DROPS_THE_NEWEST {
-        "shared/graves": "call('ZRANGE', DEAD, 0, excess - 1)" =>
-            "call('ZREVRANGE', DEAD, 0, excess - 1)";
+        "shared/graves": "call('ZRANGE', DEAD, 0, math" => "call('ZREVRANGE', DEAD, 0, math";
     }
     DEAD_LETTER_TOO_MANY {
         "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
@@ -173,6 +172,9 @@ edits! {
     REVIVAL_KEEPS_ATTEMPTS {
         "leasing/revive": "reframe(frame_of(record), 0, now" =>
             "reframe(frame_of(record), attempts_of(frame_of(record)), now";
+    }
+    HANDLES_GO_BY_WHAT_THEY_OPENED {
+        "shared/config": "  ARGV[2] = meta[1]\n" => "";
     }
     RETRY_KEEPS_THE_FIRST_WHY {
         "shared/settle": "due, due, sub(settlement, 23))" => "due, due)";
