@@ -115,10 +115,10 @@ async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<Mess
     let mut last = false;
     while !last {
         last = stop.load(Ordering::SeqCst);
-        let body = jobs.encode(&number.to_string()).expect("text");
-        let push = Push::new(body).with_dedup(number.to_string(), Duration::from_secs(600));
+        let job = number.to_string();
+        let message = jobs.message(&job).dedup(job, Duration::from_secs(600));
         // Repeats a push of an unknown outcome under the same key.
-        match jobs.queue().push_one(push).await {
+        match message.send().await {
             Ok(pushed) => {
                 ids.insert(pushed.id());
                 number += 1;
