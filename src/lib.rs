@@ -363,6 +363,37 @@
 //! and keys, and the operators' calls (pause, purge, revive, counters). Its traits are object-safe,
 //! so that a program can choose its backend when it runs.
 //!
+//! # For operators
+//!
+//! A program that did not make a queue lists what there is, opens a queue as it is stored, and changes
+//! its configuration, on which the open handles go on:
+//!
+//! ```
+//! # #[cfg(feature = "memory")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! use queue_kit::ReliableConfig;
+//!
+//! let queues = queue_kit::connect("memory:").await?;
+//! let mails = queues.reliable::<String>("mails").await?;
+//! mails.push(&"a bill".to_owned()).await?;
+//!
+//! let page = 100.try_into().expect("not zero");
+//! for queue in queues.backend().queues(None, page).await? {
+//!     let state = queue.state.expect("it can be read");
+//!     println!("{}: {} ready, paused: {}", queue.name, state.depth.ready, state.paused);
+//!     assert_eq!(state.depth.ready, 1);
+//! }
+//! let stored = queues.stored("mails").await?.expect("it exists");
+//! assert_eq!(stored.config.leasing().expect("it leases").max_attempts, 5);
+//! queues.reconfigure("mails", ReliableConfig::default().with_max_attempts(9)).await?;
+//! mails.push(&"another bill".to_owned()).await?;
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "memory"))]
+//! # fn main() {}
+//! ```
+//!
 //! # Watching a worker
 //!
 //! [`Worker::health`] and the report are always there. With the feature `metrics` a worker counts

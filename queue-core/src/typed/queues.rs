@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
-    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueName, ReliableConfig, Result,
+    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName, ReliableConfig, Result,
     RotatingConfig, StoredQueue,
 };
 
@@ -145,6 +145,17 @@ impl Queues {
     /// `Invalid` for a bad name, and those of [`Backend::open_stored`].
     pub async fn stored(&self, name: &str) -> Result<Option<StoredQueue>> {
         self.backend.open_stored(&QueueName::new(name)?).await
+    }
+
+    /// Changes the stored configuration of an existing queue, on which open handles go on. Answers
+    /// whether there is such a queue.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and those of [`Backend::reconfigure`].
+    pub async fn reconfigure(&self, name: &str, config: impl Into<QueueConfig>) -> Result<bool> {
+        let (name, config) = (QueueName::new(name)?, config.into());
+        self.backend.reconfigure(&name, &config).await
     }
 
     /// Opens a store of once keys, with claims of a minute and marks of a day; [`Once`] says how to
