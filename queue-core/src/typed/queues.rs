@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
-    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName, ReliableConfig, Result,
-    RotatingConfig, StoredQueue,
+    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName,
+    ReliableConfig, Result, RotatingConfig, StoredQueue,
 };
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
