@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Disposition, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
+    Disposition, Feature, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
 };
 use tokio::time;
 
@@ -299,6 +299,10 @@ async fn revive(actor: &Actor, queue: &dyn Leasing) {
 /// Changes how many attempts a message has, to no more than at first, so that the drain has the time
 /// that it needs; and how many dead letters the queue keeps.
 async fn reconfigure(actor: &Actor) {
+    let guarantees = actor.backend.guarantees(actor.workload.kind);
+    if !guarantees.has(Feature::Stored) {
+        return;
+    }
     let mut config = actor.workload.config.clone();
     if let Some(leasing) = config.leasing_mut() {
         leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
