@@ -15,8 +15,22 @@ local from, to = FRESH, RING
 if string.match(ARGV[3], 'pace=%d') then
   from, to = RING, FRESH
 end
-call('ZUNIONSTORE', to, 2, RING, FRESH)
-call('DEL', from, DUE)
+local part = call('ZRANGE', from, 0, 999, 'WITHSCORES')
+while part[1] do
+  local places, ids = {}, {}
+  for k = 1, #part, 2 do
+    places[k], places[k + 1] = part[k + 1], part[k]
+    ids[#ids + 1] = part[k]
+  end
+  call('ZADD', to, unpack(places))
+  call('ZREM', from, unpack(ids))
+  part = call('ZRANGE', from, 0, 999, 'WITHSCORES')
+end
+local due = call('ZRANGE', DUE, 0, 999)
+while due[1] do
+  call('ZREM', DUE, unpack(due))
+  due = call('ZRANGE', DUE, 0, 999)
+end
 call('HSET', META, 'config', ARGV[3])
 if items > 0 then
   arm(ARRIVALS, math.min(items, MANY))
