@@ -117,7 +117,10 @@ impl Handle {
         if dedup {
             self.marks.store(true, Ordering::Relaxed);
         }
-        let clears = || self.plain_pushes.fetch_add(1, Ordering::Relaxed) % CLEARS == 0;
+        let clears = || {
+            let before = self.plain_pushes.fetch_add(1, Ordering::Relaxed);
+            before.is_multiple_of(CLEARS)
+        };
         if self.marks.load(Ordering::Relaxed) || clears() {
             self.call(script, fill).await
         } else {

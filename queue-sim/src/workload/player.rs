@@ -66,9 +66,8 @@ impl Player {
                     Some(fit) => Arc::new(Layered::new(fit.clone(), backend)),
                     None => backend,
                 };
-                match self.open(&*backend).await {
-                    Ok(Some(queue)) => return (queue, backend),
-                    Ok(None) | Err(_) => {}
+                if let Ok(Some(queue)) = self.open(&*backend).await {
+                    return (queue, backend);
                 }
             }
             time::sleep(self.workload.ttl).await;
