@@ -306,7 +306,8 @@
 //!
 //! [`Typed::queue`] is the queue of bytes under a handle: it has batches, headers, dedup keys, and
 //! the operators' calls (pause, purge, revive, counters). Its traits are object-safe, so that
-//! a program can choose its backend when it runs.
+//! a program can choose its backend when it runs. [`Queues::stored`] opens a queue that another program
+//! made, and [`Queues::remove`] removes one.
 //!
 //! # Watching a worker
 //!
