@@ -34,6 +34,10 @@ impl Openable for State<Bounded> {
     fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
         asked.check_stored(&self.config, self.resized)
     }
+
+    fn serves(&self, asked: &BoundedConfig) -> Result<()> {
+        asked.check_stored(&self.config, true)
+    }
 }
 
 impl State<Bounded> {
@@ -124,11 +128,6 @@ impl State<Bounded> {
 
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
-    }
-
-    /// Checks the configuration of an open that sets the capacity.
-    pub(crate) fn agrees_but_for_capacity(&self, asked: &BoundedConfig) -> Result<()> {
-        asked.check_stored(&self.config, true)
     }
 
     /// [`resize`](Self::resize)s, if the capacity differs.

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use queue_core::{QueueConfig, QueueKind, Result};
 
-use super::availability::Waitable;
+use super::{availability::Waitable, removing::Removable};
 
 /// A state that a queue can be opened with.
-pub(crate) trait Openable: Waitable + Debug + Send + 'static {
+pub(crate) trait Openable: Waitable + Removable + Debug + Send + 'static {
     /// The configuration that the first open fixes.
-    type Config: Clone + Into<QueueConfig>;
+    type Config: Clone + Into<QueueConfig> + Send + Sync + 'static;
 
     /// The name of its kind.
     const KIND: QueueKind;
@@ -25,4 +25,10 @@ pub(crate) trait Openable: Waitable + Debug + Send + 'static {
 
     /// Checks a later open's configuration against the stored one.
     fn agrees(&self, asked: &Self::Config) -> Result<()>;
+
+    /// Checks the configuration of a handle that was opened before this queue was made: as an open's,
+    /// but for what a call can change.
+    fn serves(&self, asked: &Self::Config) -> Result<()> {
+        self.agrees(asked)
+    }
 }
