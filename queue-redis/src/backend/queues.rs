@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
-    QueueInfo, QueueKind, QueueName, QueueState, Result, StoredQueue, limits,
+    QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue, limits,
 };
 use redis::Value;
 
@@ -42,7 +42,8 @@ impl RedisBackend {
         Ok(queue_of(handle, config))
     }
 
-    async fn stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+    /// A handle to the queue as it is stored, if there is one, and its configuration.
+    pub(super) async fn stored(&self, name: &QueueName) -> Result<Option<(Handle, QueueConfig)>> {
         let mut read = redis::cmd("HMGET");
         read.arg(keys::meta(self.prefix(), name));
         read.arg("config").arg("capacity");
@@ -63,21 +64,23 @@ impl RedisBackend {
         let config = stored.read()?;
         let capacity = usize::try_from(stored.capacity).ok();
         let handle = Handle::new(self, name, config.kind(), stored.config, capacity);
-        let queue = queue_of(handle, &config);
-        Ok(Some(StoredQueue { config, queue }))
+        Ok(Some((handle, config)))
     }
 
     /// What the list says of a queue. Only trouble that passes is an error: one queue that cannot be
     /// read must not hide the others.
     async fn info(&self, name: QueueName, kind: QueueKind) -> Result<QueueInfo> {
         let read = async {
-            match self.open_stored(&name).await? {
-                Some(stored) => QueueState::of(&stored.queue).await.map(Some),
+            match self.stored(&name).await? {
+                Some((handle, config)) => {
+                    let queue = queue_of(handle.that_only_looks(), &config);
+                    QueueState::of(&queue).await.map(Some)
+                }
                 None => Ok(None),
             }
         };
         let state = match read.await {
-            Err(error) if error.is_transient() => return Err(error),
+            Err(error) if error.is_transient() => return Err(error.with_queue(&name)),
             read => read.unwrap_or(None),
         };
         Ok(QueueInfo { name, kind, state })
@@ -140,7 +143,16 @@ impl Backend for RedisBackend {
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let stored = self.stored(name).await;
-        stored.map_err(|error| error.with_queue(name))
+        let stored = stored.map_err(|error| error.with_queue(name))?;
+        Ok(stored.map(|(handle, config)| {
+            let queue = queue_of(handle, &config);
+            StoredQueue { config, queue }
+        }))
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let removed = self.take_away(name, removal).await;
+        removed.map_err(|error| error.with_queue(name))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
