@@ -49,8 +49,8 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
         };
         // The gift is its own distinct key, so the feed has it once (B7).
-        let offered = feed.push_distinct(&gift, gift.clone(), Overflow::DropOldest);
-        match offered.await {
+        let message = feed.message(&gift).overflow(Overflow::DropOldest);
+        match message.distinct(gift).send().await {
             Ok(Offered::Accepted { evicted, .. }) => {
                 gifts += 1;
                 dropped += u64::from(evicted.is_some());

@@ -59,7 +59,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let sensor = Sensor {
             name: name.to_owned(),
         };
-        ring.insert_keyed(name, &sensor).await?;
+        ring.message(&sensor).key(name).send().await?;
     }
     let mut pollers = JoinSet::new();
     for poller in 1..=POLLERS {

@@ -5,7 +5,7 @@ mod cli;
 
 use std::{process::ExitCode, time::Duration};
 
-use queue_kit::{Dedup, Delay, LeasingExt, Priority};
+use queue_kit::{Delay, LeasingExt, Priority};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
@@ -88,11 +88,9 @@ async fn move_due(waiting: &Delay<Reminder>, due: &Priority<Reminder>) -> Result
     let mut moved = 0;
     while let Some(delivery) = waiting.receive(LEASE, Duration::ZERO).await? {
         let reminder = delivery.body()?;
-        let dedup = Dedup {
-            key: delivery.id().to_string().into(),
-            window: MOVING,
-        };
-        due.push_once(reminder, reminder.urgency, dedup).await?;
+        let message = due.message(reminder).priority(reminder.urgency);
+        let key = delivery.id().to_string();
+        message.dedup(key, MOVING).send().await?;
         delivery.ack().await?;
         moved += 1;
     }

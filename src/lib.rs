@@ -119,8 +119,8 @@
 //!
 //! let refused = gifts.push(&"hat".to_owned(), Overflow::Reject).await?;
 //! assert_eq!(refused, Offered::Full);
-//! let waited = gifts.push_or_wait(&"hat".to_owned(), Duration::from_secs(1)).await?;
-//! assert_eq!(waited, Offered::Full, "nobody made room");
+//! let hat = gifts.message(&"hat".to_owned()).wait(Duration::from_secs(1));
+//! assert_eq!(hat.send().await?, Offered::Full, "nobody made room");
 //! # Ok(())
 //! # }
 //! ```
@@ -138,7 +138,7 @@
 //! let config = RotatingConfig::default().with_pace(Duration::from_secs(10));
 //! let sensors = queues.rotating_with::<String>("sensors", &config).await?;
 //! for sensor in ["north", "south"] {
-//!     sensors.insert_keyed(sensor, &sensor.to_owned()).await?;
+//!     sensors.push(&sensor.to_owned()).await?;
 //! }
 //! let start = tokio::time::Instant::now();
 //! for expected in ["north", "south", "north", "south"] {
@@ -146,6 +146,61 @@
 //!     assert_eq!(visit.body?, expected);
 //! }
 //! assert!(start.elapsed() >= Duration::from_secs(10));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # More than a value
+//!
+//! `push` takes a value, and what its kind cannot do without. `message` takes more: headers on each
+//! kind, a dedup key on those that lease, and what only one kind has. What a kind lacks does not
+//! compile, and neither does a message for a delay queue without its due time. [`MessageBuilder`]
+//! lists what there is:
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Inserted, Offered, Overflow, Pushed};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let (lease, wait) = (Duration::from_secs(30), Duration::from_secs(60));
+//! let queues = queue_kit::connect("memory:").await?;
+//! let (hour, day) = (Duration::from_secs(60 * 60), Duration::from_secs(24 * 60 * 60));
+//!
+//! // Headers travel beside the value, and a repeat under the same dedup key changes nothing.
+//! let mails = queues.reliable::<String>("mails").await?;
+//! let mail = "to: ann".to_owned();
+//! let first = mails.message(&mail).header("tenant", "acme").dedup("welcome-ann", day);
+//! let first = first.send().await?;
+//! let again = mails.message(&mail).header("tenant", "acme").dedup("welcome-ann", day);
+//! assert_eq!(again.send().await?, Pushed::Duplicate(first.id()));
+//! let delivery = mails.receive(lease, wait).await?.expect("it was sent");
+//! assert_eq!(delivery.headers().get("tenant"), Some("acme"));
+//!
+//! // A due time, or a priority; without one, a message is ordinary (0).
+//! let reminders = queues.delay::<u64>("reminders").await?;
+//! reminders.message(&42).header("tenant", "acme").delay(hour).send().await?;
+//! let tickets = queues.priority::<String>("tickets").await?;
+//! let ticket = tickets.message(&"the site is down".to_owned()).priority(10);
+//! ticket.dedup("outage", day).send().await?;
+//!
+//! // The only undelivered message under its distinct key, and the policy for a full queue.
+//! let prices = queues.bounded::<f64>("prices", 100).await?;
+//! for price in [9.5, 9.0] {
+//!     let price = prices.message(&price).distinct("lamp").overflow(Overflow::DropOldest);
+//!     assert_ne!(price.send().await?, Offered::Full);
+//! }
+//! assert_eq!(prices.recent(10).await?.len(), 1);
+//!
+//! // A restarted program sends its whole list again, and each item is in the ring once.
+//! let sensors = queues.rotating::<String>("sensors").await?;
+//! for sensor in ["north", "south", "north"] {
+//!     let item = sensors.message(&sensor.to_owned()).key(sensor);
+//!     if let Inserted::Present(id) = item.send().await? {
+//!         println!("{sensor} is there already, as {id}");
+//!     }
+//! }
+//! assert_eq!(sensors.queue().len().await?, 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -304,10 +359,42 @@
 //!
 //! # Bytes beneath
 //!
-//! [`Typed::queue`] is the queue of bytes under a handle: it has batches, headers, dedup keys, and
-//! the operators' calls (pause, purge, revive, counters). Its traits are object-safe, so that
-//! a program can choose its backend when it runs. [`Queues::stored`] opens a queue that another program
-//! made, and [`Queues::remove`] removes one.
+//! [`Typed::queue`] is the queue of bytes under a handle: it has batches of messages with headers
+//! and keys, and the operators' calls (pause, purge, revive, counters). Its traits are object-safe,
+//! so that a program can choose its backend when it runs.
+//!
+//! # For operators
+//!
+//! A program that did not make a queue lists what there is, opens a queue as it is stored, changes
+//! its configuration, on which the open handles go on, and removes it:
+//!
+//! ```
+//! # #[cfg(feature = "memory")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! use queue_kit::{ReliableConfig, Removal};
+//!
+//! let queues = queue_kit::connect("memory:").await?;
+//! let mails = queues.reliable::<String>("mails").await?;
+//! mails.push(&"a bill".to_owned()).await?;
+//!
+//! let page = 100.try_into().expect("not zero");
+//! for queue in queues.backend().queues(None, page).await? {
+//!     let state = queue.state.expect("it can be read");
+//!     println!("{}: {} ready, paused: {}", queue.name, state.depth.ready, state.paused);
+//!     assert_eq!(state.depth.ready, 1);
+//! }
+//! let stored = queues.stored("mails").await?.expect("it exists");
+//! assert_eq!(stored.config.leasing().expect("it leases").max_attempts, 5);
+//! queues.reconfigure("mails", ReliableConfig::default().with_max_attempts(9)).await?;
+//! mails.push(&"another bill".to_owned()).await?;
+//! // And removes it: refused while messages are leased. A handle in use would make it anew.
+//! assert!(queues.remove("mails", Removal::UnlessLeased).await?);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "memory"))]
+//! # fn main() {}
+//! ```
 //!
 //! # Watching a worker
 //!
@@ -347,13 +434,13 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! use std::time::Duration;
-//! use queue_kit::{Headers, Push, ReliableQueueExt, TraceParent};
+//! use queue_kit::{Headers, TraceParent};
 //!
 //! let queues = queue_kit::connect("memory:").await?;
 //! let jobs = queues.reliable::<u64>("jobs").await?;
 //! let here = TraceParent::new(0xabc, 0xdef, true).expect("neither id is zero");
 //! let headers = Headers::new().with_trace_parent(here);
-//! jobs.queue().push_one(Push::new(jobs.encode(&1)?).with_headers(headers)).await?;
+//! jobs.message(&1).headers(headers).send().await?;
 //!
 //! let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
 //! let delivery = jobs.receive(lease, wait).await?.expect("it was pushed");

@@ -10,8 +10,8 @@ use std::{
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use queue_kit::{
-    Backoff, DelayQueueExt, Failure, Headers, Leasing, Push, Queues, Reliable, ReliableQueueExt,
-    Timestamp, Token, Worker,
+    Backoff, Failure, Headers, Leasing, Queues, Reliable, ReliableQueueExt, Timestamp, Token,
+    Worker,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -237,8 +237,8 @@ fn lateness_is_exact_where_the_due_time_is_the_backends() {
         for (number, millis) in [(0, 1_000), (1, 3_000)] {
             let due = now.plus_millis(millis);
             let headers = Headers::new().with_due_at(due, SystemTime::UNIX_EPOCH);
-            let push = Push::new(jobs.encode(&number).unwrap()).with_headers(headers);
-            jobs.queue().schedule_one(push, due).await.expect("pushes");
+            let message = jobs.message(&number).headers(headers).due(due);
+            message.send().await.expect("pushes");
         }
         let shutdown = empty(&**jobs.queue());
         let worker = Worker::new(jobs.clone()).named("jobs");
@@ -264,8 +264,8 @@ fn a_wait_is_told_from_the_producers_stamp() {
         let jobs = queues.reliable::<u64>("jobs").await.expect("opens");
         let pushed = SystemTime::UNIX_EPOCH + Duration::from_millis(now(&queues).await.as_millis());
         let headers = Headers::new().with_pushed_at(pushed);
-        let push = Push::new(jobs.encode(&1).unwrap()).with_headers(headers);
-        jobs.queue().push_one(push).await.expect("pushes");
+        let message = jobs.message(&1).headers(headers);
+        message.send().await.expect("pushes");
         sleep(7 * SECOND).await;
         let worker = Worker::new(jobs.clone()).named("jobs");
         let report = worker.run_until(empty(&**jobs.queue()), |_, _| async {});

@@ -9,8 +9,8 @@ use std::{
 };
 
 use queue_kit::{
-    Backoff, Failure, Headers, Leasing, LeasingExt, Push, Reliable, ReliableConfig,
-    ReliableQueueExt, TraceParent, Worker,
+    Backoff, Failure, Headers, Leasing, LeasingExt, Reliable, ReliableConfig, ReliableQueueExt,
+    TraceParent, Worker,
 };
 use tokio::{
     runtime::Builder,
@@ -184,8 +184,8 @@ fn parent() -> TraceParent {
 
 async fn push_traced(jobs: &Reliable<u64>, number: u64) {
     let headers = Headers::new().with_trace_parent(parent());
-    let push = Push::new(jobs.encode(&number).unwrap()).with_headers(headers);
-    jobs.queue().push_one(push).await.expect("pushes");
+    let message = jobs.message(&number).headers(headers);
+    message.send().await.expect("pushes");
 }
 
 #[test]

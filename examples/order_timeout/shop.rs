@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_kit::{Cancelled, Dedup, Delay, ErrorKind, MessageId, Pushed, millis_ceil};
+use queue_kit::{Cancelled, Delay, ErrorKind, MessageId, Pushed, millis_ceil};
 use tokio::time::{Instant, sleep};
 
 use crate::{CancelOrder, cli::Failure, orders::Order};
@@ -82,11 +82,9 @@ impl Shop {
         };
         // The key makes it safe to place an order again: after an error of unknown outcome, or if
         // the customer pressed the button twice.
-        let once = Dedup {
-            key: format!("{}-{}", self.run, order.order).into(),
-            window: DEDUP_WINDOW,
-        };
-        match self.timeouts.push_once(&body, timeout, once).await {
+        let key = format!("{}-{}", self.run, order.order);
+        let message = self.timeouts.message(&body).delay(timeout);
+        match message.dedup(key, DEDUP_WINDOW).send().await {
             Ok(Pushed::Accepted(id)) => {
                 println!(
                     "order {} placed, to be paid within {timeout:?}",

@@ -12,7 +12,7 @@ use std::{
 };
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
-use queue_kit::{Delay, DelayQueueExt, Headers, Push, Worker};
+use queue_kit::{Delay, Headers, Worker};
 use tokio::{
     net::TcpListener,
     time::{interval, sleep},
@@ -114,8 +114,8 @@ async fn produce(reminders: &Delay<u64>) -> Result<(), Failure> {
         ticks.tick().await;
         let now = SystemTime::now();
         let stamps = Headers::new().with_pushed_at(now).with_due_at(DELAY, now);
-        let push = Push::new(reminders.encode(&number)?).with_headers(stamps);
-        reminders.queue().schedule_one(push, DELAY).await?;
+        let reminder = reminders.message(&number).headers(stamps);
+        reminder.delay(DELAY).send().await?;
     }
     Ok(())
 }

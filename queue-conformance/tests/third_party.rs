@@ -18,7 +18,7 @@ struct Rings(Arc<Mutex<BTreeMap<QueueName, Arc<Ring>>>>);
 
 #[derive(Debug)]
 struct Ring {
-    config: RotatingConfig,
+    config: Mutex<RotatingConfig>,
     state: Mutex<State>,
     turn: Notify,
 }
@@ -41,6 +41,12 @@ struct Item {
 struct Handle {
     ring: Arc<Ring>,
     max_body: usize,
+}
+
+impl Ring {
+    fn config(&self) -> RotatingConfig {
+        self.config.lock().expect("not poisoned").clone()
+    }
 }
 
 impl Handle {
@@ -77,7 +83,7 @@ impl RotatingQueue for Handle {
         });
         let items: Vec<Message> = visited.iter().map(|item| item.message.clone()).collect();
         for mut item in visited {
-            item.due = now + self.ring.config.pace.unwrap_or_default();
+            item.due = now + self.ring.config().pace.unwrap_or_default();
             state.items.push(item);
         }
         let next = state.items.iter().map(|item| item.due).min();
@@ -163,16 +169,35 @@ impl Backend for Rings {
         let mut rings = self.0.lock().expect("not poisoned");
         let ring = rings.entry(name.clone()).or_insert_with(|| {
             Arc::new(Ring {
-                config: config.clone(),
+                config: Mutex::new(config.clone()),
                 state: Mutex::default(),
                 turn: Notify::new(),
             })
         });
-        config.check_stored(&ring.config)?;
+        config.check_stored(&ring.config())?;
         Ok(AnyQueue::Rotating(Arc::new(Handle {
             ring: Arc::clone(ring),
             max_body: config.max_body,
         })))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        config.check()?;
+        let rings = self.0.lock().expect("not poisoned");
+        let Some(ring) = rings.get(name) else {
+            return Ok(false);
+        };
+        let QueueConfig::Rotating(config) = config else {
+            let rotating = QueueKind::Rotating;
+            return Err(config_mismatch("kind", rotating, config.kind()));
+        };
+        *ring.config.lock().expect("not poisoned") = config.clone();
+        let mut state = ring.state.lock().expect("not poisoned");
+        for item in &mut state.items {
+            item.due = Instant::now();
+        }
+        ring.turn.notify_waiters();
+        Ok(true)
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
@@ -213,7 +238,7 @@ fn stored(ring: &Arc<Ring>) -> StoredQueue {
         max_body,
     };
     StoredQueue {
-        config: ring.config.clone().with_max_body(max_body).into(),
+        config: ring.config().with_max_body(max_body).into(),
         queue: AnyQueue::Rotating(Arc::new(handle)),
     }
 }

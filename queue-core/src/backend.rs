@@ -142,6 +142,29 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
+    /// Changes the stored configuration of an existing queue. Open handles go on, by the new one.
+    /// Answers whether there is such a queue; it creates none.
+    ///
+    /// From then on the new values hold: attempts at the next failure or expiry, the cap of the dead
+    /// letters at once (the oldest beyond it are trimmed, at most 128 in a step), a bounded queue's
+    /// capacity as by [`resize`](BoundedQueue::resize), whose dropped messages this does not answer.
+    /// With another pace each item of a ring is due, in its place. The limit on bodies is no part of
+    /// it. Restart programs with the new configuration: an open with the old one is a
+    /// `ConfigMismatch`.
+    ///
+    /// If the call fails half-way or its future is dropped, the configuration is either one, and the
+    /// caller may repeat the call.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch` for another kind. `Invalid` for a bad value, for another ageing while a
+    /// message is ready, and for another pace of a ring of more than 10,000 items.
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let _ = config;
+        let message = "this backend changes no stored configuration: use another name";
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
     /// Opens a store of once keys. It has no configuration; every later open of the name gives the
     /// same store. A store is no queue: it may share a queue's name, and [`queues`](Self::queues)
     /// does not list it.

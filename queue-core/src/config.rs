@@ -168,6 +168,14 @@ pub struct PriorityConfig {
 impl PriorityConfig {
     leasing_setters!();
 
+    /// The error of a change of the ageing while messages are ready.
+    pub fn ageing_of_ready(ready: u64) -> Error {
+        Error::invalid(format!(
+            "another ageing while {ready} messages are ready would change their order: change it when \
+             nothing is ready"
+        ))
+    }
+
     /// Makes one step of priority worth this much waiting, 1 ms to 24 h, so that strict priority
     /// cannot starve less urgent messages (P4).
     #[must_use]
@@ -272,6 +280,15 @@ impl Default for RotatingConfig {
 }
 
 impl RotatingConfig {
+    /// The error of a change of the pace of a ring with too many items.
+    pub fn pace_of_many(items: u64) -> Error {
+        Error::invalid(format!(
+            "another pace for a ring of {items} items: at most {} are allowed; insert them into a \
+             new ring",
+            limits::MAX_REPACED
+        ))
+    }
+
     /// Visits each item at most once in this time, 1 ms to 365 days (T4).
     #[must_use]
     pub fn with_pace(mut self, pace: Duration) -> Self {
@@ -343,7 +360,8 @@ fn same<V: PartialEq + fmt::Display>(what: &str, stored: V, asked: V) -> Result<
     if stored == asked {
         return Ok(());
     }
-    Err(config_mismatch(what, stored, asked))
+    let way_out = "open it with the stored value, change that by reconfigure, or use another name";
+    Err(mismatch(what, stored, asked, way_out))
 }
 
 /// An optional duration in whole milliseconds, as backends store it, for comparing and showing.

@@ -80,8 +80,8 @@ pub use self::{
     time::{Due, Timestamp},
     trace_parent::TraceParent,
     typed::{
-        Bounded, Consumer, Delay, Priority, Queues, Reliable, Rotating, Typed, TypedDeadLetter,
-        TypedDelivery, TypedMessage,
+        Bounded, Consumer, Delay, MessageBuilder, Priority, Queues, Reliable, Rotating, Typed,
+        TypedDeadLetter, TypedDelivery, TypedMessage,
     },
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.

@@ -21,6 +21,9 @@ pub const MAX_PAGE: usize = 1_000;
 pub const MAX_KEY: usize = 256;
 /// Bytes of a dead letter's reason that a backend keeps; it cuts off the rest.
 pub const MAX_REASON: usize = 1024;
+
+/// The most items of a ring whose pace can change.
+pub const MAX_REPACED: u64 = 10_000;
 /// The longest lease, and the longest claim of a once key: 24 hours. The shortest is 1 ms.
 pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest dedup window: 7 days. The shortest is 1 ms.

@@ -5,7 +5,10 @@ use std::{
     collections::BTreeMap,
     fmt::{self, Debug},
     num::NonZeroUsize,
-    ops::Bound::{Excluded, Unbounded},
+    ops::{
+        Bound::{Excluded, Unbounded},
+        ControlFlow,
+    },
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -88,6 +91,8 @@ struct Opened {
 
 /// A `Queue` of any kind's state.
 trait Registered: Any + Debug + Send + Sync {
+    fn kind(&self) -> QueueKind;
+
     /// Opens it as it is.
     fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue>;
 
@@ -99,6 +104,10 @@ trait Registered: Any + Debug + Send + Sync {
 }
 
 impl<S: Opens> Registered for Queue<S> {
+    fn kind(&self) -> QueueKind {
+        S::KIND
+    }
+
     fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue> {
         let config = self.peek(|state| state.config().clone())?;
         let home = Place::<S> {
@@ -136,8 +145,8 @@ struct Place<S: Opens> {
 
 impl<S: Opens> Home<S> for Place<S> {
     fn queue(&self) -> Result<Arc<Queue<S>>> {
-        let serves = |state: &S| state.serves(&self.config);
-        self.registry.open(&self.name, &self.config, serves)
+        // An open handle goes by the stored configuration, whatever its own is.
+        self.registry.open(&self.name, &self.config, |_| Ok(()))
     }
 }
 
@@ -250,6 +259,23 @@ impl Registry {
 }
 
 impl MemoryBackend {
+    fn change<S: Opens>(&self, name: &QueueName, config: &S::Config) -> Result<bool> {
+        S::check(config)?;
+        let Some(queue) = self.0.queue(name) else {
+            return Ok(false);
+        };
+        let kind = queue.kind();
+        let queue = queue as Arc<dyn Any + Send + Sync>;
+        let Ok(queue) = queue.downcast::<Queue<S>>() else {
+            return Err(config_mismatch("kind", kind, S::KIND));
+        };
+        match queue.call(|state, now| state.reconfigure(now, config))? {
+            ControlFlow::Break(changed) => changed.map(|()| true),
+            // Somebody removed it meanwhile.
+            ControlFlow::Continue(_) => Ok(false),
+        }
+    }
+
     fn handle<S: Opens>(
         &self,
         name: &QueueName,
@@ -301,11 +327,22 @@ impl Backend for MemoryBackend {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let serves = |state: &State<Bounded>| state.serves(config);
-        let queue = self.0.open(name, config, serves)?;
+        let agrees = |state: &State<Bounded>| state.agrees_but_for_capacity(config);
+        let queue = self.0.open(name, config, agrees)?;
         let handle = self.handle_to(queue, config, config.leasing.max_body);
         handle.call(|state, now| state.ensure_capacity(now, config.capacity))?;
         Ok(Arc::new(handle))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let changed = match config {
+            QueueConfig::Reliable(config) => self.change::<State<Reliable>>(name, config),
+            QueueConfig::Delay(config) => self.change::<State<Delay>>(name, config),
+            QueueConfig::Priority(config) => self.change::<State<Priority>>(name, config),
+            QueueConfig::Bounded(config) => self.change::<State<Bounded>>(name, config),
+            QueueConfig::Rotating(config) => self.change::<Ring>(name, config),
+        };
+        changed.map_err(|error| error.with_queue(name))
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

@@ -71,6 +71,10 @@ pub enum Bug {
     PackingOverflows,
     /// A retried message keeps its arrival.
     RetryKeepsArrival,
+    /// A change of the configuration allows no fewer attempts.
+    AttemptsStay,
+    /// A change of the configuration trims no dead letters.
+    CapTrimsNothing,
     /// A retry keeps no reason.
     RetryForgetsWhy,
     /// A dead letter tells the time of its death as that of its push.

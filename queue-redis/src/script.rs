@@ -11,6 +11,8 @@ pub(crate) type Files = &'static [&'static str];
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) keys: Files,
+    /// They read what is stored of the kind alone, once the stored configuration is known.
+    pub(crate) settings: Files,
     /// They read and take the kind's ready messages.
     pub(crate) line: Files,
     /// They make messages ready.
@@ -24,6 +26,7 @@ impl Kind {
     pub(crate) const NONE: Self = Self {
         name: "",
         keys: &[],
+        settings: &[],
         line: &[],
         moves: &[],
         counts: &[],
@@ -34,6 +37,7 @@ impl Kind {
 pub(crate) enum Part {
     Files(Files),
     Keys,
+    Settings,
     Line,
     Moves,
     Counts,
@@ -106,6 +110,7 @@ impl Script {
         let files = self.parts.iter().flat_map(|part| match part {
             Part::Files(files) => files,
             Part::Keys => self.kind.keys,
+            Part::Settings => self.kind.settings,
             Part::Line => self.kind.line,
             Part::Moves => self.kind.moves,
             Part::Counts => self.kind.counts,

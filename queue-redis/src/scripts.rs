@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::script::{
     Kind,
-    Part::{self, Counts, Files, Keys, Line, Moves},
+    Part::{self, Counts, Files, Keys, Line, Moves, Settings},
     Script,
 };
 
@@ -23,6 +23,7 @@ macro_rules! lua {
 static RELIABLE_KIND: Kind = Kind {
     name: "reliable",
     keys: lua!["reliable/keys"],
+    settings: &[],
     line: lua!["reliable/distinct" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
@@ -30,6 +31,7 @@ static RELIABLE_KIND: Kind = Kind {
 static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
+    settings: &[],
     line: lua!["shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
@@ -37,6 +39,7 @@ static DELAY_KIND: Kind = Kind {
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
+    settings: lua!["priority/settings"],
     line: lua!["shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
@@ -44,6 +47,7 @@ static PRIORITY_KIND: Kind = Kind {
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
     keys: lua!["bounded/keys"],
+    settings: &[],
     line: lua!["bounded/distinct" "shared/list"],
     moves: lua!["bounded/placed" "shared/list_moves"],
     counts: lua!["shared/list_counts"],
@@ -51,6 +55,7 @@ static BOUNDED_KIND: Kind = Kind {
 static ROTATING_KIND: Kind = Kind {
     name: "rotating",
     keys: lua!["rotating/keys"],
+    settings: lua!["rotating/settings"],
     ..Kind::NONE
 };
 static ONCE_KIND: Kind = Kind {
@@ -73,7 +78,7 @@ const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 /// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
-        &[CALL, Keys, $first, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
+        &[CALL, Keys, $first, Settings, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
     };
 }
 
@@ -81,7 +86,7 @@ macro_rules! tidied {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Files(lua!["shared/quiet" "shared/frames" "shared/dedup" $($name)+]),
+            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/dedup" $($name)+]),
             Files(lua!["shared/fits"]), Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
@@ -110,7 +115,7 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
+        CALL, Keys, DRAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, TIDY,
         Files(lua!["shared/settle"]),
     ];
@@ -120,8 +125,9 @@ leasing_scripts! {
     revive: tidied![DRAIN "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
     purge: tidied![DRAIN "leasing/purge"];
-    pause: &[CALL, Keys, DRAIN, Files(lua!["leasing/pause"])];
-    resume: &[CALL, Keys, DRAIN, Files(lua!["leasing/resume"])];
+    reconfigure: tidied![DRAIN "leasing/reconfigure"];
+    pause: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/pause"])];
+    resume: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/resume"])];
 }
 
 /// Declares scripts, and lists them all.
@@ -161,19 +167,22 @@ scripts! {
     PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet!["shared/add_many" "priority/enqueue"];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Files(lua!["shared/quiet"]), FRAMES, Line,
+        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Line,
         Files(lua!["shared/dedup" "bounded/offer"]), Moves, TIDY,
         Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
-    BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Files(lua!["bounded/capacity"])];
+    BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/capacity"])];
     BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![DRAIN "bounded/resize"];
 
-    ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Files(lua!["rotating/insert"])];
-    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/rotate"])];
-    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, FRAMES, Files(lua!["rotating/list"])];
-    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Files(lua!["rotating/remove"])];
-    ROTATING_LEN = ROTATING_KIND, "len": &[CALL, Keys, PLAIN, Files(lua!["rotating/len"])];
+    ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/insert"])];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/rotate"])];
+    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/list"])];
+    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/remove"])];
+    ROTATING_RECONFIGURE = ROTATING_KIND, "reconfigure": &[
+        CALL, Keys, PLAIN, Settings, Files(lua!["rotating/reconfigure"]),
+    ];
+    ROTATING_LEN = ROTATING_KIND, "len": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/len"])];
 
     ONCE_CLAIM = ONCE_KIND, "claim": &[CALL, Keys, Files(lua!["once/claim"])];
     ONCE_EXTEND = ONCE_KIND, "extend": &[CALL, Keys, Files(lua!["once/held" "once/extend"])];

@@ -178,9 +178,9 @@ recipes! {
     zset_json_with_priority: 15, |_| ZsetJson::default().with_priority().poll(POLL);
     blocking_list: 14, |_| BlockingList::default().timeout(BLOCK);
     private_backup: 7, |client| PrivateBackup::of_client(format!("client-{client}")).timeout(BLOCK);
-    shared_backup: 17, |_| SharedBackup::default().poll(POLL);
+    shared_backup: 16, |_| SharedBackup::default().poll(POLL);
     shared_backup_with_checker: 13, |_| SharedBackup::default().with_checker(ANSWER).poll(POLL);
-    stream: 18, |client| Stream::consumer(format!("consumer-{client}")).poll(POLL);
+    stream: 16, |client| Stream::consumer(format!("consumer-{client}")).poll(POLL);
     priority_lists: 15, |_| PriorityLists::default()
         .levels([(3, "urgent"), (1, "high"), (0, "normal")])
         .timeout(BLOCK);

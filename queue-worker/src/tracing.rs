@@ -53,7 +53,7 @@
 //! // The producer: what its propagator writes are headers, `tracestate` included.
 //! let mut carrier = HashMap::new();
 //! propagator.inject_context(&Span::current().context(), &mut carrier);
-//! let push = Push::new(jobs.encode(&job)?).with_headers(carrier.into_iter().collect());
+//! jobs.message(&job).headers(carrier.into_iter().collect()).send().await?;
 //!
 //! // The worker:
 //! worker.link(move |span, headers| {

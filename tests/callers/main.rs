@@ -3,5 +3,6 @@
 
 mod defaults;
 mod faulty;
+mod messages;
 mod typed;
 mod waiting;

@@ -180,6 +180,58 @@ pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stag
     assert_eq!(listed.len(), stage.kinds().len(), "nothing else was made");
 }
 
+pub(crate) async fn configuration_a_live_queue_is_reconfigured(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    let other = stage.connect().await;
+    for kind in stage.kinds() {
+        let (queue, old) = (name(kind.as_str()), QueueConfig::of(kind, 7));
+        let mut new = QueueConfig::of(kind, 9);
+        if let Some(leasing) = new.leasing_mut() {
+            (leasing.max_attempts, leasing.dead_letter_cap) = (2, 1);
+        }
+        match &mut new {
+            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
+            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
+            _ => {}
+        }
+        let absent = other.reconfigure(&queue, &new).await;
+        assert!(!absent.expect("an answer"), "{kind}: not made yet");
+        let opened = stage.backend().open(&queue, &old).await.expect("opens");
+        let changed = other.reconfigure(&queue, &new).await;
+        assert!(changed.expect("changes"), "{kind}");
+        let again = other.reconfigure(&queue, &new).await;
+        assert!(again.expect("changes nothing"), "{kind}");
+        let stored = other.open_stored(&queue).await.expect("an answer");
+        assert_eq!(stored.expect("it is there").config, new);
+        let refused_open = open_as(stage, &queue, &old).await;
+        refused_as(ErrorKind::ConfigMismatch, refused_open, &["reconfigure"]);
+        open_as(stage, &queue, &new).await.expect("opens as stored");
+        opened
+            .put(&[Push::new("a")])
+            .await
+            .expect("the old handle goes on");
+        if let Some(leasing) = opened.leasing() {
+            for attempt in 1..=2 {
+                let delivery = take_one(&*leasing).await;
+                assert_eq!(delivery.attempt, attempt);
+                let retry = Settlement::retry(delivery.receipt, ms(0));
+                let settled = settle(&*leasing, retry).await;
+                let dead = attempt == 2;
+                assert_eq!(settled == Settled::Dead, dead, "by the new attempts");
+            }
+        }
+        for wrong in stage.kinds().into_iter().filter(|wrong| *wrong != kind) {
+            let changed = other.reconfigure(&queue, &QueueConfig::of(wrong, 7)).await;
+            let names = [kind.as_str(), wrong.as_str()];
+            refused_as(ErrorKind::ConfigMismatch, changed, &names);
+        }
+    }
+}
+
+async fn open_as(stage: &Stage<'_>, queue: &QueueName, config: &QueueConfig) -> Result<()> {
+    stage.backend().open(queue, config).await.map(drop)
+}
+
 pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
     stage.needs(Feature::Stored);
     for kind in stage.kinds() {

@@ -71,6 +71,7 @@ macro_rules! __cases {
                 l9_the_mark_outlives_the_message [ExactClock],
                 l9_keys_are_bytes_and_belong_to_their_queue,
                 l9_a_refused_push_leaves_no_mark,
+                l9_marks_are_cleared_away_by_handles_that_never_dedup [ExactClock],
                 l9_expired_marks_are_cleared_away [ExactClock],
                 l9_of_concurrent_pushes_of_a_key_one_is_accepted,
                 l10_extend_sets_the_deadline_from_now [ExactClock],
@@ -285,6 +286,7 @@ macro_rules! __cases {
                 operators_the_list_tells_depth_and_pause,
                 operators_two_clients_see_the_same_queues,
                 configuration_a_stored_queue_is_opened_as_it_is,
+                configuration_a_live_queue_is_reconfigured,
                 configuration_a_pace_is_stored,
             }
             removal {
@@ -295,7 +297,7 @@ macro_rules! __cases {
                 operators_a_removed_queues_name_is_free [Removal],
                 operators_a_history_begins_anew_after_a_removal [Removal],
                 operators_an_open_handle_makes_a_removed_queue_anew [Removal],
-                operators_an_open_handle_refuses_another_queue_of_the_name [Removal],
+                operators_an_open_handle_goes_on_with_the_next_queue_of_its_kind [Removal],
                 operators_a_removal_wakes_who_waits [Removal],
                 operators_a_removal_makes_room_for_who_waits [Removal],
                 operators_a_removal_leaves_other_queues [Removal],

@@ -17,6 +17,19 @@ async fn opened(stage: &Stage<'_>, kind: QueueKind) -> AnyQueue {
     opened.expect("opens")
 }
 
+/// Another configuration than [`opened`] asks for.
+fn otherwise(kind: QueueKind) -> QueueConfig {
+    let mut config = QueueConfig::of(kind, 7);
+    match &mut config {
+        QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
+        config => {
+            let leasing = config.leasing_mut().expect("it leases");
+            leasing.max_attempts = 9;
+        }
+    }
+    config
+}
+
 async fn remove(stage: &Stage<'_>, kind: QueueKind, removal: Removal) -> Result<bool> {
     stage.backend().remove(&name(kind.as_str()), removal).await
 }
@@ -142,14 +155,7 @@ pub(crate) async fn operators_a_removed_queues_name_is_free(stage: &Stage<'_>) {
     let backend = stage.backend();
     let free = name("free");
     for kind in stage.kinds() {
-        let mut config = QueueConfig::of(kind, 7);
-        match &mut config {
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            config => {
-                let leasing = config.leasing_mut().expect("it leases");
-                leasing.max_attempts = 9;
-            }
-        }
+        let config = otherwise(kind);
         for other in stage.kinds() {
             open(stage, other, "free").await.expect("the name is free");
             let removed = backend.remove(&free, Removal::UnlessLeased).await;
@@ -232,33 +238,37 @@ pub(crate) async fn operators_an_open_handle_makes_a_removed_queue_anew(stage: &
     }
 }
 
-pub(crate) async fn operators_an_open_handle_refuses_another_queue_of_the_name(stage: &Stage<'_>) {
+pub(crate) async fn operators_an_open_handle_goes_on_with_the_next_queue_of_its_kind(
+    stage: &Stage<'_>,
+) {
     for kind in stage.kinds() {
+        let own = name(kind.as_str());
         let queue = opened(stage, kind).await;
         remove_idle(stage, kind).await;
-        let mut config = QueueConfig::of(kind, 5);
-        match &mut config {
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            config => {
-                let leasing = config.leasing_mut().expect("it leases");
-                leasing.max_attempts = 9;
+        for other in stage.kinds() {
+            if other == kind {
+                continue;
             }
-        }
-        let others = stage.kinds().into_iter().filter(|other| *other != kind);
-        let others = others.map(|other| QueueConfig::of(other, 5));
-        for config in others.chain([config]) {
-            let another = stage.backend().open(&name(kind.as_str()), &config).await;
+            let config = QueueConfig::of(other, 5);
+            let another = stage.backend().open(&own, &config).await;
             let another = another.expect("the name is free");
             let refused = queue.put(&[Push::new("lost")]).await;
-            refused_as(ErrorKind::ConfigMismatch, refused, &[kind.as_str()]);
+            refused_as(ErrorKind::ConfigMismatch, refused, &[other.as_str()]);
             let refused = QueueState::of(&queue).await;
-            refused_as(ErrorKind::ConfigMismatch, refused, &[]);
+            refused_as(ErrorKind::ConfigMismatch, refused, &[other.as_str()]);
             let state = QueueState::of(&another).await.expect("reads");
             assert_eq!(state, QueueState::default(), "{kind}: untouched");
             remove_idle(stage, kind).await;
         }
-        let put = put(&queue, "a").await;
-        assert_eq!(put, accepted(1), "{kind}: it is free again");
+        let config = otherwise(kind);
+        let next = stage.backend().open(&own, &config).await;
+        let next = next.expect("the name is free");
+        assert_eq!(put(&queue, "a").await, accepted(1), "{kind}");
+        let state = QueueState::of(&next).await.expect("reads");
+        assert_eq!(state.depth.ready, 1, "{kind}: one queue");
+        let stored = stage.backend().open_stored(&own).await.expect("an answer");
+        let stored = stored.expect("it is there").config;
+        assert_eq!(stored, config, "{kind}: as its maker wants it");
         remove_idle(stage, kind).await;
     }
 }

@@ -13,6 +13,9 @@ use crate::{
 /// The future that opens a bounded queue.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn BoundedQueue>>> + Send + 'a>>;
 
+/// The future that changes a queue's configuration.
+pub type Changing<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
+
 /// Wraps each queue when it is opened.
 pub trait Layer: Debug + Send + Sync + 'static {
     /// Returns the service to put in front of `queue`, which is the queue of that name or a layer
@@ -33,6 +36,16 @@ pub trait Layer: Debug + Send + Sync + 'static {
         opening: Opening<'a>,
     ) -> Opening<'a> {
         opening
+    }
+
+    /// Wraps a change of a queue's configuration. The default leaves it bare.
+    fn before_reconfiguring<'a>(
+        &'a self,
+        _name: &'a QueueName,
+        _config: &'a QueueConfig,
+        changing: Changing<'a>,
+    ) -> Changing<'a> {
+        changing
     }
 }
 
@@ -73,6 +86,13 @@ impl<L: Layer> Backend for Layered<L> {
         }
         let queue = opening.await?;
         Ok(self.front(name, AnyQueue::Bounded(queue)))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let changing: Changing<'_> = self.backend.reconfigure(name, config);
+        self.layer
+            .before_reconfiguring(name, config, changing)
+            .await
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

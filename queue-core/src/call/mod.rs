@@ -51,7 +51,7 @@ use crate::Result;
 pub use self::{
     answer::Answer,
     front::Front,
-    layer::{Layer, Layered, Opening},
+    layer::{Changing, Layer, Layered, Opening},
     verbs::Call,
 };
 

@@ -62,6 +62,9 @@ macro_rules! verbs {
             /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
             /// [`before_resizing`](super::Layer::before_resizing); a queue answers it with `Invalid`.
             OpenOrResize(NonZeroUsize),
+            /// A call to the backend, too: [`reconfigure`](crate::Backend::reconfigure). A layer sees
+            /// it in [`before_reconfiguring`](super::Layer::before_reconfiguring).
+            Reconfigure(QueueConfig),
         }
 
         impl Call {
@@ -70,6 +73,7 @@ macro_rules! verbs {
                 match self {
                     $($(Self::$call { .. } => stringify!($name),)*)*
                     Self::OpenOrResize(_) => "open_or_resize",
+                    Self::Reconfigure(_) => "reconfigure",
                 }
             }
         }

@@ -1,51 +1,111 @@
 use std::time::Duration;
 
-use super::{Bounded, TypedMessage};
-use crate::{BoundedQueueExt, Bytes, Offer, Offered, Overflow, Result};
+use super::{Bounded, MessageBuilder, TypedMessage};
+use crate::{BoundedQueue, BoundedQueueExt, Bytes, Offer, Offered, Overflow, Result};
 
 impl<T: Sync + 'static> Bounded<T> {
     /// Puts a value at the tail; where there is no room, `overflow` decides (B2, B3).
     ///
     /// # Errors
     ///
-    /// Those of [`BoundedQueue::offer`](crate::BoundedQueue::offer), and `Codec`.
+    /// Those of [`BoundedQueue::offer`], and `Codec`.
     pub async fn push(&self, value: &T, overflow: Overflow) -> Result<Offered> {
         self.queue.offer_one(self.encode(value)?, overflow).await
     }
 
-    /// Puts a value at the tail, waiting for room up to `timeout` (B4); [`Offered::Full`] if none
-    /// came.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`BoundedQueueExt::offer_or_wait`], and `Codec`.
-    pub async fn push_or_wait(&self, value: &T, timeout: Duration) -> Result<Offered> {
-        self.queue.offer_or_wait(self.encode(value)?, timeout).await
-    }
-
-    /// Puts a value at the tail in place of the undelivered one under the same key (B7).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`push`](Self::push).
-    pub async fn push_distinct(
-        &self,
-        value: &T,
-        key: impl Into<Bytes> + Send,
-        overflow: Overflow,
-    ) -> Result<Offered> {
-        let offer = Offer::new(self.encode(value)?).with_distinct(key);
-        self.queue.offer_one(offer, overflow).await
+    /// A message with this value, to which headers, a dedup key and a distinct key can be added
+    /// before it is sent. It can be sent once it says what happens when there is no room:
+    /// [`overflow`](MessageBuilder::overflow) or [`wait`](MessageBuilder::wait).
+    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn BoundedQueue> {
+        self.compose(value, ())
     }
 
     /// The newest values, newest first, at most `n`, taking nothing (B6).
     ///
     /// # Errors
     ///
-    /// Those of [`BoundedQueue::recent`](crate::BoundedQueue::recent). A body that does not decode
-    /// is no error of this call: its message carries the error.
+    /// Those of [`BoundedQueue::recent`]. A body that does not decode is no error of this call: its
+    /// message carries the error.
     pub async fn recent(&self, n: usize) -> Result<Vec<TypedMessage<T>>> {
         Ok(self.decode_all(self.queue.recent(n).await?))
+    }
+}
+
+impl<'a, Terms> MessageBuilder<'a, dyn BoundedQueue, Terms> {
+    /// Replaces the undelivered message under the same key, also when the queue is full (B7). A key
+    /// has 1 to 256 bytes.
+    ///
+    /// ```
+    /// use queue_core::{Bounded, Offered, Overflow};
+    ///
+    /// # async fn example(prices: Bounded<f64>) -> queue_core::Result<()> {
+    /// prices.message(&9.5).distinct("lamp").overflow(Overflow::DropOldest).send().await?;
+    /// let newer = prices.message(&9.0).distinct("lamp").overflow(Overflow::DropOldest);
+    /// assert!(matches!(newer.send().await?, Offered::Replaced { .. }));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn distinct(mut self, key: impl Into<Bytes>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Where there is no room, this decides (B2, B3).
+    pub fn overflow(self, overflow: Overflow) -> MessageBuilder<'a, dyn BoundedQueue, Overflow> {
+        self.on(overflow)
+    }
+
+    /// Where there is no room, `send` waits for it up to `timeout` (B4); its answer is
+    /// [`Offered::Full`] if none came.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use queue_core::{Bounded, Offered};
+    ///
+    /// # async fn example(gifts: Bounded<String>) -> queue_core::Result<()> {
+    /// let gift = gifts.message(&"a hat".to_owned()).wait(Duration::from_secs(1));
+    /// if gift.send().await? == Offered::Full {
+    ///     println!("nobody made room");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wait(self, timeout: Duration) -> MessageBuilder<'a, dyn BoundedQueue, Duration> {
+        self.on(timeout)
+    }
+}
+
+impl MessageBuilder<'_, dyn BoundedQueue, Overflow> {
+    /// Puts the message at the tail, if there is room or the policy makes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BoundedQueue::offer`], and `Codec`. A full queue is no error, but the answer
+    /// [`Offered::Full`].
+    pub async fn send(self) -> Result<Offered> {
+        let offer = Offer {
+            push: self.push?,
+            distinct: self.key,
+        };
+        self.queue.offer_one(offer, self.terms).await
+    }
+}
+
+impl MessageBuilder<'_, dyn BoundedQueue, Duration> {
+    /// Puts the message at the tail, as soon as there is room.
+    ///
+    /// Dropping it while it waits leaves nothing behind;
+    /// [`offer_or_wait`](BoundedQueueExt::offer_or_wait) says what else may happen.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`offer_or_wait`](BoundedQueueExt::offer_or_wait), and `Codec`.
+    pub async fn send(self) -> Result<Offered> {
+        let offer = Offer {
+            push: self.push?,
+            distinct: self.key,
+        };
+        self.queue.offer_or_wait(offer, self.terms).await
     }
 }
 

@@ -1,6 +1,8 @@
-use super::Delay;
+use std::time::Duration;
+
+use super::{Delay, MessageBuilder};
 use crate::{
-    Cancelled, Dedup, DelayQueueExt, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled,
+    Cancelled, DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled,
 };
 
 impl<T: Sync + 'static> Delay<T> {
@@ -8,7 +10,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::schedule`](crate::DelayQueue::schedule), and `Codec`.
+    /// Those of [`DelayQueue::schedule`], and `Codec`.
     pub async fn push(&self, value: &T, due: impl Into<Due> + Send) -> Result<MessageId> {
         let due = due.into();
         Ok(self
@@ -18,22 +20,11 @@ impl<T: Sync + 'static> Delay<T> {
             .id())
     }
 
-    /// Puts a value in unless this dedup key was pushed within the window (L9): safe to repeat
-    /// after an error of unknown outcome.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`push`](Self::push).
-    pub async fn push_once(
-        &self,
-        value: &T,
-        due: impl Into<Due> + Send,
-        dedup: Dedup,
-    ) -> Result<Pushed> {
-        let due = due.into();
-        let mut push = Push::new(self.encode(value)?);
-        push.dedup = Some(dedup);
-        self.queue.schedule_one(push, due).await
+    /// A message with this value, to which headers and a dedup key can be added before it is sent.
+    /// It can be sent once it has a due time: [`delay`](MessageBuilder::delay) or
+    /// [`due`](MessageBuilder::due).
+    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn DelayQueue> {
+        self.compose(value, ())
     }
 
     /// Puts any number of values in, each with its due time, split as
@@ -58,7 +49,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::cancel`](crate::DelayQueue::cancel).
+    /// Those of [`DelayQueue::cancel`].
     pub async fn cancel(&self, id: MessageId) -> Result<Cancelled> {
         self.queue.cancel_one(id).await
     }
@@ -67,7 +58,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::reschedule`](crate::DelayQueue::reschedule).
+    /// Those of [`DelayQueue::reschedule`].
     pub async fn reschedule(
         &self,
         id: MessageId,
@@ -75,6 +66,41 @@ impl<T: Sync + 'static> Delay<T> {
     ) -> Result<Rescheduled> {
         let due = due.into();
         self.queue.reschedule(id, due).await
+    }
+}
+
+impl<'a, Terms> MessageBuilder<'a, dyn DelayQueue, Terms> {
+    /// Makes it due this long after the queue accepts it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use queue_core::{Delay, Timestamp};
+    ///
+    /// # async fn example(reminders: Delay<u64>) -> queue_core::Result<()> {
+    /// reminders.message(&1).delay(Duration::from_secs(60)).send().await?;
+    /// let new_year = Timestamp::from_millis(1_798_761_600_000);
+    /// reminders.message(&2).header("tenant", "acme").due(new_year).send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delay(self, delay: Duration) -> MessageBuilder<'a, dyn DelayQueue, Due> {
+        self.due(delay)
+    }
+
+    /// Makes it due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last word counts.
+    pub fn due(self, due: impl Into<Due>) -> MessageBuilder<'a, dyn DelayQueue, Due> {
+        self.on(due.into())
+    }
+}
+
+impl MessageBuilder<'_, dyn DelayQueue, Due> {
+    /// Puts the message in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DelayQueue::schedule`], and `Codec`.
+    pub async fn send(self) -> Result<Pushed> {
+        self.queue.schedule_one(self.push?, self.terms).await
     }
 }
 

@@ -5,6 +5,7 @@ mod consumer;
 mod dead;
 mod delay;
 mod delivery;
+mod message;
 mod priority;
 mod queues;
 mod reliable;
@@ -18,6 +19,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use self::{
     dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
+    message::MessageBuilder,
     queues::Queues,
 };
 use crate::{
@@ -27,7 +29,9 @@ use crate::{
 
 /// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.
 ///
-/// Cloning copies pointers. [`queue`](Self::queue) gives the calls that the handle lacks.
+/// `push` puts a value in, and `message` one with headers, a dedup key, and what else its kind has
+/// ([`MessageBuilder`]). Cloning copies pointers. [`queue`](Self::queue) gives the calls that the
+/// handle lacks.
 pub struct Typed<T, Q: ?Sized> {
     queue: Arc<Q>,
     name: Option<Arc<str>>,
@@ -86,7 +90,8 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
         self.name.as_ref()
     }
 
-    /// The queue of bytes beneath: batches, headers, dedup keys and an operator's calls.
+    /// The queue of bytes beneath: batches of messages with headers and keys, and an operator's
+    /// calls.
     pub const fn queue(&self) -> &Arc<Q> {
         &self.queue
     }

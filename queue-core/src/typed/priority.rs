@@ -1,12 +1,12 @@
-use super::Priority;
-use crate::{Dedup, MessageId, Prioritized, PriorityQueueExt, Push, Pushed, Result};
+use super::{MessageBuilder, Priority};
+use crate::{MessageId, Prioritized, PriorityQueue, PriorityQueueExt, Pushed, Result};
 
 impl<T: Sync + 'static> Priority<T> {
     /// Puts a value in; a larger priority is more urgent, 0 is ordinary.
     ///
     /// # Errors
     ///
-    /// Those of [`PriorityQueue::enqueue`](crate::PriorityQueue::enqueue), and `Codec`.
+    /// Those of [`PriorityQueue::enqueue`], and `Codec`.
     pub async fn push(&self, value: &T, priority: i16) -> Result<MessageId> {
         let pushed = self
             .queue
@@ -15,16 +15,10 @@ impl<T: Sync + 'static> Priority<T> {
         Ok(pushed.id())
     }
 
-    /// Puts a value in unless this dedup key was pushed within the window (L9): safe to repeat
-    /// after an error of unknown outcome.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`push`](Self::push).
-    pub async fn push_once(&self, value: &T, priority: i16, dedup: Dedup) -> Result<Pushed> {
-        let mut push = Push::new(self.encode(value)?);
-        push.dedup = Some(dedup);
-        self.queue.enqueue_one(push, priority).await
+    /// A message with this value, to which headers, a dedup key and a priority can be added before
+    /// it is sent; without a priority it is ordinary, 0.
+    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn PriorityQueue, i16> {
+        self.compose(value, 0)
     }
 
     /// Puts any number of values in, each with its priority, split as
@@ -43,6 +37,31 @@ impl<T: Sync + 'static> Priority<T> {
             .collect();
         let pushed = self.queue.enqueue_all(&prioritized).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
+    }
+}
+
+impl MessageBuilder<'_, dyn PriorityQueue, i16> {
+    /// Sets its priority; a larger one is more urgent.
+    ///
+    /// ```
+    /// # async fn example(tickets: queue_core::Priority<u64>) -> queue_core::Result<()> {
+    /// tickets.message(&1).send().await?;
+    /// tickets.message(&2).header("tenant", "acme").priority(10).send().await?; // it goes first
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn priority(mut self, priority: i16) -> Self {
+        self.terms = priority;
+        self
+    }
+
+    /// Puts the message in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PriorityQueue::enqueue`], and `Codec`.
+    pub async fn send(self) -> Result<Pushed> {
+        self.queue.enqueue_one(self.push?, self.terms).await
     }
 }
 

@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
-    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueName, ReliableConfig, Removal,
-    Result, RotatingConfig, StoredQueue,
+    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName,
+    ReliableConfig, Removal, Result, RotatingConfig, StoredQueue,
 };
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
@@ -170,6 +170,17 @@ impl Queues {
     /// `Invalid` for a bad name, and those of [`Backend::remove`]: `InUse` if messages are leased.
     pub async fn remove(&self, name: &str, removal: Removal) -> Result<bool> {
         self.backend.remove(&QueueName::new(name)?, removal).await
+    }
+
+    /// Changes the stored configuration of an existing queue, on which open handles go on. Answers
+    /// whether there is such a queue.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and those of [`Backend::reconfigure`].
+    pub async fn reconfigure(&self, name: &str, config: impl Into<QueueConfig>) -> Result<bool> {
+        let (name, config) = (QueueName::new(name)?, config.into());
+        self.backend.reconfigure(&name, &config).await
     }
 
     /// Opens a store of once keys, with claims of a minute and marks of a day; [`Once`] says how to

@@ -1,26 +1,19 @@
-use super::Reliable;
-use crate::{Dedup, MessageId, Push, Pushed, ReliableQueueExt, Result};
+use super::{MessageBuilder, Reliable};
+use crate::{MessageId, Push, Pushed, ReliableQueue, ReliableQueueExt, Result};
 
 impl<T: Sync + 'static> Reliable<T> {
     /// Puts a value at the tail.
     ///
     /// # Errors
     ///
-    /// Those of [`ReliableQueue::push`](crate::ReliableQueue::push), and `Codec`.
+    /// Those of [`ReliableQueue::push`], and `Codec`.
     pub async fn push(&self, value: &T) -> Result<MessageId> {
         Ok(self.queue.push_one(self.encode(value)?).await?.id())
     }
 
-    /// Puts a value at the tail unless this dedup key was pushed within the window (L9): safe to
-    /// repeat after an error of unknown outcome.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`push`](Self::push).
-    pub async fn push_once(&self, value: &T, dedup: Dedup) -> Result<Pushed> {
-        let mut push = Push::new(self.encode(value)?);
-        push.dedup = Some(dedup);
-        self.queue.push_one(push).await
+    /// A message with this value, to which headers and a dedup key can be added before it is sent.
+    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn ReliableQueue> {
+        self.compose(value, ())
     }
 
     /// Puts any number of values at the tail, split as
@@ -34,6 +27,17 @@ impl<T: Sync + 'static> Reliable<T> {
         let pushes: Vec<Push> = bodies.into_iter().map(Push::new).collect();
         let pushed = self.queue.push_all(&pushes).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
+    }
+}
+
+impl MessageBuilder<'_, dyn ReliableQueue> {
+    /// Puts the message at the tail.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ReliableQueue::push`], and `Codec`.
+    pub async fn send(self) -> Result<Pushed> {
+        self.queue.push_one(self.push?).await
     }
 }
 

@@ -1,27 +1,21 @@
 use std::time::Duration;
 
-use super::{Rotating, TypedMessage};
-use crate::{Bytes, Insert, Inserted, MessageId, Result, RotatingQueueExt};
+use super::{MessageBuilder, Rotating, TypedMessage};
+use crate::{Bytes, Insert, Inserted, MessageId, Push, Result, RotatingQueue, RotatingQueueExt};
 
 impl<T: Sync + 'static> Rotating<T> {
     /// Puts a value at the tail of the ring.
     ///
     /// # Errors
     ///
-    /// Those of [`RotatingQueue::insert`](crate::RotatingQueue::insert), and `Codec`.
-    pub async fn insert(&self, value: &T) -> Result<MessageId> {
+    /// Those of [`RotatingQueue::insert`], and `Codec`.
+    pub async fn push(&self, value: &T) -> Result<MessageId> {
         Ok(self.queue.insert_one(self.encode(value)?).await?.id())
     }
 
-    /// Puts a value at the tail of the ring unless one with this key is in it (T2), so that a
-    /// restarted program can insert its whole list again.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`insert`](Self::insert).
-    pub async fn insert_keyed(&self, key: impl Into<Bytes> + Send, value: &T) -> Result<Inserted> {
-        let item = Insert::new(self.encode(value)?).with_key(key);
-        self.queue.insert_one(item).await
+    /// An item with this value, to which headers and a key can be added before it is sent.
+    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn RotatingQueue> {
+        self.compose(value, ())
     }
 
     /// Visits the next item that is due, waiting for it up to `timeout`.
@@ -41,5 +35,38 @@ impl<T: Sync + 'static> Rotating<T> {
     /// Those of [`visit`](Self::visit), and `Invalid` if `max` is 0 or over 128.
     pub async fn visit_batch(&self, max: usize, timeout: Duration) -> Result<Vec<TypedMessage<T>>> {
         Ok(self.decode_all(self.queue.visit(max, timeout).await?))
+    }
+}
+
+impl MessageBuilder<'_, dyn RotatingQueue> {
+    /// Names the item: while one with this key is in the ring, sending it changes nothing (T2), so
+    /// that a restarted program can send its whole list again. A key has 1 to 256 bytes.
+    ///
+    /// ```
+    /// # async fn example(sensors: queue_core::Rotating<String>) -> queue_core::Result<()> {
+    /// for sensor in ["north", "south"] {
+    ///     sensors.message(&sensor.to_owned()).key(sensor).send().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn key(mut self, key: impl Into<Bytes>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Puts the item at the tail of the ring.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RotatingQueue::insert`], and `Codec`.
+    pub async fn send(self) -> Result<Inserted> {
+        let Push { body, headers, .. } = self.push?;
+        let item = Insert {
+            body,
+            headers,
+            key: self.key,
+        };
+        self.queue.insert_one(item).await
     }
 }

@@ -79,7 +79,7 @@ impl<S: Waitable> Queue<S> {
 
     /// Does one call's work at one instant, and wakes waiting callers that it concerns. Gives the work
     /// back if the queue was removed.
-    pub(super) fn call<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
+    pub(crate) fn call<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
     where
         W: FnOnce(&mut S, Timestamp) -> R,
     {

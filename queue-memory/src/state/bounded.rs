@@ -31,12 +31,15 @@ impl Openable for State<Bounded> {
         &self.config
     }
 
-    fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
-        asked.check_stored(&self.config, self.resized)
+    fn reconfigure(&mut self, now: Timestamp, config: &BoundedConfig) -> Result<()> {
+        self.reconfigure_leasing(now, &config.leasing);
+        self.config.leasing = config.leasing.clone();
+        self.ensure_capacity(now, config.capacity);
+        Ok(())
     }
 
-    fn serves(&self, asked: &BoundedConfig) -> Result<()> {
-        asked.check_stored(&self.config, true)
+    fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
+        asked.check_stored(&self.config, self.resized)
     }
 }
 
@@ -128,6 +131,11 @@ impl State<Bounded> {
 
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Checks the configuration of an open that sets the capacity.
+    pub(crate) fn agrees_but_for_capacity(&self, asked: &BoundedConfig) -> Result<()> {
+        asked.check_stored(&self.config, true)
     }
 
     /// [`resize`](Self::resize)s, if the capacity differs.

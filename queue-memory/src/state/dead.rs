@@ -79,6 +79,20 @@ impl DeadLetters {
         1
     }
 
+    /// Keeps at most so many from now on; answers how many it dropped.
+    pub(crate) fn keep(&mut self, cap: u64) -> u64 {
+        self.cap = cap;
+        planted!(CapTrimsNothing => return 0);
+        let mut dropped = 0;
+        while self.letters.len() as u64 > cap
+            && let Some((_, dead)) = self.letters.pop_first()
+        {
+            self.numbers.remove(&dead.letter.id);
+            dropped += 1;
+        }
+        dropped
+    }
+
     pub(crate) fn take(&mut self, id: MessageId) -> Option<Dead> {
         let number = self.numbers.remove(&id)?;
         self.letters.remove(&number)

@@ -27,6 +27,12 @@ impl Openable for State<Delay> {
         &self.config
     }
 
+    fn reconfigure(&mut self, now: Timestamp, config: &DelayConfig) -> Result<()> {
+        self.reconfigure_leasing(now, &config.leasing);
+        self.config = config.clone();
+        Ok(())
+    }
+
     fn agrees(&self, asked: &DelayConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

@@ -79,6 +79,15 @@ impl<K: Kind> State<K> {
         }
     }
 
+    /// Goes by other attempts and another cap of the dead letters from now on.
+    pub(super) fn reconfigure_leasing(&mut self, now: Timestamp, config: &LeasingConfig) {
+        self.begin(now);
+        let attempts = config.max_attempts;
+        planted!(AttemptsStay => attempts = self.max_attempts.max(config.max_attempts));
+        self.max_attempts = attempts;
+        self.counters.trimmed += self.dead.keep(config.dead_letter_cap);
+    }
+
     /// Reclaims and promotes, as every call does first (L7). Answers the time, which never goes
     /// back.
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use queue_core::{QueueConfig, QueueKind, Result};
+use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
 use super::{availability::Waitable, removing::Removable};
 
@@ -23,12 +23,9 @@ pub(crate) trait Openable: Waitable + Removable + Debug + Send + 'static {
     /// The stored configuration.
     fn config(&self) -> &Self::Config;
 
+    /// Stores another configuration, which was checked.
+    fn reconfigure(&mut self, now: Timestamp, config: &Self::Config) -> Result<()>;
+
     /// Checks a later open's configuration against the stored one.
     fn agrees(&self, asked: &Self::Config) -> Result<()>;
-
-    /// Checks the configuration of a handle that was opened before this queue was made: as an open's,
-    /// but for what a call can change.
-    fn serves(&self, asked: &Self::Config) -> Result<()> {
-        self.agrees(asked)
-    }
 }

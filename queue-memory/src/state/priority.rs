@@ -3,7 +3,7 @@
 use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timestamp, millis_ceil};
 
 use super::{
-    backlog::{Backlog, Lined},
+    backlog::{Backlog, Lined, Lines},
     kind::Priority,
     leasing::State,
     opening::Openable,
@@ -25,6 +25,20 @@ impl Openable for State<Priority> {
 
     fn config(&self) -> &PriorityConfig {
         &self.config
+    }
+
+    fn reconfigure(&mut self, now: Timestamp, config: &PriorityConfig) -> Result<()> {
+        if config.ageing != self.config.ageing {
+            self.begin(now);
+            match self.backlog.lines.len() {
+                0 => {}
+                ready => return Err(PriorityConfig::ageing_of_ready(ready as u64)),
+            }
+            self.backlog.lines = Urgency::new(config.ageing.map(millis_ceil));
+        }
+        self.reconfigure_leasing(now, &config.leasing);
+        self.config = config.clone();
+        Ok(())
     }
 
     fn agrees(&self, asked: &PriorityConfig) -> Result<()> {

@@ -25,6 +25,12 @@ impl Openable for State<Reliable> {
         &self.config
     }
 
+    fn reconfigure(&mut self, now: Timestamp, config: &ReliableConfig) -> Result<()> {
+        self.reconfigure_leasing(now, &config.leasing);
+        self.config = config.clone();
+        Ok(())
+    }
+
     fn agrees(&self, asked: &ReliableConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }

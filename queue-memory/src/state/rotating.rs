@@ -81,6 +81,19 @@ impl Openable for Ring {
         &self.config
     }
 
+    fn reconfigure(&mut self, _now: Timestamp, config: &RotatingConfig) -> Result<()> {
+        if config.pace != self.config.pace {
+            let items = self.items.len() as u64;
+            if items > limits::MAX_REPACED {
+                return Err(RotatingConfig::pace_of_many(items));
+            }
+            self.forget_visits();
+        }
+        self.pace = config.pace.map_or(0, millis_ceil);
+        self.config = config.clone();
+        Ok(())
+    }
+
     fn agrees(&self, asked: &RotatingConfig) -> Result<()> {
         asked.check_stored(&self.config)
     }
@@ -90,6 +103,24 @@ impl Ring {
     fn begin(&mut self, now: Timestamp) -> Timestamp {
         self.latest = self.latest.max(now);
         self.latest
+    }
+
+    /// Makes every item due, in its place.
+    fn forget_visits(&mut self) {
+        let mut all = Vec::with_capacity(self.items.len());
+        for (_, slot) in [&self.fresh, &self.visited]
+            .into_iter()
+            .flat_map(|line| line.after(0))
+        {
+            let item = &mut self.items[slot as usize];
+            item.due = None;
+            all.push((item.joining, slot));
+        }
+        all.sort_unstable();
+        (self.fresh, self.visited) = (SortedSlots::default(), SortedSlots::default());
+        for (joining, slot) in all {
+            self.fresh.push(joining, slot);
+        }
     }
 
     pub(crate) fn insert(&mut self, items: &[Insert]) -> Vec<Inserted> {

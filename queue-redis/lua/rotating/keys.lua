@@ -3,7 +3,6 @@
 -- RING, numbered alike, and DUE holds when each of the visited ones is due again: the visited are
 -- due in the ring's order, so both heads together give what is due without reading past what is
 -- not.
--- gives: META, RING, BODIES, ARRIVALS, KEYED, NAMED, FRESH, DUE, ADDS, pace
+-- gives: META, RING, BODIES, ARRIVALS, KEYED, NAMED, FRESH, DUE, ADDS
 local META, RING, BODIES, ARRIVALS, KEYED, NAMED, FRESH, DUE = unpack(KEYS)
 local ADDS = nil -- its bodies have no frame
-local pace = tonumber(string.match(ARGV[2], 'pace=(%d+)'))

@@ -5,17 +5,20 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
-    QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, PriorityConfig,
+    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, RotatingConfig,
+    StoredQueue, limits,
 };
 use redis::Value;
 
 use super::RedisBackend;
 use crate::{
+    call::Call,
     connection::Warning,
     keys,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Ring, Stored},
+    scripts,
 };
 
 /// Queues of a list whose state is read at one time: they share round trips.
@@ -44,6 +47,55 @@ impl RedisBackend {
 
     /// A handle to the queue as it is stored, if there is one, and its configuration.
     pub(super) async fn stored(&self, name: &QueueName) -> Result<Option<(Handle, QueueConfig)>> {
+        let Some(stored) = self.read(name).await? else {
+            return Ok(None);
+        };
+        let config = stored.read()?;
+        let handle = self.handle_to(name, &config, stored);
+        Ok(Some((handle, config)))
+    }
+
+    /// A handle to a queue as it is stored.
+    fn handle_to(&self, name: &QueueName, config: &QueueConfig, stored: Stored) -> Handle {
+        let capacity = usize::try_from(stored.capacity).ok();
+        Handle::new(self, name, config.kind(), stored.config, capacity)
+    }
+
+    async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        config.check()?;
+        let Some(stored) = self.read(name).await? else {
+            return Ok(false);
+        };
+        stored.check_kind(config.kind())?;
+        let handle = self.handle_to(name, config, stored).that_only_looks();
+        let new = queue::config::text(config);
+        let script = match config {
+            QueueConfig::Reliable(_) => &scripts::RELIABLE.reconfigure,
+            QueueConfig::Delay(_) => &scripts::DELAY.reconfigure,
+            QueueConfig::Priority(_) => &scripts::PRIORITY.reconfigure,
+            QueueConfig::Bounded(_) => &scripts::BOUNDED.reconfigure,
+            QueueConfig::Rotating(_) => &scripts::ROTATING_RECONFIGURE,
+        };
+        let fill = |call: &mut Call| {
+            call.push(&new);
+            call.push(limits::MAX_REPACED);
+        };
+        // One call trims no more dead letters than the server does in a moment.
+        let refused = loop {
+            let left = handle.call(script, fill).await?.number()?;
+            if left <= 0 {
+                break left;
+            }
+        };
+        match (config, refused.unsigned_abs()) {
+            (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
+            (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
+            (QueueConfig::Bounded(config), _) => self.resized(name, config).await.map(|_| true),
+            _ => Ok(true),
+        }
+    }
+
+    async fn read(&self, name: &QueueName) -> Result<Option<Stored>> {
         let mut read = redis::cmd("HMGET");
         read.arg(keys::meta(self.prefix(), name));
         read.arg("config").arg("capacity");
@@ -56,15 +108,11 @@ impl RedisBackend {
         let (Some(config), capacity) = fields else {
             return Ok(None);
         };
-        let stored = Stored {
+        Ok(Some(Stored {
             config,
             capacity: capacity.unwrap_or(0),
             resized: false,
-        };
-        let config = stored.read()?;
-        let capacity = usize::try_from(stored.capacity).ok();
-        let handle = Handle::new(self, name, config.kind(), stored.config, capacity);
-        Ok(Some((handle, config)))
+        }))
     }
 
     /// What the list says of a queue. Only trouble that passes is an error: one queue that cannot be
@@ -139,6 +187,11 @@ impl Backend for RedisBackend {
     ) -> Result<Arc<dyn BoundedQueue>> {
         let opened = self.resized(name, config).await;
         opened.map_err(|error| error.with_queue(name))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let changed = self.change(name, config).await;
+        changed.map_err(|error| error.with_queue(name))
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

@@ -4,7 +4,7 @@ use std::{
     future::Future,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -19,6 +19,9 @@ use crate::{
     backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys, keys::Keys,
     listing, reply::Reply, script::Script, scripts, waiter::Waiter,
 };
+
+/// Of so many pushes without dedup keys, one clears away marks whose time is over.
+const CLEARS: u32 = 64;
 
 /// A queue on its server.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub(crate) struct Handle {
     only_looks: bool,
     /// Whether this handle has pushed dedup keys: then each push clears old marks away.
     marks: AtomicBool,
+    /// Counts the pushes without dedup keys.
+    plain_pushes: AtomicU32,
     known: Mutex<Known>,
 }
 
@@ -74,6 +79,7 @@ impl Handle {
             capacity,
             only_looks: false,
             marks: AtomicBool::new(false),
+            plain_pushes: AtomicU32::new(0),
             known: Mutex::default(),
         }
     }
@@ -110,7 +116,8 @@ impl Handle {
     }
 
     /// Calls the script of a push, whose batch may carry dedup keys. While the handle has never
-    /// pushed any, it leaves out the keys of the marks, each of which costs the server some time.
+    /// pushed any, it leaves out the keys of the marks, each of which costs the server some time; but
+    /// for one push in [`CLEARS`], which clears away what a producer that is gone has left.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -120,7 +127,8 @@ impl Handle {
         if dedup {
             self.marks.store(true, Ordering::Relaxed);
         }
-        if self.marks.load(Ordering::Relaxed) {
+        let clears = || self.plain_pushes.fetch_add(1, Ordering::Relaxed) % CLEARS == 0;
+        if self.marks.load(Ordering::Relaxed) || clears() {
             self.call(script, fill).await
         } else {
             self.call_without_dedup(script, fill).await

@@ -43,45 +43,60 @@ fn assert_all_refused(called: Vec<Called>, stored: &str, asked: &str) {
 }
 
 #[tokio::test]
-async fn an_old_handle_does_nothing_to_a_queue_with_another_configuration() {
+async fn an_old_handle_does_nothing_to_a_queue_of_another_layout() {
     let server = Server::start().expect("a server");
-    let (old, new) = (connect(&server).await, connect(&server).await);
+    let backend = connect(&server).await;
     for kind in QueueKind::LEASING {
-        let queue = Subject::open(&*old, kind).await.expect("opens");
-        queue.put_one("lost").await.expect("put");
-        administer(&server, "FLUSHALL");
-        let mut config = QueueConfig::of(kind, 10);
-        config.leasing_mut().expect("it leases").dead_letter_cap = 77;
-        let opened = new.open(&name(kind), &config).await;
-        opened.expect("opens anew");
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        administer(
+            &server,
+            &format!("HSET qk:{{{kind}}}:meta config of-tomorrow"),
+        );
         let before = everything(&server);
         let called = [reads(&queue).await, writes(&queue).await].concat();
         assert!(called.len() >= 13, "{kind}");
-        assert_all_refused(called, "dead_letter_cap=77", "max_attempts=1000000");
+        assert_all_refused(called, "of-tomorrow", "max_attempts=1000000");
         assert_eq!(everything(&server), before, "{kind}");
     }
-}
-
-#[tokio::test]
-async fn an_old_handle_does_nothing_to_a_ring_with_another_pace() {
-    let server = Server::start().expect("a server");
-    let (old, new) = (connect(&server).await, connect(&server).await);
     let name = name(QueueKind::Rotating);
     let config = RotatingConfig::default();
-    let ring = old.open_rotating(&name, &config).await.expect("opens");
-    administer(&server, "FLUSHALL");
-    let mut paced = RotatingConfig::default();
-    paced.pace = Some(std::time::Duration::from_secs(7));
-    let anew = new.open_rotating(&name, &paced).await.expect("opens anew");
-    anew.insert_one("its own").await.expect("insert");
+    let ring = backend.open_rotating(&name, &config).await.expect("opens");
+    administer(&server, "HSET qk:{rotating}:meta config of-tomorrow");
     let before = everything(&server);
     let called = [
         reads_of_a_ring(&*ring).await,
         writes_of_a_ring(&*ring).await,
     ]
     .concat();
-    assert_all_refused(called, "pace=7000", "pace=none");
+    assert_all_refused(called, "of-tomorrow", "pace=none");
     assert_eq!(everything(&server), before);
+}
+
+/// The configuration of whoever made the queue anew holds.
+#[tokio::test]
+async fn an_old_handle_goes_by_the_configuration_of_a_queue_made_anew() {
+    let server = Server::start().expect("a server");
+    let (old, new) = (connect(&server).await, connect(&server).await);
+    for kind in QueueKind::LEASING {
+        let queue = Subject::open(&*old, kind).await.expect("opens");
+        administer(&server, "FLUSHALL");
+        let mut config = QueueConfig::of(kind, 10);
+        config.leasing_mut().expect("it leases").max_attempts = 1;
+        let opened = new.open(&name(kind), &config).await;
+        opened.expect("opens anew");
+        queue.put_one("by the old handle").await.expect("put");
+        let leasing = queue.leasing();
+        let lease = leasing.receive_one(
+            std::time::Duration::from_secs(60),
+            std::time::Duration::ZERO,
+        );
+        let delivery = lease.await.expect("lease").expect("it is there");
+        let retry = Settlement::retry(delivery.receipt, std::time::Duration::ZERO);
+        let settled = leasing.settle_one(retry).await.expect("settle");
+        assert_eq!(settled, Settled::Dead, "{kind}: by one attempt");
+        let again = new.open(&name(kind), &config).await;
+        again.expect("nothing else was stored");
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 mod anew;
 mod bodies;
 mod cancellation;
+mod clock_jumps;
 mod clocks;
 mod connections;
 mod contention;

@@ -63,6 +63,50 @@ async fn empty(jobs: &Reliable<String>) {
     .await;
 }
 
+/// The worker's process has made the queue. This one knows only its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
+    let server = Server::start().expect("a server");
+    let mut worker = WorkerProcess::start_bold(&server, 1, Duration::from_secs(30));
+    assert_eq!(worker.said().await, Said::Ready);
+    let backend = RedisBackend::connect(&server.url()).await;
+    let queues = Queues::new(backend.expect("the server takes us"));
+    let ten = 10.try_into().expect("not zero");
+    let listed = queues.backend().queues(None, ten).await.expect("lists");
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].name.as_str(), NAME);
+    assert_eq!(listed[0].state, Some(QueueState::default()));
+
+    let stored = queues.stored(NAME).await.expect("an answer");
+    let stored = stored.expect("it is there");
+    assert_eq!(stored.config, ReliableConfig::default().into());
+    let config = ReliableConfig::default().with_max_attempts(1);
+    let changed = queues.reconfigure(NAME, config).await;
+    assert!(changed.expect("it may change"));
+
+    // What the worker cannot decode fails once, and dies of it.
+    let good = serde_json::to_vec("a job").expect("JSON");
+    let pushes = [Push::new("no JSON"), Push::new(good)];
+    stored.queue.put(&pushes).await.expect("pushes");
+    let leasing = stored.queue.leasing().expect("it leases");
+    let letter = within("a death", async {
+        loop {
+            let page = leasing.dead_letters(Page::first(10)).await;
+            if let Some(letter) = page.expect("lists").entries.pop() {
+                return letter;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let letter = letter.await;
+    assert_eq!((letter.id.get(), letter.attempts), (1, 1));
+    assert_eq!(letter.reason, DeathReason::Retried);
+    assert!(letter.why().contains("cannot decode"), "{}", letter.why());
+    while !matches!(worker.said().await, Said::Done { .. }) {}
+    let report = worker.stop().await;
+    assert_eq!((report["acked"], report["errors"]), (1, 0));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_worker_held_is_taken_over_when_its_leases_end() {
     const LEASE: Duration = Duration::from_secs(2);
@@ -115,10 +159,10 @@ async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<Mess
     let mut last = false;
     while !last {
         last = stop.load(Ordering::SeqCst);
-        let body = jobs.encode(&number.to_string()).expect("text");
-        let push = Push::new(body).with_dedup(number.to_string(), Duration::from_secs(600));
+        let job = number.to_string();
+        let message = jobs.message(&job).dedup(job, Duration::from_secs(600));
         // Repeats a push of an unknown outcome under the same key.
-        match jobs.queue().push_one(push).await {
+        match message.send().await {
             Ok(pushed) => {
                 ids.insert(pushed.id());
                 number += 1;

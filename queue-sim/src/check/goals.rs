@@ -167,6 +167,7 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
         }
         (_, Some(Answer::Counters(_))) => Some("counters read"),
         (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),
+        (Call::Reconfigure(_), Some(_)) => Some("reconfigured"),
         (Call::Purge(_), Some(Answer::Count(1..))) => Some("purged"),
         (Call::Discard(_), Some(Answer::Count(1..))) => Some("discarded"),
         (Call::Remove(_), Some(Answer::Count(1..))) => Some("removed"),

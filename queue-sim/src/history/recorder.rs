@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    QueueName, Result,
-    call::{Answer, Call, Layer, Opening, Service},
+    QueueConfig, QueueName, Result,
+    call::{Answer, Call, Changing, Layer, Opening, Service},
 };
 
 use super::{CallId, Journal, Outcome};
@@ -40,6 +40,25 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// Records a call to the backend, which answers nothing that a history needs.
+    async fn record<T>(
+        &self,
+        name: &QueueName,
+        call: Call,
+        future: impl Future<Output = Result<T>> + Send + Unpin,
+    ) -> Result<T> {
+        let Self { lane, journal } = self;
+        let id = journal.began(*lane, name, call);
+        let open = Open { journal, id };
+        let answered = Marked { id, future }.await;
+        let told = answered.as_ref().map(|_| Answer::Nothing);
+        journal.ended(id, Outcome::of(&told.map_err(Clone::clone)));
+        drop(open);
+        answered
+    }
+}
+
 impl Layer for Recorder {
     fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Recorded {
@@ -55,24 +74,16 @@ impl Layer for Recorder {
         capacity: NonZeroUsize,
         opening: Opening<'a>,
     ) -> Opening<'a> {
-        Box::pin(async move {
-            let Self { lane, journal } = self;
-            let id = journal.began(*lane, name, Call::OpenOrResize(capacity));
-            let open = Open { journal, id };
-            let future = opening;
-            let opened = Marked { id, future }.await;
-            journal.ended(
-                id,
-                Outcome::of(
-                    &opened
-                        .as_ref()
-                        .map(|_| Answer::Nothing)
-                        .map_err(Clone::clone),
-                ),
-            );
-            drop(open);
-            opened
-        })
+        Box::pin(self.record(name, Call::OpenOrResize(capacity), opening))
+    }
+
+    fn before_reconfiguring<'a>(
+        &'a self,
+        name: &'a QueueName,
+        config: &'a QueueConfig,
+        changing: Changing<'a>,
+    ) -> Changing<'a> {
+        Box::pin(self.record(name, Call::Reconfigure(config.clone()), changing))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The model of any kind of queue.
 
+use std::num::NonZeroUsize;
+
 use queue_core::{
     ErrorKind, QueueConfig, Timestamp,
     call::{Answer, Call},
@@ -43,6 +45,10 @@ impl Model {
         if call.is_wait() {
             return Ok(Answer::Nothing);
         }
+        if let Call::Reconfigure(config) = call {
+            self.reconfigure(now, config)?;
+            return Ok(Answer::Nothing);
+        }
         match self {
             Self::Reliable(model) => match call {
                 Call::Push(messages) => Ok(Answer::Pushed(model.push(now, messages)?)),
@@ -55,6 +61,27 @@ impl Model {
             Self::Delay(model) => delay(model, now, call),
             Self::Bounded(model) => bounded(model, now, call),
             Self::Rotating(model) => rotating(model, now, call),
+        }
+    }
+
+    fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> model::Answer<()> {
+        match (self, config) {
+            (Self::Reliable(model), QueueConfig::Reliable(_)) => model.reconfigure(now, config),
+            (Self::Delay(model), QueueConfig::Delay(_)) => model.reconfigure(now, config),
+            (Self::Priority(model), QueueConfig::Priority(_)) => model.reconfigure(now, config),
+            (Self::Bounded(model), QueueConfig::Bounded(bounded)) => {
+                model.reconfigure(now, config)?;
+                if model.capacity() != bounded.capacity {
+                    let capacity = NonZeroUsize::new(bounded.capacity);
+                    model.resize(now, capacity.ok_or(ErrorKind::Invalid)?)?;
+                }
+                Ok(())
+            }
+            (Self::Rotating(ring), QueueConfig::Rotating(config)) => {
+                ring.reconfigure(config);
+                Ok(())
+            }
+            _ => Err(ErrorKind::ConfigMismatch),
         }
     }
 

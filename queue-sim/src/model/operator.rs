@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Counters, Cursor, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
+use queue_core::{
+    Counters, Cursor, DeadLetter, Depth, ErrorKind, MessageId, Page, Paged, QueueConfig, Revived,
+    Timestamp,
+};
 
 use super::{
     Answer, LeasingModel,
@@ -52,6 +55,32 @@ impl LeasingModel {
         keys.sort_unstable();
         keys.dedup();
         keys.len() as u64
+    }
+
+    /// Goes by other attempts and another cap of the dead letters from now on.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for another ageing while a message is ready.
+    pub fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> Answer<()> {
+        self.begin(now);
+        if let QueueConfig::Priority(priority) = config {
+            let order = Order::of_priority(priority);
+            let ready = |entry: &Entry| matches!(entry.place, Place::Ready | Place::Returned);
+            if order != self.order && self.entries.iter().any(ready) {
+                return Err(ErrorKind::Invalid);
+            }
+            self.order = order;
+        }
+        if let Some(leasing) = config.leasing() {
+            self.config.max_attempts = leasing.max_attempts;
+            self.config.dead_letter_cap = leasing.dead_letter_cap;
+        }
+        while self.dead().len() as u64 > self.config.dead_letter_cap {
+            let oldest = self.dead()[0];
+            self.leave(oldest, Exit::Trimmed);
+        }
+        Ok(())
     }
 
     /// The dead letters, in the order of their deaths. The cursor is the model's own.

@@ -1,6 +1,11 @@
 //! The delivery orders of the kinds.
 
-use super::entry::{Entry, Place};
+use queue_core::PriorityConfig;
+
+use super::{
+    entry::{Entry, Place},
+    limits,
+};
 
 /// The delivery order of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +22,13 @@ pub(super) enum Order {
 }
 
 impl Order {
+    pub(super) fn of_priority(config: &PriorityConfig) -> Self {
+        match config.ageing {
+            None => Self::Priority,
+            Some(per_step) => Self::Ageing(limits::millis(per_step)),
+        }
+    }
+
     pub(super) fn is_ready(self, entry: &Entry, now: u64) -> bool {
         match entry.place {
             Place::Ready | Place::Returned => true,

@@ -13,12 +13,8 @@ pub struct PriorityModel {
 impl PriorityModel {
     /// A new queue.
     pub fn new(config: &PriorityConfig) -> Self {
-        let order = match config.ageing {
-            None => Order::Priority,
-            Some(per_step) => Order::Ageing(limits::millis(per_step)),
-        };
         Self {
-            leasing: LeasingModel::new(&config.leasing, order),
+            leasing: LeasingModel::new(&config.leasing, Order::of_priority(config)),
         }
     }
 

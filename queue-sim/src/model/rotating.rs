@@ -88,6 +88,16 @@ impl RotatingModel {
         Ok(answers)
     }
 
+    /// Goes by another pace from now on: each item is due, in its place.
+    pub fn reconfigure(&mut self, config: &RotatingConfig) {
+        if config.pace != self.config.pace {
+            for item in &mut self.ring {
+                item.due = 0;
+            }
+        }
+        self.config.pace = config.pace;
+    }
+
     /// Visits up to `max` due items.
     ///
     /// # Errors

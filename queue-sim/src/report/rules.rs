@@ -58,7 +58,14 @@ const RULES: &[(&str, &str)] = &[
         "Atomic under failure. No crash, error or full server in the middle of an operation loses \
          a message: write the new place first, remove the old one last.",
     ),
-    ("L13", "Dead letters keep reason, attempts and time."),
+    (
+        "L13",
+        "Dead letters keep the reason of the death, the attempts, and the times of push and death.",
+    ),
+    (
+        "L14",
+        "Why it failed. A retry may carry a reason (its first 1,024 bytes, cut between characters).",
+    ),
     (
         "R1",
         "Lost history. A failover or power loss may undo acknowledged steps (which ones, per \

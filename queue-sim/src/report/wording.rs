@@ -8,7 +8,8 @@ use std::{
 
 use queue_core::{
     Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
-    Offered, Overflow, Push, QueueName, Receipt, Settled, Settlement, Timestamp, Token,
+    Offered, Overflow, Push, QueueConfig, QueueName, Receipt, Settled, Settlement, Timestamp,
+    Token,
     call::{Answer, Call},
     millis_ceil,
 };
@@ -128,6 +129,7 @@ impl Words {
             Call::Recent(n) => format!("recent {n}"),
             Call::Capacity => "capacity".to_owned(),
             Call::Resize(capacity) => format!("resize to {capacity}"),
+            Call::Reconfigure(config) => reconfigure(config),
             Call::OpenOrResize(capacity) => format!("open, or resize to {capacity}"),
             Call::Insert(items) => format!("insert {}", list(items, insert)),
             Call::Rotate(max) => format!("rotate {max}"),
@@ -244,6 +246,19 @@ impl Words {
             Due::After(delay) => format!("in {}", ms(delay)),
             Due::At(time) => format!("at t={}", self.time(time)),
         }
+    }
+}
+
+fn reconfigure(config: &QueueConfig) -> String {
+    match config {
+        QueueConfig::Rotating(config) => match config.pace {
+            Some(pace) => format!("reconfigure to a pace of {}", ms(pace)),
+            None => "reconfigure to no pace".to_owned(),
+        },
+        config => config.leasing().map_or_else(String::new, |leasing| {
+            let (attempts, cap) = (leasing.max_attempts, leasing.dead_letter_cap);
+            format!("reconfigure to {attempts} attempts, {cap} dead letters")
+        }),
     }
 }
 

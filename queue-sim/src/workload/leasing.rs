@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Disposition, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
+    Disposition, Feature, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
 };
 use tokio::time;
 
@@ -43,6 +43,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
             let _ = queue.purge(max).await;
         }
         Verb::Pause => pause(actor, queue).await,
+        Verb::Reconfigure => reconfigure(actor).await,
         Verb::PutOff => lost_hints::put_off(actor, queue).await,
         Verb::Abandon => {
             // A wait without a look gets no hint of a message that was there all the time.
@@ -293,6 +294,21 @@ async fn revive(actor: &Actor, queue: &dyn Leasing) {
         }
     }
     let _ = queue.revive(&ids).await;
+}
+
+/// Changes how many attempts a message has, to no more than at first, so that the drain has the time
+/// that it needs; and how many dead letters the queue keeps.
+async fn reconfigure(actor: &Actor) {
+    let guarantees = actor.backend.guarantees(actor.workload.kind);
+    if !guarantees.has(Feature::Stored) {
+        return;
+    }
+    let mut config = actor.workload.config.clone();
+    if let Some(leasing) = config.leasing_mut() {
+        leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
+        leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
+    }
+    let _ = actor.backend.reconfigure(&actor.name, &config).await;
 }
 
 async fn discard(actor: &Actor, queue: &dyn Leasing) {

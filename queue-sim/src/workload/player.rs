@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{AnyQueue, Backend, QueueName, Task, call::Layered};
+use queue_core::{AnyQueue, Backend, ErrorKind, QueueName, Result, Task, call::Layered};
 use tokio::time;
 
 use super::{
@@ -66,13 +66,23 @@ impl Player {
                     Some(fit) => Arc::new(Layered::new(fit.clone(), backend)),
                     None => backend,
                 };
-                let opened = backend.open(&self.name, &self.workload.config);
-                if let Ok(queue) = opened.await {
-                    return (queue, backend);
+                match self.open(&*backend).await {
+                    Ok(Some(queue)) => return (queue, backend),
+                    Ok(None) | Err(_) => {}
                 }
             }
             time::sleep(self.workload.ttl).await;
         }
+    }
+
+    /// Opens the queue; as it is stored, if another lane has changed its configuration.
+    async fn open(&self, backend: &dyn Backend) -> Result<Option<AnyQueue>> {
+        let opened = backend.open(&self.name, &self.workload.config).await;
+        if !matches!(&opened, Err(error) if error.kind() == ErrorKind::ConfigMismatch) {
+            return opened.map(Some);
+        }
+        let stored = backend.open_stored(&self.name).await?;
+        Ok(stored.map(|stored| stored.queue))
     }
 
     /// Lives from this step on.

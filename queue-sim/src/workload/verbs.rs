@@ -76,6 +76,8 @@ verbs! {
     Abandon = "give up a wait": [3, 2, 5, 1],
     /// Put messages off while others wait.
     PutOff = "put off": [2, 4, 2, 1],
+    /// Change the queue's configuration.
+    Reconfigure = "reconfigure": [1, 1, 0, 3],
 }
 
 /// A lane's weights of the verbs, drawn once for each lane.
@@ -140,11 +142,16 @@ impl Verb {
                 )
             }
             Self::Wait => matches!(kind, QueueKind::Bounded),
+            // What a bounded queue's capacity and a ring's pace do when they change is not judged.
+            Self::Reconfigure => !matches!(kind, QueueKind::Bounded | QueueKind::Rotating),
             _ => !matches!(kind, QueueKind::Rotating),
         }
     }
 
     const fn is_of_operators(self) -> bool {
-        matches!(self, Self::Purge | Self::Pause | Self::Discard)
+        matches!(
+            self,
+            Self::Purge | Self::Pause | Self::Discard | Self::Reconfigure
+        )
     }
 }

@@ -2,8 +2,8 @@ use std::{future::Future, num::NonZeroUsize, pin::pin, sync::Arc, time::Duration
 
 use async_trait::async_trait;
 use queue_core::{
-    Error, ErrorKind, Outcome, QueueName, Result,
-    call::{Answer, Call, Layer, Opening, Service},
+    Error, ErrorKind, Outcome, QueueConfig, QueueName, Result,
+    call::{Answer, Call, Changing, Layer, Opening, Service},
 };
 use tokio::{
     sync::oneshot,
@@ -52,6 +52,20 @@ impl Faulty {
     }
 }
 
+impl Faulty {
+    /// A call to the backend, with its truth in the journal.
+    async fn executed<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        yield_now().await;
+        let answered = call.await;
+        if let (Some(id), Ok(_)) = (current_call(), &answered) {
+            let journal = self.network.trouble().journal();
+            journal.executed(id, journal.now());
+        }
+        yield_now().await;
+        answered
+    }
+}
+
 impl Layer for Faulty {
     fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Line {
@@ -67,16 +81,17 @@ impl Layer for Faulty {
         _capacity: NonZeroUsize,
         opening: Opening<'a>,
     ) -> Opening<'a> {
-        Box::pin(async move {
-            yield_now().await;
-            let opened = opening.await;
-            if let (Some(id), Ok(_)) = (current_call(), &opened) {
-                let journal = self.network.trouble().journal();
-                journal.executed(id, journal.now());
-            }
-            yield_now().await;
-            opened
-        })
+        Box::pin(self.executed(opening))
+    }
+
+    /// No fault strikes here either.
+    fn before_reconfiguring<'a>(
+        &'a self,
+        _name: &'a QueueName,
+        _config: &'a QueueConfig,
+        changing: Changing<'a>,
+    ) -> Changing<'a> {
+        Box::pin(self.executed(changing))
     }
 }
 

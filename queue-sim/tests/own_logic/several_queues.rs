@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Dedup, DelayConfig, ReliableConfig};
+use queue_core::{DelayConfig, ReliableConfig};
 use queue_sim::sim::{BoxError, Drained, Effects, Rules, Run, Sim, sim};
 use queue_worker::Context;
 use serde::{Deserialize, Serialize};
@@ -28,11 +28,9 @@ async fn take(run: &Run, order: &Order, dedup: bool) -> Result<(), BoxError> {
         order: order.number,
     };
     if dedup {
-        let dedup = Dedup {
-            key: order.number.to_string().into(),
-            window: secs(86_400),
-        };
-        reminders.push_once(&remind, secs(600), dedup).await?;
+        let key = order.number.to_string();
+        let message = reminders.message(&remind).delay(secs(600));
+        message.dedup(key, secs(86_400)).send().await?;
     } else {
         reminders.push(&remind, secs(600)).await?;
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Dedup, Delay, DelayConfig, ReliableConfig, Token};
+use queue_core::{Delay, DelayConfig, ReliableConfig, Token};
 use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
 use queue_worker::{Backoff, Context, Failure};
 
@@ -172,11 +172,9 @@ type Mailing = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 async fn book(run: Run, table: u32) -> Result<(), Failure> {
     run.ledger("book").apply_once(table).await;
     let reminders: Delay<u32> = run.queues().delay("reminders").await?;
-    let dedup = Dedup {
-        key: table.to_string().into(),
-        window: secs(86_400),
-    };
-    reminders.push_once(&table, secs(600), dedup).await?;
+    let reminder = reminders.message(&table).delay(secs(600));
+    let key = table.to_string();
+    reminder.dedup(key, secs(86_400)).send().await?;
     Ok(())
 }
 

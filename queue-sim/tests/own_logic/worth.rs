@@ -121,7 +121,7 @@ fn a_ring_that_is_empty_shows_nothing_however_often_somebody_looks() {
     sim("ring")
         .rotating::<u32>("ring", RotatingConfig::default())
         .producer(|ring| async move {
-            ring.insert(&1).await?;
+            ring.push(&1).await?;
             Ok(())
         })
         .and()

@@ -60,6 +60,9 @@ macro_rules! leasing_bugs_on_redis {
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
             revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
+            retry_keeps_the_first_why: lua::RETRY_KEEPS_THE_FIRST_WHY, by "L14";
+            revival_keeps_why: lua::REVIVAL_KEEPS_WHY, by "L14" | "linearisable";
+            retry_forgets_the_push: lua::RETRY_FORGETS_THE_PUSH, by "L13" | "linearisable";
             discard_leaves_the_body: lua::DISCARD_LEAVES_THE_BODY, by "leftovers";
             purge_leaves_the_body: lua::PURGE_LEAVES_THE_BODY, by "leftovers";
             trim_leaves_the_body: lua::TRIM_LEAVES_THE_BODY, by "leftovers";

@@ -164,15 +164,26 @@ edits! {
         "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
     }
     TRIM_DROPS_THE_NEWEST {
-        "shared/graves": "call('ZRANGE', DEAD, 0, excess - 1)" =>
-            "call('ZREVRANGE', DEAD, 0, excess - 1)";
+        "shared/graves": "call('ZRANGE', DEAD, 0, math" => "call('ZREVRANGE', DEAD, 0, math";
     }
     DEAD_LETTER_TOO_MANY {
         "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
     }
     REVIVAL_KEEPS_ATTEMPTS {
-        "leasing/revive": "reframe(frame_of(record), 0, now, now)" =>
-            "reframe(frame_of(record), attempts_of(frame_of(record)), now, now)";
+        "leasing/revive": "reframe(frame_of(record), 0, now" =>
+            "reframe(frame_of(record), attempts_of(frame_of(record)), now";
+    }
+    HANDLES_GO_BY_WHAT_THEY_OPENED {
+        "shared/config": "  ARGV[2] = meta[1]\n" => "";
+    }
+    RETRY_KEEPS_THE_FIRST_WHY {
+        "shared/settle": "due, due, sub(settlement, 23))" => "due, due)";
+    }
+    REVIVAL_KEEPS_WHY {
+        "leasing/revive": "now, now, '')" => "now, now)";
+    }
+    RETRY_FORGETS_THE_PUSH {
+        "shared/reframe": "pushed, told = first," => "pushed, told = head[3],";
     }
     REVIVAL_LOSES_PRIORITY {
         "leasing/revive": "call('HSET', FRAMES, id, frame)" =>
@@ -213,7 +224,7 @@ edits! {
             "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
     }
     RETRY_KEEPS_ARRIVAL {
-        "shared/settle": "attempts + 1, due, due)" => "attempts + 1, due)";
+        "shared/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
     }
     UNCHECKED_REMOVAL {
         "delay/cancel": "call('ZREM', LINE, ARGV[k]) == 1" => "call('ZREM', LINE, ARGV[k]) >= 0";

@@ -7,6 +7,8 @@ mod memory {
 
     leasing_bugs_in_memory!(Reliable);
     bugs! { in_memory(Reliable) {
+        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
+        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "F1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
@@ -21,6 +23,8 @@ mod redis {
 
     leasing_bugs_on_redis!(Reliable);
     bugs! { in_scripts(Reliable) {
+        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
+            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";

@@ -178,6 +178,21 @@ pub(crate) async fn l9_expired_marks_are_cleared_away(stage: &Stage<'_>) {
     assert_eq!(queue.counters().await.expect("counters").dedup_marks, 0);
 }
 
+pub(crate) async fn l9_marks_are_cleared_away_by_handles_that_never_dedup(stage: &Stage<'_>) {
+    let gone = stage.leasing().await;
+    for number in 0..300_u32 {
+        let push = Push::new("x").with_dedup(number.to_be_bytes().to_vec(), ms(100));
+        gone.put(push).await;
+    }
+    stage.advance(100).await;
+    let queue = stage.leasing().await;
+    for _ in 0..200 {
+        queue.put("x").await;
+    }
+    // The call for counters clears away some, too, but never so many.
+    assert_eq!(queue.counters().await.expect("counters").dedup_marks, 0);
+}
+
 pub(crate) async fn l9_of_concurrent_pushes_of_a_key_one_is_accepted(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let mut producers = Vec::new();

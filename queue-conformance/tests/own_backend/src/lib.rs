@@ -39,11 +39,25 @@ impl Backend for Shelf {
         let queue = queues
             .entry(name.clone())
             .or_insert_with(|| Arc::new(Queue::new(config, self.clock)));
-        config.check_stored(&queue.config)?;
+        config.check_stored(&queue.config())?;
         Ok(AnyQueue::Reliable(Arc::new(Handle {
             queue: Arc::clone(queue),
             max_body: config.leasing.max_body,
         })))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        config.check()?;
+        let queues = self.queues.lock().expect("nothing panics under it");
+        let Some(queue) = queues.get(name) else {
+            return Ok(false);
+        };
+        let QueueConfig::Reliable(config) = config else {
+            let reliable = QueueKind::Reliable;
+            return Err(config_mismatch("kind", reliable, config.kind()));
+        };
+        queue.reconfigure(config);
+        Ok(true)
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
@@ -85,7 +99,7 @@ fn stored(queue: &Arc<Queue>) -> StoredQueue {
         max_body,
     };
     StoredQueue {
-        config: queue.config.clone().with_max_body(max_body).into(),
+        config: queue.config().with_max_body(max_body).into(),
         queue: AnyQueue::Reliable(Arc::new(handle)),
     }
 }

@@ -15,7 +15,6 @@ use super::{clock::Clock, state::State};
 /// One queue, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(crate) config: ReliableConfig,
     clock: Clock,
     state: Mutex<State>,
     changed: Notify,
@@ -24,11 +23,25 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(config: &ReliableConfig, clock: Clock) -> Self {
         Self {
-            config: config.clone(),
             clock,
             state: Mutex::new(State::new(&config.leasing)),
             changed: Notify::new(),
         }
+    }
+
+    /// The stored configuration.
+    pub(crate) fn config(&self) -> ReliableConfig {
+        let state = self.state.lock().expect("nothing panics under it");
+        let mut config = ReliableConfig::default();
+        config.leasing = state.config.clone();
+        config
+    }
+
+    pub(crate) fn reconfigure(&self, config: &ReliableConfig) {
+        let mut state = self.state.lock().expect("nothing panics under it");
+        state.begin(self.clock.now());
+        state.config = config.leasing.clone();
+        state.trim();
     }
 }
 

@@ -103,6 +103,11 @@ impl State {
             died_at: now,
         };
         self.dead.insert(self.deaths, letter);
+        self.trim();
+    }
+
+    /// Drops the oldest dead letters beyond the cap.
+    pub(crate) fn trim(&mut self) {
         while self.dead.len() as u64 > self.config.dead_letter_cap {
             self.dead.pop_first();
             self.counters.trimmed += 1;

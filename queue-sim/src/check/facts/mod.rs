@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queue_core::{
-    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Message,
-    MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token,
+    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, LeasingConfig,
+    Message, MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token, call::Call,
 };
 
 use self::clock::Clock;
@@ -128,9 +128,29 @@ impl<'a> Facts<'a> {
         self.case.config.kind()
     }
 
-    pub(in crate::check) fn max_attempts(&self) -> u32 {
-        let leasing = self.case.config.leasing();
-        leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
+    /// The fewest and the most attempts that a configuration of the run allows.
+    pub(in crate::check) fn max_attempts(&self) -> (u32, u32) {
+        let all = || self.configs().map(|leasing| leasing.max_attempts);
+        (
+            all().min().unwrap_or(u32::MAX),
+            all().max().unwrap_or(u32::MAX),
+        )
+    }
+
+    /// The most dead letters that a configuration of the run keeps; `None` for a ring.
+    pub(in crate::check) fn dead_letter_cap(&self) -> Option<u64> {
+        self.configs().map(|leasing| leasing.dead_letter_cap).max()
+    }
+
+    /// The first configuration, and those that calls changed it to.
+    fn configs(&self) -> impl Iterator<Item = &LeasingConfig> {
+        let changed = self
+            .calls()
+            .filter_map(|(done, _)| match &done.record.call {
+                Call::Reconfigure(config) => config.leasing(),
+                _ => None,
+            });
+        self.case.config.leasing().into_iter().chain(changed)
     }
 
     /// The events of each message, in order.

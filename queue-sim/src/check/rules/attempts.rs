@@ -6,7 +6,7 @@ use super::Found;
 use crate::check::facts::{Facts, Lease, Life, What};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let max = facts.max_attempts();
+    let (least_allowed, max) = facts.max_attempts();
     for life in facts.lives() {
         let mut leases: Vec<Lease<'_>> = life.leases().collect();
         if !facts.case.history.has_truth {
@@ -36,8 +36,8 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             }
             last = Some(lease);
         }
-        answers(life, max, found);
-        letters(life, max, found);
+        answers(life, least_allowed, max, found);
+        letters(life, least_allowed, max, found);
     }
 }
 
@@ -80,8 +80,9 @@ fn follows(
     (least, most)
 }
 
-/// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does.
-fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
+/// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does. Where
+/// the attempts were changed, nobody is sure of a retry between the fewest and the most.
+fn answers(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Settled(token, disposition, Some(settled)) = happened.what else {
             continue;
@@ -94,6 +95,7 @@ fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
         };
         let dies = match disposition {
             Disposition::Bury { .. } => true,
+            Disposition::Retry { .. } if (least..max).contains(&lease.delivery.attempt) => continue,
             Disposition::Retry { .. } => lease.delivery.attempt >= max,
             _ => false,
         };
@@ -109,13 +111,13 @@ fn answers(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
 }
 
 /// A message that died of its attempts has spent them.
-fn letters(life: Life<'_, '_>, max: u32, found: &mut Vec<Found>) {
+fn letters(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Letter(letter) = happened.what else {
             continue;
         };
         let spent = matches!(letter.reason, DeathReason::Expired | DeathReason::Retried);
-        if spent && letter.attempts != max || letter.attempts > max {
+        if spent && letter.attempts < least || letter.attempts > max {
             let message = format!(
                 "message {} died after {} attempts of {max}: {}",
                 life.id(),

@@ -10,10 +10,9 @@ use crate::check::{
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let Some(leasing) = facts.case.config.leasing() else {
+    let Some(cap) = facts.dead_letter_cap() else {
         return;
     };
-    let cap = leasing.dead_letter_cap;
     for (done, span) in facts.calls() {
         let dead = match done.answer {
             Some(Answer::DeadLetters(page)) => page.entries.len() as u64,

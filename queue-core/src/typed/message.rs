@@ -1,0 +1,135 @@
+//! Messages that say more than a value.
+
+use std::time::Duration;
+
+use super::Typed;
+use crate::{Bytes, Headers, Leasing, Push, Result};
+
+/// A message that is not sent yet, made by `message` of a typed handle: a value, and what else its
+/// kind of queue takes.
+///
+/// ```
+/// use std::time::Duration;
+/// use queue_core::{Delay, Priority, Pushed, Reliable};
+///
+/// const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+///
+/// # async fn example(
+/// #     mails: Reliable<String>,
+/// #     reminders: Delay<u64>,
+/// #     tickets: Priority<String>,
+/// # ) -> queue_core::Result<()> {
+/// let mail = mails.message(&"to: ann".to_owned()).header("tenant", "acme");
+/// match mail.dedup("welcome-ann", DAY).send().await? {
+///     Pushed::Accepted(id) => println!("message {id}"),
+///     Pushed::Duplicate(first) => println!("message {first} was the same"),
+/// }
+/// reminders.message(&42).header("tenant", "acme").delay(DAY).send().await?;
+/// tickets.message(&"the site is down".to_owned()).priority(10).send().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A message has only what its kind has. A reliable queue, for one, knows no priority:
+///
+/// ```compile_fail,E0599
+/// # use queue_core::Reliable;
+/// # async fn example(mails: Reliable<String>) -> queue_core::Result<()> {
+/// mails.message(&"to: ann".to_owned()).priority(10).send().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It has `send` once it says what its kind cannot do without: on a delay queue the due time, on a
+/// bounded queue what happens when there is no room. So nobody sends at once what should have
+/// waited:
+///
+/// ```compile_fail,E0599
+/// # use queue_core::Delay;
+/// # async fn example(reminders: Delay<u64>) -> queue_core::Result<()> {
+/// reminders.message(&42).send().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The value is encoded at once, and the message keeps no reference to it. An encoding that fails
+/// is the error of `send`. A message that is dropped before it is sent changes nothing; a `send`
+/// that is dropped, or fails with an unknown outcome, may have taken effect (L8), and can be
+/// repeated with a dedup key (L9).
+#[derive(Debug)]
+#[must_use = "nothing is sent before `send`"]
+pub struct MessageBuilder<'a, Q: ?Sized, Terms = ()> {
+    pub(super) queue: &'a Q,
+    /// The error is that of the codec.
+    pub(super) push: Result<Push>,
+    /// The distinct key in a bounded queue, and an item's key in a ring.
+    pub(super) key: Option<Bytes>,
+    /// What only this kind asks for, and `()` as long as nobody has said it.
+    pub(super) terms: Terms,
+}
+
+impl<T: 'static, Q: ?Sized> Typed<T, Q> {
+    pub(super) fn compose<Terms>(&self, value: &T, terms: Terms) -> MessageBuilder<'_, Q, Terms> {
+        MessageBuilder {
+            queue: &*self.queue,
+            push: self.encode(value).map(Push::new),
+            key: None,
+            terms,
+        }
+    }
+}
+
+impl<'a, Q: ?Sized, Terms> MessageBuilder<'a, Q, Terms> {
+    /// Adds a header; one of the same name is replaced.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.push = self.push.map(|push| push.with_header(name, value));
+        self
+    }
+
+    /// Sets all headers, in place of those that it had.
+    ///
+    /// ```
+    /// use queue_core::{Headers, Reliable, TraceParent};
+    ///
+    /// # async fn example(jobs: Reliable<u64>, here: TraceParent) -> queue_core::Result<()> {
+    /// let headers = Headers::new().with_trace_parent(here);
+    /// jobs.message(&42).headers(headers).send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn headers(mut self, headers: Headers) -> Self {
+        self.push = self.push.map(|push| push.with_headers(headers));
+        self
+    }
+
+    pub(super) fn on<New>(self, terms: New) -> MessageBuilder<'a, Q, New> {
+        MessageBuilder {
+            queue: self.queue,
+            push: self.push,
+            key: self.key,
+            terms,
+        }
+    }
+}
+
+impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
+    /// Makes it a duplicate, which changes nothing, if this key was sent within the window (L9). So
+    /// the caller can safely repeat it after an error of unknown outcome.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # async fn example(charges: queue_core::Reliable<u64>) -> queue_core::Result<()> {
+    /// let hour = Duration::from_secs(60 * 60);
+    /// for _two_clicks in 0..2 {
+    ///     charges.message(&42).dedup("charge-42", hour).send().await?;
+    /// }
+    /// assert_eq!(charges.queue().depth().await?.ready, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dedup(mut self, key: impl Into<Bytes>, window: Duration) -> Self {
+        self.push = self.push.map(|push| push.with_dedup(key, window));
+        self
+    }
+}

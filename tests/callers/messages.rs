@@ -1,0 +1,269 @@
+//! Messages with more than a value: what was said of them is what the queue does.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_kit::{call::Call, *};
+use tokio::time::{Instant, sleep};
+
+use crate::faulty::*;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn queues() -> Queues {
+    Queues::new(MemoryBackend::new())
+}
+
+/// Receives and acks the next message.
+async fn next(queue: impl Into<Consumer<u64>> + Send) -> (u64, Headers) {
+    let queue = queue.into();
+    let delivery = queue.receive(SECOND, MINUTE).await.unwrap().unwrap();
+    delivery.ack().await.unwrap();
+    (*delivery.body().unwrap(), delivery.headers().clone())
+}
+
+fn of_acme() -> Headers {
+    Headers::new().with("tenant", "acme")
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_go_with_the_value_on_every_kind() {
+    let queues = queues();
+    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
+    let message = reliable.message(&1).header("tenant", "acme");
+    message.send().await.unwrap();
+    assert_eq!(next(reliable).await, (1, of_acme()));
+
+    let delay = queues.delay::<u64>("delay").await.unwrap();
+    let message = delay.message(&2).header("tenant", "acme").delay(SECOND);
+    message.send().await.unwrap();
+    assert_eq!(next(delay).await, (2, of_acme()));
+
+    let priority = queues.priority::<u64>("priority").await.unwrap();
+    let message = priority.message(&3).priority(7).header("tenant", "acme");
+    message.send().await.unwrap();
+    assert_eq!(next(priority).await, (3, of_acme()));
+
+    let bounded = queues.bounded::<u64>("bounded", 2).await.unwrap();
+    for value in [4, 5] {
+        let message = bounded.message(&value).header("tenant", "acme");
+        let offered = match value {
+            4 => message.overflow(Overflow::Reject).send().await,
+            _ => message.wait(SECOND).send().await,
+        };
+        assert!(matches!(offered.unwrap(), Offered::Accepted { .. }));
+    }
+    for value in [4, 5] {
+        assert_eq!(next(bounded.clone()).await, (value, of_acme()));
+    }
+
+    let ring = queues.rotating::<u64>("ring").await.unwrap();
+    let item = ring.message(&6).header("tenant", "acme");
+    item.send().await.unwrap();
+    let visit = ring.visit(SECOND).await.unwrap().unwrap();
+    assert_eq!((visit.body.unwrap(), visit.headers), (6, of_acme()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_headers_at_once_take_the_place_of_those_before() {
+    let mails = queues().reliable::<u64>("mails").await.unwrap();
+    let message = mails.message(&1).header("kind", "welcome");
+    let message = message.headers(of_acme()).header("lang", "de");
+    message.send().await.unwrap();
+    let (_, headers) = next(mails).await;
+    assert_eq!(headers, of_acme().with("lang", "de"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeat_is_a_duplicate_on_every_kind_that_leases() {
+    let queues = queues();
+    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
+    let send = async || reliable.message(&1).dedup("key", DAY).send().await.unwrap();
+    let first = send().await;
+    assert!(!first.is_duplicate());
+    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+    sleep(DAY + MILLI).await;
+    assert!(!send().await.is_duplicate(), "the window is over");
+    assert_eq!(reliable.queue().depth().await.unwrap().ready, 2);
+
+    let delay = queues.delay::<u64>("delay").await.unwrap();
+    let send = async || {
+        let message = delay.message(&1).dedup("key", DAY).delay(SECOND);
+        message.send().await.unwrap()
+    };
+    let first = send().await;
+    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+
+    let priority = queues.priority::<u64>("priority").await.unwrap();
+    let send = async || {
+        let message = priority.message(&1).dedup("key", DAY).priority(7);
+        message.send().await.unwrap()
+    };
+    let first = send().await;
+    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+
+    let bounded = queues.bounded::<u64>("bounded", 1).await.unwrap();
+    let send = async || {
+        let message = bounded.message(&1).dedup("key", DAY);
+        message.overflow(Overflow::Reject).send().await.unwrap()
+    };
+    let Offered::Accepted { id, .. } = send().await else {
+        panic!("there was room");
+    };
+    assert_eq!(send().await, Offered::Duplicate(id), "and it is not full");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_is_due_when_its_last_word_says() {
+    let reminders = queues().delay::<u64>("reminders").await.unwrap();
+    let third = reminders.message(&3).delay(SECOND).due(3 * SECOND);
+    third.send().await.unwrap();
+    let second = reminders.message(&2).due(Due::After(2 * SECOND));
+    second.send().await.unwrap();
+    let first = reminders.message(&1).due(DAY).delay(SECOND);
+    first.send().await.unwrap();
+    let start = Instant::now();
+    for value in 1..=3 {
+        assert_eq!(next(reminders.clone()).await.0, value);
+        let due = Duration::from_secs(value);
+        let took = start.elapsed();
+        assert!(took >= due && took < due + 20 * MILLI, "{value}: {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_most_urgent_goes_first_and_silence_is_ordinary() {
+    let tickets = queues().priority::<u64>("tickets").await.unwrap();
+    tickets.message(&3).send().await.unwrap();
+    tickets.message(&5).priority(-1).send().await.unwrap();
+    tickets.message(&1).priority(7).send().await.unwrap();
+    tickets.push(&4, 0).await.unwrap();
+    tickets.message(&2).priority(1).send().await.unwrap();
+    for value in 1..=5 {
+        assert_eq!(next(tickets.clone()).await.0, value);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_distinct_message_replaces_and_a_full_queue_does_as_it_is_told() {
+    let gifts = queues().bounded::<u64>("gifts", 2).await.unwrap();
+    let rose = gifts.message(&1).distinct("rose");
+    let rose = rose.overflow(Overflow::Reject).send().await.unwrap();
+    let Offered::Accepted { id: first, evicted } = rose else {
+        panic!("there was room: {rose:?}");
+    };
+    assert_eq!(evicted, None);
+    let kite = gifts.push(&2, Overflow::Reject).await.unwrap();
+    assert!(matches!(kite, Offered::Accepted { .. }));
+
+    // Also when the queue is full, and whichever comes first: the key or the policy.
+    let rose = gifts.message(&3).overflow(Overflow::Reject);
+    let rose = rose.distinct("rose").send().await.unwrap();
+    let Offered::Replaced { replaced, .. } = rose else {
+        panic!("it was undelivered: {rose:?}");
+    };
+    assert_eq!(replaced, first);
+    let rose = gifts.message(&4).distinct("rose").wait(MINUTE);
+    let rose = rose.send().await.unwrap();
+    assert!(matches!(rose, Offered::Replaced { .. }));
+
+    let hat = gifts.message(&5).overflow(Overflow::Reject);
+    assert_eq!(hat.send().await.unwrap(), Offered::Full);
+    let hat = gifts.message(&5).overflow(Overflow::DropOldest);
+    let hat = hat.send().await.unwrap();
+    let Offered::Accepted { evicted, .. } = hat else {
+        panic!("it drops one: {hat:?}");
+    };
+    assert!(evicted.is_some());
+    for value in [4, 5] {
+        assert_eq!(next(gifts.clone()).await.0, value);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_waits_for_room_as_long_as_it_may() {
+    let gifts = queues().bounded::<u64>("gifts", 1).await.unwrap();
+    gifts.push(&1, Overflow::Reject).await.unwrap();
+    let start = Instant::now();
+    let late = gifts.message(&2).wait(SECOND).send().await.unwrap();
+    assert_eq!(late, Offered::Full);
+    assert!(start.elapsed() >= SECOND);
+
+    let start = Instant::now();
+    let taken = async {
+        sleep(SECOND).await;
+        next(gifts.clone()).await
+    };
+    let (sent, taken) = tokio::join!(gifts.message(&2).wait(MINUTE).send(), taken);
+    assert!(matches!(sent.unwrap(), Offered::Accepted { .. }));
+    assert_eq!(taken.0, 1);
+    assert!(start.elapsed() < 2 * SECOND, "{:?}", start.elapsed());
+    assert_eq!(next(gifts).await.0, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_waits_is_sent_again_only_under_a_dedup_key() {
+    let losing = |at: Duration, call: &Call| match call {
+        Call::Offer(..) if at < SECOND => Behaviour::Lost,
+        _ => Behaviour::Made,
+    };
+    let (_, faulty) = bounded(losing).await;
+    let gifts: Bounded<u64> = Bounded::new(Arc::new(faulty.front()));
+    let doubtful = gifts.message(&1).wait(MINUTE).send().await.unwrap_err();
+    assert_eq!(doubtful.outcome(), Outcome::Unknown);
+
+    let (queue, faulty) = bounded(losing).await;
+    let gifts: Bounded<u64> = Bounded::new(Arc::new(faulty.front()));
+    let sure = gifts.message(&1).dedup("key", DAY).wait(MINUTE);
+    assert!(matches!(sure.send().await.unwrap(), Offered::Duplicate(_)));
+    assert_eq!(queue.depth().await.unwrap().ready, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_is_in_the_ring_once_under_its_key() {
+    let ring = queues().rotating::<u64>("ring").await.unwrap();
+    let north = ring.message(&1).key("north").send().await.unwrap();
+    let Inserted::Added(id) = north else {
+        panic!("the ring was empty: {north:?}");
+    };
+    let south = ring.push(&2).await.unwrap();
+    let again = ring.message(&3).key("north").send().await.unwrap();
+    assert_eq!(again, Inserted::Present(id));
+    for (value, expected) in [(1, id), (2, south), (1, id)] {
+        let visit = ring.visit(SECOND).await.unwrap().unwrap();
+        assert_eq!((visit.body.unwrap(), visit.id), (value, expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_without_an_encoding_fails_when_it_is_sent_and_changes_nothing() {
+    let samples = queues().reliable::<f64>("samples").await.unwrap();
+    let message = samples.message(&f64::NAN).header("tenant", "acme");
+    let error = message.dedup("key", DAY).send().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Codec);
+    assert_eq!(samples.queue().depth().await.unwrap().ready, 0);
+    // It left no mark either.
+    let message = samples.message(&20.5).dedup("key", DAY);
+    assert!(!message.send().await.unwrap().is_duplicate());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_argument_is_refused_as_the_queue_refuses_it() {
+    let reminders = queues().delay::<u64>("reminders").await.unwrap();
+    let no_window = reminders.message(&1).delay(SECOND);
+    let error = no_window.dedup("key", Duration::ZERO).send().await;
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
+    let too_far = reminders.message(&1).delay(Duration::MAX);
+    let error = too_far.send().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_dropped_before_it_is_sent_changes_nothing() {
+    let mails = queues().reliable::<u64>("mails").await.unwrap();
+    drop(mails.message(&1).dedup("key", DAY));
+    drop(mails.message(&1).dedup("key", DAY).send());
+    assert_eq!(mails.queue().counters().await.unwrap().accepted, 0);
+    let message = mails.message(&1).dedup("key", DAY);
+    assert!(!message.send().await.unwrap().is_duplicate());
+}
