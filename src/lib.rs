@@ -365,14 +365,14 @@
 //!
 //! # For operators
 //!
-//! A program that did not make a queue lists what there is, opens a queue as it is stored, and changes
-//! its configuration, on which the open handles go on:
+//! A program that did not make a queue lists what there is, opens a queue as it is stored, changes
+//! its configuration, on which the open handles go on, and removes it:
 //!
 //! ```
 //! # #[cfg(feature = "memory")]
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
-//! use queue_kit::ReliableConfig;
+//! use queue_kit::{ReliableConfig, Removal};
 //!
 //! let queues = queue_kit::connect("memory:").await?;
 //! let mails = queues.reliable::<String>("mails").await?;
@@ -388,6 +388,8 @@
 //! assert_eq!(stored.config.leasing().expect("it leases").max_attempts, 5);
 //! queues.reconfigure("mails", ReliableConfig::default().with_max_attempts(9)).await?;
 //! mails.push(&"another bill".to_owned()).await?;
+//! // And removes it: refused while messages are leased. A handle in use would make it anew.
+//! assert!(queues.remove("mails", Removal::UnlessLeased).await?);
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "memory"))]

@@ -94,6 +94,8 @@ pub enum Capability {
     Kind(QueueKind),
     /// The backend has stores of once keys.
     Once,
+    /// The backend removes queues.
+    Removal,
     /// [`Harness::advance`] moves the backend's clock by exactly the given time. Otherwise the
     /// clock stands still, but for sleeps in virtual time. Only such a clock shows what happens at
     /// a deadline and one millisecond before it.
@@ -114,6 +116,7 @@ impl fmt::Display for Capability {
         match self {
             Self::Kind(kind) => write!(f, "{kind} queues"),
             Self::Once => f.write_str("once keys"),
+            Self::Removal => f.write_str("removal of queues"),
             Self::ExactClock => f.write_str("an exact clock"),
             Self::VirtualTime => f.write_str("virtual time"),
         }
@@ -136,11 +139,12 @@ impl fmt::Display for Capability {
 pub struct Capabilities(BTreeSet<Capability>);
 
 impl Capabilities {
-    /// Everything: all kinds of queue and once keys, in virtual time.
+    /// Everything: all kinds of queue, once keys and removal, in virtual time.
     pub fn all() -> Self {
         let kinds = QueueKind::ALL.map(Capability::Kind);
         let others = [
             Capability::Once,
+            Capability::Removal,
             Capability::ExactClock,
             Capability::VirtualTime,
         ];

@@ -27,8 +27,9 @@ macro_rules! in_process {
                 Self(InProcess::new($time, make))
             }
 
-            /// Declares that the backend has only these, such as `[QueueKind::Delay]`. The suite
-            /// skips cases that need others, and says so.
+            /// Declares that the backend has only these kinds of queue, and of
+            /// [`Capability::Once`] and [`Capability::Removal`] only those that are named, as in
+            /// `[QueueKind::Delay]`. The suite skips cases that need others, and says so.
             #[must_use]
             pub fn only(mut self, parts: impl IntoIterator<Item: Into<Capability>>) -> Self {
                 self.0.keep(parts);
@@ -185,7 +186,8 @@ impl InProcess {
     fn keep(&mut self, parts: impl IntoIterator<Item: Into<Capability>>) {
         let kept: Vec<Capability> = parts.into_iter().map(Into::into).collect();
         let kinds = QueueKind::ALL.map(Capability::Kind);
-        for part in kinds.into_iter().chain([Capability::Once]) {
+        let others = [Capability::Once, Capability::Removal];
+        for part in kinds.into_iter().chain(others) {
             if !kept.contains(&part) {
                 self.capabilities = self.capabilities.clone().without(part);
             }

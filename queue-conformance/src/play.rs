@@ -48,7 +48,9 @@ impl Case {
         // Hundreds of cases may lack one thing: one line tells of them all.
         static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let line = match skip {
-            Skip::Needs(missing @ (Capability::Kind(_) | Capability::Once)) => {
+            Skip::Needs(
+                missing @ (Capability::Kind(_) | Capability::Once | Capability::Removal),
+            ) => {
                 let rest = Capabilities::all().without(*missing);
                 let those = CASES.iter().filter(|case| case.missing(&rest).is_some());
                 let count = those.count();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Depth, Error, ErrorKind,
     Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    ReliableConfig, ReliableQueue, Removal, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -20,7 +20,8 @@ use crate::{
 ///
 /// A backend implements [`open`](Self::open) and [`queues`](Self::queues), and
 /// [`open_or_resize`](Self::open_or_resize) and [`open_once`](Self::open_once) if it has bounded
-/// queues and stores of once keys. The opens of single kinds are for callers.
+/// queues and stores of once keys, and [`remove`](Self::remove) if queues can be removed. The opens
+/// of single kinds are for callers.
 ///
 /// # Errors
 ///
@@ -118,6 +119,29 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
+    /// Removes the queue of this name, of whatever kind, with all that it holds: messages, dead
+    /// letters, dedup marks, counters and configuration. Answers whether there was anything to
+    /// remove. A store of once keys that has this name stays.
+    ///
+    /// The queue goes in one step. Waiting callers are told to look. The name is free from then on,
+    /// for any kind and configuration, and the next queue has a history of its own (R1): its ids
+    /// count from 1, and receipts of this one match nothing.
+    ///
+    /// Handles that are open go on: the next call of one makes the queue anew, empty, as its open
+    /// would. So end the queue's producers and consumers first. A dropped future may have removed the
+    /// queue or not; to repeat the call is safe, and finishes what a crash left.
+    ///
+    /// # Errors
+    ///
+    /// [`InUse`](ErrorKind::InUse) if messages are leased, unless the caller says
+    /// [`EvenIfLeased`](Removal::EvenIfLeased); `ConfigMismatch` if another version stored the queue;
+    /// `Configuration` if the backend removes no queues; and the backend's.
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let _ = removal;
+        let message = "this backend removes no queues";
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
     /// Changes the stored configuration of an existing queue. Open handles go on, by the new one.
     /// Answers whether there is such a queue; it creates none.
     ///
@@ -163,7 +187,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Lists up to `limit` existing queues whose names come after `after`, by name, each with its
     /// depth.
     ///
-    /// A page is no snapshot: the backend reads the depth of one queue after that of another.
+    /// A page is no snapshot: the backend reads the depth of one queue after that of another. To
+    /// list a queue never makes it anew.
     ///
     /// # Errors
     ///

@@ -21,6 +21,9 @@ pub enum ErrorKind {
     Configuration,
     /// A bounded queue has no room. Wait for room, drop, or slow down.
     Full,
+    /// Messages of the queue are leased, so it is not removed. Try again when their holders are
+    /// done, or say that they go too ([`Removal::EvenIfLeased`](crate::Removal::EvenIfLeased)).
+    InUse,
     /// The receipt is not the message's live lease (L4). The message is done, or somebody else
     /// has it or will have it: give up the work on it.
     LeaseLost,
@@ -137,12 +140,12 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind that changed nothing. `Full`, `Unavailable` and `OutOfMemory` count
-    /// as transient, unless [`with_transient`](Self::with_transient) says otherwise.
+    /// An error of this kind that changed nothing. `Full`, `InUse`, `Unavailable` and `OutOfMemory`
+    /// count as transient, unless [`with_transient`](Self::with_transient) says otherwise.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         let transient = matches!(
             kind,
-            ErrorKind::Full | ErrorKind::Unavailable | ErrorKind::OutOfMemory
+            ErrorKind::Full | ErrorKind::InUse | ErrorKind::Unavailable | ErrorKind::OutOfMemory
         );
         Self(Box::new(Inner {
             kind,

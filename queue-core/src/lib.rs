@@ -39,6 +39,7 @@ mod name;
 mod once;
 mod page;
 mod queue;
+mod removal;
 mod settlement;
 mod spawn;
 mod stamp;
@@ -73,6 +74,7 @@ pub use self::{
         PriorityQueueExt, QueueConfig, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated,
         RotatingQueue, RotatingQueueExt, Scheduled,
     },
+    removal::Removal,
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp},

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use queue_core::{Error, ErrorKind};
 
-const KINDS: [ErrorKind; 10] = [
+const KINDS: [ErrorKind; 11] = [
     ErrorKind::Invalid,
     ErrorKind::ConfigMismatch,
     ErrorKind::Configuration,
     ErrorKind::Full,
+    ErrorKind::InUse,
     ErrorKind::LeaseLost,
     ErrorKind::ClaimLost,
     ErrorKind::Codec,

@@ -3,28 +3,33 @@
 use std::{
     any::Any,
     collections::BTreeMap,
-    fmt::Debug,
+    fmt::{self, Debug},
     num::NonZeroUsize,
-    ops::Bound::{Excluded, Unbounded},
+    ops::{
+        Bound::{Excluded, Unbounded},
+        ControlFlow,
+    },
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, OnceStore, QueueConfig, QueueInfo, QueueKind,
-    QueueName, QueueState, Result, StoredQueue, Timestamp, config_mismatch, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
+    QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue, Timestamp,
+    config_mismatch, limits,
 };
 
 use crate::{
     clock::Clock,
-    handle::{Handle, OnceHandle, Queue},
+    handle::{Handle, Home, OnceHandle, Queue},
     state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State},
 };
 
 /// Opens queues in this process's memory. Clones share the queues; two backends from
 /// [`new`](Self::new) share nothing.
 ///
-/// A queue, or a store of once keys, lives as long as its backend or a handle to it.
+/// Queues and stores of once keys live as long as the backend or a handle to one of its queues; a
+/// removed queue's memory is free at once.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryBackend(Arc<Registry>);
 
@@ -89,7 +94,13 @@ trait Registered: Any + Debug + Send + Sync {
     fn kind(&self) -> QueueKind;
 
     /// Opens it as it is.
-    fn stored(self: Arc<Self>) -> Result<StoredQueue>;
+    fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue>;
+
+    /// A handle that makes nothing anew.
+    fn looked_at(self: Arc<Self>) -> AnyQueue;
+
+    /// Removes it; answers what is left to do when no lock is held.
+    fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
 }
 
 impl<S: Opens> Registered for Queue<S> {
@@ -97,11 +108,66 @@ impl<S: Opens> Registered for Queue<S> {
         S::KIND
     }
 
-    fn stored(self: Arc<Self>) -> Result<StoredQueue> {
-        let config: QueueConfig = self.without_waking(|state| state.config().clone().into())?;
+    fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue> {
+        let config = self.peek(|state| state.config().clone())?;
+        let home = Place::<S> {
+            registry: Arc::clone(registry),
+            name: self.name().clone(),
+            config: config.clone(),
+        };
+        let queue = S::handle(Handle::new(self, limits::DEFAULT_MAX_BODY, Arc::new(home)));
+        let config: QueueConfig = config.into();
         let config = config.with_max_body(limits::DEFAULT_MAX_BODY);
-        let queue = S::handle(Handle::new(&self, limits::DEFAULT_MAX_BODY));
         Ok(StoredQueue { config, queue })
+    }
+
+    fn looked_at(self: Arc<Self>) -> AnyQueue {
+        S::handle(Handle::new(
+            self,
+            limits::DEFAULT_MAX_BODY,
+            Arc::new(Nowhere),
+        ))
+    }
+
+    fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>> {
+        // The type's own method of this name, not this one.
+        Self::end(self, removal)
+    }
+}
+
+/// Where a handle finds its queue again: the name among those of the backend, and the configuration
+/// that the handle was opened with.
+struct Place<S: Opens> {
+    registry: Arc<Registry>,
+    name: QueueName,
+    config: S::Config,
+}
+
+impl<S: Opens> Home<S> for Place<S> {
+    fn queue(&self) -> Result<Arc<Queue<S>>> {
+        // An open handle goes by the stored configuration, whatever its own is.
+        self.registry.open(&self.name, &self.config, |_| Ok(()))
+    }
+}
+
+impl<S: Opens> Debug for Place<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a handle finds nothing: it only looks at a queue, and the queue was removed.
+#[derive(Debug)]
+struct Nowhere;
+
+impl<S> Home<S> for Nowhere {
+    fn queue(&self) -> Result<Arc<Queue<S>>> {
+        Err(Error::new(
+            ErrorKind::Configuration,
+            "the queue was removed",
+        ))
     }
 }
 
@@ -137,11 +203,22 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Opened>> {
+        step!();
         // Nothing panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open<S: Opens>(
+        &self,
+        name: &QueueName,
+        config: &S::Config,
+        agrees: impl FnOnce(&S) -> Result<()>,
+    ) -> Result<Arc<Queue<S>>> {
+        let opened = self.open_unnamed(name, config, agrees);
+        opened.map_err(|error| error.with_queue(name))
+    }
+
+    fn open_unnamed<S: Opens>(
         &self,
         name: &QueueName,
         config: &S::Config,
@@ -154,7 +231,7 @@ impl Registry {
             let Ok(queue) = queue.downcast::<Queue<S>>() else {
                 return Err(config_mismatch("kind", opened.kind, S::KIND));
             };
-            queue.without_waking(|state| agrees(state))??;
+            queue.peek(agrees)??;
             return Ok(queue);
         }
         let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));
@@ -165,6 +242,19 @@ impl Registry {
         };
         queues.insert(name.clone(), opened);
         Ok(queue)
+    }
+
+    fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let mut queues = self.lock();
+        let Some(opened) = queues.get(name) else {
+            return Ok(false);
+        };
+        // Under both locks, so that the queues in the map are those that take calls.
+        let rest = opened.queue.end(removal)?;
+        queues.remove(name);
+        drop(queues);
+        rest();
+        Ok(true)
     }
 }
 
@@ -179,8 +269,11 @@ impl MemoryBackend {
         let Ok(queue) = queue.downcast::<Queue<S>>() else {
             return Err(config_mismatch("kind", kind, S::KIND));
         };
-        queue.call(|state, now| state.reconfigure(now, config))??;
-        Ok(true)
+        match queue.call(|state, now| state.reconfigure(now, config))? {
+            ControlFlow::Break(changed) => changed.map(|()| true),
+            // Somebody removed it meanwhile.
+            ControlFlow::Continue(_) => Ok(false),
+        }
     }
 
     fn handle<S: Opens>(
@@ -190,9 +283,22 @@ impl MemoryBackend {
         max_body: usize,
     ) -> Result<AnyQueue> {
         let agrees = |state: &S| state.agrees(config);
-        let queue = self.0.open(name, config, agrees);
-        let queue = queue.map_err(|error| error.with_queue(name))?;
-        Ok(S::handle(Handle::new(&queue, max_body)))
+        let queue = self.0.open(name, config, agrees)?;
+        Ok(S::handle(self.handle_to(queue, config, max_body)))
+    }
+
+    fn handle_to<S: Opens>(
+        &self,
+        queue: Arc<Queue<S>>,
+        config: &S::Config,
+        max_body: usize,
+    ) -> Handle<S> {
+        let home = Place::<S> {
+            registry: Arc::clone(&self.0),
+            name: queue.name().clone(),
+            config: config.clone(),
+        };
+        Handle::new(queue, max_body, Arc::new(home))
     }
 }
 
@@ -222,10 +328,10 @@ impl Backend for MemoryBackend {
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
         let agrees = |state: &State<Bounded>| state.agrees_but_for_capacity(config);
-        let queue = self.0.open(name, config, agrees);
-        let queue = queue.map_err(|error| error.with_queue(name))?;
-        queue.call(|state, now| state.ensure_capacity(now, config.capacity))?;
-        Ok(Arc::new(Handle::new(&queue, config.leasing.max_body)))
+        let queue = self.0.open(name, config, agrees)?;
+        let handle = self.handle_to(queue, config, config.leasing.max_body);
+        handle.call(|state, now| state.ensure_capacity(now, config.capacity))?;
+        Ok(Arc::new(handle))
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
@@ -241,7 +347,11 @@ impl Backend for MemoryBackend {
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let queue = self.0.queue(name);
-        queue.map(Registered::stored).transpose()
+        queue.map(|queue| queue.stored(&self.0)).transpose()
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        self.0.remove(name, removal)
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
@@ -269,10 +379,7 @@ impl Backend for MemoryBackend {
         let mut infos = Vec::with_capacity(page.len());
         for (name, kind, queue) in page {
             // A queue that a panic has left half-way must not hide the others.
-            let state = match queue.stored() {
-                Ok(stored) => QueueState::of(&stored.queue).await.ok(),
-                Err(_) => None,
-            };
+            let state = QueueState::of(&queue.looked_at()).await.ok();
             infos.push(QueueInfo { name, kind, state });
         }
         Ok(infos)

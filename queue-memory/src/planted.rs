@@ -107,6 +107,8 @@ pub enum Bug {
     RoomWakesNobody,
     /// A sleeper towards a later due time does not learn of an earlier one.
     EarlierWakesNobody,
+    /// A removal lets waiting callers sleep on.
+    RemovalWakesNobody,
     /// A sleeper that was told leaves in a step of its own, and may be woken once more before it.
     ToldBeforeItLeaves,
 }

@@ -147,6 +147,13 @@ impl Sleepers {
         wakers
     }
 
+    /// All leave, since their queue was removed. Answers whom to wake.
+    pub(crate) fn leave_all(&mut self) -> Vec<Waker> {
+        (self.watcher, self.woken) = (None, None);
+        let left = mem::take(&mut self.line).into_values();
+        left.map(|sleeper| sleeper.waker).collect()
+    }
+
     /// The sleepers to wake after a change.
     #[inline]
     pub(crate) fn after_change(

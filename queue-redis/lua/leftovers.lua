@@ -139,6 +139,8 @@ for queue, keys in pairs(queues) do
   for suffix, key in pairs(keys) do
     if not known[suffix] then
       lines[#lines + 1] = key .. ' is a key that nobody knows'
+    elseif not keys.meta and string.sub(suffix, 1, 4) ~= 'once' then
+      lines[#lines + 1] = key .. ' is a key of a queue that is not there'
     end
   end
   look(queue, keys)

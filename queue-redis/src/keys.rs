@@ -57,6 +57,12 @@ const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
 ];
 
+/// Those of all kinds together, in the order of `leasing/remove.lua`.
+const OF_ANY_KIND: &[&str] = &[
+    "meta", "leases", "arrivals", "room", "frames", "dead", "line", "delayed", "ready", "distinct",
+    "owned", "dedup", "firsts", "ring", "bodies", "keyed", "named", "fresh", "due",
+];
+
 /// The keys of a store of once keys, in the order of `once/keys.lua`.
 const ONCE: &[&str] = &["once", "once-claimed", "once-done", "once-tokens"];
 
@@ -88,6 +94,13 @@ pub(crate) fn channels(prefix: &str) -> String {
 /// The key of a queue's configuration, whatever its kind.
 pub(crate) fn meta(prefix: &str, queue: &QueueName) -> String {
     names(&["meta"], prefix, queue).swap_remove(0)
+}
+
+/// The key of the configuration of the queue that a marker belongs to.
+pub(crate) fn meta_beside(marker: &[u8]) -> Vec<u8> {
+    let colon = marker.iter().rposition(|byte| *byte == b':');
+    let shared = &marker[..colon.map_or(0, |colon| colon + 1)];
+    [shared, b"meta".as_slice()].concat()
 }
 
 /// One queue's keys.
@@ -134,6 +147,26 @@ impl Keys {
     }
 }
 
+/// The keys that a queue of this name has, whatever its kind, and more.
+#[derive(Debug)]
+pub(crate) struct KeysOfAnyKind(Vec<String>);
+
+impl KeysOfAnyKind {
+    pub(crate) fn new(prefix: &str, queue: &QueueName) -> Self {
+        Self(names(OF_ANY_KIND, prefix, queue))
+    }
+
+    /// All keys, as `KEYS` wants them.
+    pub(crate) fn all(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The type of each key.
+    pub(crate) fn types() -> impl Iterator<Item = &'static str> {
+        OF_ANY_KIND.iter().map(type_of)
+    }
+}
+
 /// The keys of one store of once keys.
 #[derive(Debug)]
 pub(crate) struct OnceKeys(Vec<String>);
@@ -176,6 +209,8 @@ fn table(kind: QueueKind) -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -203,6 +238,32 @@ mod tests {
         for kind in QueueKind::ALL {
             let keys = Keys::new("qk", &name, kind);
             assert!(store.all().iter().all(|key| !keys.all().contains(key)));
+        }
+    }
+
+    #[test]
+    fn a_removal_knows_the_keys_of_every_kind_and_no_others() {
+        let name = QueueName::new("shop:orders").unwrap();
+        let all = KeysOfAnyKind::new("qk", &name);
+        let (known, count) = (all.all(), all.all().len());
+        assert_eq!(KeysOfAnyKind::types().count(), count);
+        let all: BTreeSet<&String> = known.iter().collect();
+        assert_eq!(all.len(), count, "each once");
+        let kinds = QueueKind::ALL.map(|kind| Keys::new("qk", &name, kind));
+        let of_kinds: BTreeSet<&String> = kinds.iter().flat_map(Keys::all).collect();
+        assert_eq!(all, of_kinds);
+        for (place, suffix) in ["meta", "leases", "arrivals", "room"].iter().enumerate() {
+            assert_eq!(known[place], format!("qk:{{shop:orders}}:{suffix}"));
+        }
+    }
+
+    #[test]
+    fn a_markers_queue_is_known_by_its_configuration() {
+        let name = QueueName::new("shop:orders").unwrap();
+        let keys = Keys::new("qk", &name, QueueKind::Bounded);
+        for marker in [keys.arrivals(), keys.room()] {
+            let beside = meta_beside(marker.as_bytes());
+            assert_eq!(beside, meta("qk", &name).as_bytes());
         }
     }
 

@@ -48,7 +48,7 @@
 //! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get
 //! +time +type +exists +hget +hmget +hset +hdel +hincrby +llen +lrange +lindex +ltrim +rpush
 //! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
-//! +zremrangebyscore +zrevrange +zscore
+//! +zremrangebyscore +zrevrange +zscore +unlink
 //! ```
 //!
 //! On Redis 7.0 and later, and on Valkey, connecting asks the server whether the user has them. If
@@ -90,6 +90,7 @@ mod connection;
 mod error;
 mod frame;
 mod keys;
+mod listing;
 mod once;
 mod panic;
 mod queue;

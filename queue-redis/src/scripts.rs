@@ -154,7 +154,8 @@ scripts! {
         PRIORITY of PRIORITY_KIND;
         BOUNDED of BOUNDED_KIND;
     }
-    OPEN = Kind::NONE, "open": &[Files(lua!["leasing/open"])];
+    OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
+    REMOVE = Kind::NONE, "remove": &[Files(lua!["shared/call" "shared/types" "leasing/remove"])];
 
     RELIABLE_PUSH = RELIABLE_KIND, "push": quiet!["reliable/push"];
 

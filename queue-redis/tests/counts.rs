@@ -162,6 +162,26 @@ async fn receiving_what_is_there_is_one_round_trip() {
     }
 }
 
+#[tokio::test]
+async fn removing_a_queue_is_four_round_trips_however_long_it_is() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await.expect("connects");
+    let name = QueueName::new("job").expect("a name");
+    let mut meter = Meter::at(&server);
+    for messages in [1, 10_000] {
+        let config = ReliableConfig::default();
+        let queue = backend.open_reliable(&name, &config).await.expect("opens");
+        let batch = vec![Push::new("message"); messages];
+        queue.push_all(&batch).await.expect("push");
+        let remove = async {
+            let removed = backend.remove(&name, Removal::UnlessLeased).await;
+            assert!(removed.expect("remove"));
+        };
+        // All its keys by one script; then the list is read, written, and compared.
+        assert_eq!(meter.count(remove).await, (1, 4), "{messages} messages");
+    }
+}
+
 /// Runs idle consumers of a backend in virtual time, for an hour. Answers the number of their
 /// commands.
 async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {

@@ -8,9 +8,10 @@ mod connect;
 use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind, LeasingExt,
-    Offer, Offered, Overflow, Push, QueueConfig, QueueKind, QueueName, ReliableConfig,
-    ReliableQueueExt, Result, Scheduled, Settled, Settlement,
+    AnyQueue, Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind,
+    Insert, LeasingExt, Offer, Offered, Outcome, Overflow, Push, QueueConfig, QueueKind, QueueName,
+    ReliableConfig, ReliableQueueExt, Removal, Result, RotatingQueueExt, Scheduled, Settled,
+    Settlement,
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
@@ -206,5 +207,133 @@ async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
     assert_eq!(leased.len(), 1);
     assert_eq!(leased[0].body, "here");
     assert_eq!(queue.depth().await?.ready, 0);
+    Ok(())
+}
+
+/// A queue that has something under each of its keys, and one leased message if it leases.
+async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Result<()> {
+    let mut config = QueueConfig::of(kind, 10);
+    if let QueueConfig::Rotating(config) = &mut config {
+        config.pace = Some(LONG);
+    }
+    let opened = backend.open(queue, &config).await?;
+    opened.put(&["a", "b", "c", "d"].map(Push::new)).await?;
+    match &opened {
+        AnyQueue::Rotating(ring) => {
+            let keyed = Insert::new("e").with_key("key");
+            ring.insert(&[keyed]).await?;
+            ring.visit(2, Duration::ZERO).await?;
+        }
+        AnyQueue::Bounded(bounded) => {
+            let keyed = Offer::new("e").with_distinct("key");
+            bounded.offer(&[keyed], Overflow::Reject).await?;
+        }
+        _ => {}
+    }
+    if let Some(leasing) = opened.leasing() {
+        let marked = Push::new("f").with_dedup("key", LONG);
+        opened.put(&[marked]).await?;
+        let leased = leasing.receive(4, LONG, Duration::ZERO).await?;
+        let settlements = [
+            Settlement::bury(leased[0].receipt, "no good"),
+            Settlement::retry(leased[1].receipt, LONG),
+            Settlement::release(leased[2].receipt),
+        ];
+        leasing.settle(&settlements).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_removed_queue_leaves_no_key() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let queue = name("job");
+    for kind in QueueKind::ALL {
+        filled(&backend, kind, &queue).await?;
+        let keys: Vec<String> = ask(&mut connection, &["KEYS", "qk:{job}:*"]);
+        assert!(keys.len() >= 5, "{kind}: {keys:?}");
+        assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
+        let left: Vec<String> = ask(&mut connection, &["KEYS", "*"]);
+        assert_eq!(left, [""; 0], "{kind}");
+    }
+    Ok(())
+}
+
+/// A removal that died after its first step leaves the entry in the list; somebody who deleted the
+/// configuration by hand leaves all the rest.
+#[tokio::test]
+async fn a_removal_that_was_cut_short_is_finished() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let queue = name("job");
+    for kind in QueueKind::ALL {
+        filled(&backend, kind, &queue).await?;
+        assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:meta"]), 1);
+        let listed = backend.queues(None, NonZeroUsize::MIN).await?;
+        assert_eq!(listed[0].state, None, "{kind}: it is listed, and not there");
+        if kind != QueueKind::Rotating {
+            let refused = backend.remove(&queue, Removal::UnlessLeased).await;
+            let error = refused.expect_err("its leases are there");
+            assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
+        }
+        assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
+        assert!(!backend.remove(&queue, Removal::EvenIfLeased).await?);
+        let left: Vec<String> = ask(&mut connection, &["KEYS", "*"]);
+        assert_eq!(left, [""; 0], "{kind}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let backend = connect(&server).await?;
+    let queue = name("job");
+    let config = "kind=reliable layout=99 of=tomorrow";
+    let () = ask(
+        &mut connection,
+        &["HSET", "qk:{job}:meta", "config", config],
+    );
+    let refused = backend.remove(&queue, Removal::EvenIfLeased).await;
+    let error = refused.expect_err("it may have other keys");
+    assert_eq!(error.kind(), ErrorKind::ConfigMismatch, "{error}");
+    assert!(error.to_string().contains(config), "{error}");
+    assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:meta"]), 1);
+
+    open(&backend, QueueKind::Reliable, &queue).await?;
+    let () = ask(&mut connection, &["SET", "qk:{job}:ring", "mine"]);
+    let refused = backend.remove(&queue, Removal::EvenIfLeased).await;
+    let error = refused.expect_err("somebody else's");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
+    assert!(error.to_string().contains("qk:{job}:ring"), "{error}");
+    assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:ring"]), 1);
+    assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
+    Ok(())
+}
+
+/// Whoever makes a queue anew in the middle of its removal finds it in the list still.
+#[tokio::test]
+async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let (backend, other) = (connect(&server).await?, connect(&server).await?);
+    let job = name("job");
+    let queue = backend
+        .open_reliable(&job, &ReliableConfig::default())
+        .await?;
+    for round in 0..200 {
+        let remove = other.remove(&job, Removal::UnlessLeased);
+        let (removed, pushed) = tokio::join!(remove, queue.push_one("x"));
+        removed?;
+        pushed?;
+        let there: usize = ask(&mut connection, &["EXISTS", "qk:{job}:meta"]);
+        let listed = backend.queues(None, NonZeroUsize::MIN).await?;
+        assert_eq!(listed.len(), there, "in round {round}");
+    }
     Ok(())
 }

@@ -94,6 +94,7 @@ impl Harness for RecipeHarness {
     fn capabilities(&self) -> Capabilities {
         Capabilities::as_time_passes()
             .without(Capability::Once)
+            .without(Capability::Removal)
             .only([self.guarantees.kind])
     }
 
@@ -135,8 +136,10 @@ fn plays(least: usize, make: Make) {
     for case in cases() {
         match harness.play(case) {
             Some(Ending::Played) => played += 1,
-            // Another kind's, or once keys'.
-            Some(Ending::Skipped(Skip::Needs(Capability::Kind(_) | Capability::Once))) => {}
+            // Another kind's, once keys', or removal's.
+            Some(Ending::Skipped(Skip::Needs(
+                Capability::Kind(_) | Capability::Once | Capability::Removal,
+            ))) => {}
             Some(Ending::Skipped(skip)) => *skipped.entry(skip.to_string()).or_default() += 1,
             None => failed.push(case.name()),
         }

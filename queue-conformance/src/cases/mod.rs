@@ -10,6 +10,7 @@ mod lines;
 mod once;
 mod priority;
 mod reliable;
+mod removal;
 mod rotating;
 
 use queue_core::QueueKind;
@@ -288,6 +289,20 @@ macro_rules! __cases {
                 configuration_a_live_queue_is_reconfigured,
                 configuration_a_pace_is_stored,
             }
+            removal {
+                operators_a_removed_queue_is_gone [Removal],
+                operators_leased_messages_keep_a_queue [Removal],
+                operators_an_expired_lease_keeps_no_queue [Removal ExactClock],
+                operators_a_removal_may_take_leases_along [Removal],
+                operators_a_removed_queues_name_is_free [Removal],
+                operators_a_history_begins_anew_after_a_removal [Removal],
+                operators_an_open_handle_makes_a_removed_queue_anew [Removal],
+                operators_an_open_handle_goes_on_with_the_next_queue_of_its_kind [Removal],
+                operators_a_removal_wakes_who_waits [Removal],
+                operators_a_removal_makes_room_for_who_waits [Removal],
+                operators_a_removal_leaves_other_queues [Removal],
+                operators_a_removal_leaves_once_keys [Removal Once],
+            }
             once {
                 o1_a_claimed_key_is_busy_until_the_claim_ends [Once ExactClock],
                 o1_a_claim_is_rounded_up_to_a_millisecond [Once ExactClock],
@@ -328,7 +343,7 @@ macro_rules! __kinds {
         $then:ident
         leasing $leasing:tt lines $lines:tt
         reliable $reliable:tt delay $delay:tt priority $priority:tt bounded $bounded:tt
-        rotating $rotating:tt backend $backend:tt once $once:tt
+        rotating $rotating:tt backend $backend:tt removal $removal:tt once $once:tt
     ) => {
         $crate::$then! {
             reliable: Some(QueueKind::Reliable) =>
@@ -339,7 +354,7 @@ macro_rules! __kinds {
             bounded: Some(QueueKind::Bounded) =>
                 { leasing $leasing lines $lines bounded $bounded }
             rotating: Some(QueueKind::Rotating) => { rotating $rotating }
-            backend: None => { backend $backend }
+            backend: None => { backend $backend removal $removal }
             once: None => { once $once }
         }
     };

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{Front, Service};
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Guarantees, OnceStore, QueueConfig, QueueInfo,
-    QueueKind, QueueName, Result, StoredQueue,
+    QueueKind, QueueName, Removal, Result, StoredQueue,
 };
 
 /// The future that opens a bounded queue.
@@ -102,6 +102,10 @@ impl<L: Layer> Backend for Layered<L> {
             let queue = AnyQueue::behind(self.front(name, queue), kind);
             StoredQueue { config, queue }
         }))
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        self.backend.remove(name, removal).await
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
     Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName,
-    ReliableConfig, Result, RotatingConfig, StoredQueue,
+    ReliableConfig, Removal, Result, RotatingConfig, StoredQueue,
 };
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
@@ -145,6 +145,31 @@ impl Queues {
     /// `Invalid` for a bad name, and those of [`Backend::open_stored`].
     pub async fn stored(&self, name: &str) -> Result<Option<StoredQueue>> {
         self.backend.open_stored(&QueueName::new(name)?).await
+    }
+
+    /// Removes the queue of this name, of whatever kind, with all that it holds; answers whether there
+    /// was anything to remove. A name made for one tenant or one job stays on the backend until then.
+    ///
+    /// An open handle makes the queue anew, empty, by its next call: end the queue's producers and
+    /// consumers first.
+    ///
+    /// ```no_run
+    /// # use queue_core::{Queues, Removal};
+    /// # async fn example(queues: Queues) -> queue_core::Result<()> {
+    /// let frames = queues.reliable::<u64>("frames-of-job-17").await?;
+    /// frames.push(&1).await?;
+    /// drop(frames);
+    /// assert!(queues.remove("frames-of-job-17", Removal::UnlessLeased).await?);
+    /// assert!(!queues.remove("frames-of-job-17", Removal::UnlessLeased).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and those of [`Backend::remove`]: `InUse` if messages are leased.
+    pub async fn remove(&self, name: &str, removal: Removal) -> Result<bool> {
+        self.backend.remove(&QueueName::new(name)?, removal).await
     }
 
     /// Changes the stored configuration of an existing queue, on which open handles go on. Answers

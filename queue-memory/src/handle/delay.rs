@@ -12,20 +12,20 @@ use crate::state::{Delay, State};
 impl DelayQueue for LeasingHandle<Delay> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
         self.checked(Scheduled::check_all(messages, self.max_body))?;
-        self.queue.call(|state, now| state.schedule(now, messages))
+        self.call(|state, now| state.schedule(now, messages))
     }
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
-        self.queue.call(|state, now| state.cancel(now, ids))
+        self.call(|state, now| state.cancel(now, ids))
     }
 
     async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
         self.checked(due.check())?;
-        self.queue.call(|state, now| state.reschedule(now, id, due))
+        self.call(|state, now| state.reschedule(now, id, due))
     }
 
     async fn next_due(&self) -> Result<Option<Duration>> {
-        self.queue.call(State::next_due)
+        self.call(State::next_due)
     }
 }

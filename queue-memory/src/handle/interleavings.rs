@@ -1,5 +1,5 @@
-//! Waiting and once keys in every order in which threads can take turns, while time stands still:
-//! no timer makes up for a lost wake-up.
+//! Waiting, removals and once keys in every order in which threads can take turns, while time stands
+//! still: no timer makes up for a lost wake-up.
 
 use std::{
     pin::pin,
@@ -13,7 +13,8 @@ use std::{
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueue, BoundedQueueExt, Claim, Leasing, LeasingExt, OnceStore,
-    QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt, Settlement, Timestamp, Token,
+    QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt, Removal, Settlement, Timestamp,
+    Token,
 };
 use queue_interleave::{JoinHandle, block_on, every_order, spawn};
 
@@ -149,12 +150,62 @@ fn room_wakes_a_producer_as_an_arrival_wakes_a_consumer() {
     assert!(orders > 100, "{orders}");
 }
 
+fn a_removal_while_one_waits() {
+    let (backend, name) = backend();
+    let config = ReliableConfig::default();
+    let queue = block_on(backend.open_reliable(&name, &config)).unwrap();
+    let consumer = consumer(&queue);
+    assert!(block_on(backend.remove(&name, Removal::UnlessLeased)).unwrap());
+    block_on(queue.push_one("a")).unwrap();
+    all([consumer]);
+}
+
+#[test]
+fn who_waited_at_a_removed_queue_gets_what_the_next_one_has() {
+    let orders = every_order(a_removal_while_one_waits);
+    assert!(orders > 10, "{orders}");
+}
+
+/// A push goes with the removed queue, or makes the queue anew: none is lost after the removal.
+#[test]
+fn what_is_pushed_after_a_removal_is_there() {
+    let orders = every_order(|| {
+        let (backend, name) = backend();
+        let config = ReliableConfig::default();
+        let queue = block_on(backend.open_reliable(&name, &config)).unwrap();
+        let removed = Arc::new(AtomicBool::new(false));
+        let producer = spawn({
+            let (queue, removed) = (Arc::clone(&queue), Arc::clone(&removed));
+            move || {
+                queue_interleave::step();
+                let late = removed.load(SeqCst);
+                block_on(queue.push_one("a")).unwrap();
+                late
+            }
+        });
+        assert!(block_on(backend.remove(&name, Removal::UnlessLeased)).unwrap());
+        removed.store(true, SeqCst);
+        let late = producer.join().unwrap();
+        let counters = block_on(queue.counters()).unwrap();
+        assert!(counters.balance(), "{counters:?}");
+        assert!(counters.depth.ready == 1 || !late, "{counters:?}");
+    });
+    assert!(orders > 1, "{orders}");
+}
+
 /// With a planted bug, each proof must fail.
 #[cfg(feature = "planted")]
 mod is_seen {
     use crate::planted::{Bug, plant};
 
-    use super::{every_order, two_messages_one_after_another};
+    use super::{a_removal_while_one_waits, every_order, two_messages_one_after_another};
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn that_a_removal_wakes_nobody() {
+        let _planted = plant(Bug::RemovalWakesNobody);
+        every_order(a_removal_while_one_waits);
+    }
 
     #[test]
     #[should_panic(expected = "deadlock")]

@@ -23,14 +23,13 @@ fn check_lease(max: NonZeroUsize, ttl: Duration) -> Result<u64> {
 impl<K: Kind> Leasing for LeasingHandle<K> {
     async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.queue
-            .call(|state, now| state.lease(now, max.get(), ttl))
+        self.call(|state, now| state.lease(now, max.get(), ttl))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
-        self.queue.call(|state, now| state.settle(now, settlements))
+        self.call(|state, now| state.settle(now, settlements))
     }
 
     async fn turn(
@@ -41,55 +40,53 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.queue
-            .call(|state, now| state.turn(now, settlements, max.get(), ttl))
+        self.call(|state, now| state.turn(now, settlements, max.get(), ttl))
     }
 
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
         let ttl = self.checked(limits::lease_millis(ttl))?;
-        self.queue
-            .call(|state, now| state.extend(now, receipts, ttl))
+        self.call(|state, now| state.extend(now, receipts, ttl))
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.queue.wait_for_arrival(timeout).await
+        self.arrival(timeout).await
     }
 
     async fn depth(&self) -> Result<Depth> {
-        self.queue.call(State::depth)
+        self.call(State::depth)
     }
 
     async fn counters(&self) -> Result<Counters> {
-        self.queue.call(State::counters)
+        self.call(State::counters)
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         self.checked(page.check())?;
-        self.queue.call(|state, now| state.dead_letters(now, page))
+        self.call(|state, now| state.dead_letters(now, page))
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
-        self.queue.call(|state, now| state.revive(now, ids))
+        self.call(|state, now| state.revive(now, ids))
     }
 
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        self.queue.call(|state, now| state.discard(now, ids))
+        self.call(|state, now| state.discard(now, ids))
     }
 
     async fn pause(&self) -> Result<()> {
-        self.queue.without_waking(State::pause)
+        self.without_waking(State::pause)
     }
 
     async fn resume(&self) -> Result<()> {
-        self.queue.call(|state, _| state.resume())
+        self.call(|state, _| state.resume())
     }
 
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         self.checked(limits::check_page(max.get()))?;
-        let removed = self.queue.call(|state, now| state.purge(now, max.get()))?;
+        let removed = self.call(|state, now| state.purge(now, max.get()))?;
         Ok(removed.len() as u64)
     }
 }

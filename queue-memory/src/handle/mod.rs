@@ -2,6 +2,7 @@
 
 mod bounded;
 mod delay;
+mod home;
 #[cfg(test)]
 mod interleavings;
 mod leasing;
@@ -13,6 +14,7 @@ mod rotating;
 
 use self::leasing::LeasingHandle;
 pub(crate) use self::{
+    home::{Handle, Home},
     once::OnceHandle,
-    queue::{Handle, Queue},
+    queue::Queue,
 };

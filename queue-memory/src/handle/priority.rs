@@ -8,6 +8,6 @@ use crate::state::Priority;
 impl PriorityQueue for LeasingHandle<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
-        self.queue.call(|state, now| state.enqueue(now, messages))
+        self.call(|state, now| state.enqueue(now, messages))
     }
 }

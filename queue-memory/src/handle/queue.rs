@@ -3,18 +3,20 @@
 use std::{
     fmt,
     future::poll_fn,
+    mem,
+    ops::ControlFlow::{self, Break, Continue},
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
 
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result, Timestamp, TokioSpawn};
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timestamp, TokioSpawn};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
     clock::{self, Clock, Millisecond},
-    state::{Availability, Waitable},
+    state::{Availability, Openable, Waitable},
     waiting::{SleeperId, Sleepers},
 };
 
@@ -29,6 +31,8 @@ pub(crate) struct Queue<S> {
 
 struct Locked<S> {
     state: S,
+    /// Whether the queue was removed. Then it is empty, and no call works on it any more.
+    removed: bool,
     last: Millisecond,
     arrival: Sleepers,
     room: Sleepers,
@@ -48,6 +52,7 @@ impl<S: Waitable> Queue<S> {
             clock,
             locked: Mutex::new(Locked {
                 state,
+                removed: false,
                 last: clock.first(),
                 arrival: Sleepers::default(),
                 room: Sleepers::default(),
@@ -61,24 +66,37 @@ impl<S: Waitable> Queue<S> {
 
     fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
         step!();
+        self.lock_at_once()
+    }
+
+    /// [`lock`](Self::lock)s under another lock, which no other thread may find held.
+    fn lock_at_once(&self) -> Result<MutexGuard<'_, Locked<S>>> {
         self.locked.lock().map_err(|_| {
             let message = "an earlier call panicked half-way, so its messages cannot be trusted";
             Error::new(ErrorKind::Internal, message).with_queue(&self.name)
         })
     }
 
-    /// Does one call's work at one instant, and wakes waiting callers that it concerns.
-    pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
+    /// Does one call's work at one instant, and wakes waiting callers that it concerns. Gives the work
+    /// back if the queue was removed.
+    pub(crate) fn call<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
+    where
+        W: FnOnce(&mut S, Timestamp) -> R,
+    {
         // Read before the lock, so that no other call waits for the clock; the state keeps time
         // from going back.
         let instant = Instant::now();
         let mut locked = self.lock()?;
         let Locked {
             state,
+            removed,
             last,
             arrival,
             room,
         } = &mut *locked;
+        if *removed {
+            return Ok(Continue(work));
+        }
         let now = self.clock.time_from(instant, last);
         let answer = work(state, now);
         let arrival = arrival.after_change(|| state.arrival(now), now);
@@ -92,15 +110,28 @@ impl<S: Waitable> Queue<S> {
         if let Some(room) = room {
             room.wake();
         }
-        Ok(answer)
+        Ok(Break(answer))
     }
 
-    /// Does work that concerns no waiting caller.
-    pub(crate) fn without_waking<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
-        Ok(work(&mut self.lock()?.state))
+    /// Does work that concerns no waiting caller, or gives it back if the queue was removed.
+    pub(super) fn without_waking<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
+    where
+        W: FnOnce(&mut S) -> R,
+    {
+        let mut locked = self.lock()?;
+        if locked.removed {
+            return Ok(Continue(work));
+        }
+        Ok(Break(work(&mut locked.state)))
     }
 
-    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+    /// Looks at the state for a caller that may hold another lock.
+    pub(crate) fn peek<R>(&self, look: impl FnOnce(&S) -> R) -> Result<R> {
+        Ok(look(&self.lock_at_once()?.state))
+    }
+
+    /// Waits for an arrival; ends at once if the queue was removed.
+    pub(super) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let target = WaitTarget {
             sleepers: |locked| &mut locked.arrival,
             availability: S::arrival,
@@ -108,7 +139,8 @@ impl<S: Waitable> Queue<S> {
         self.wait(&target, timeout).await
     }
 
-    pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+    /// Waits for room; ends at once if the queue was removed.
+    pub(super) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let target = WaitTarget {
             sleepers: |locked| &mut locked.room,
             availability: S::room,
@@ -150,6 +182,36 @@ impl<S: Waitable> Queue<S> {
     }
 }
 
+impl<S: Openable> Queue<S> {
+    /// Removes the queue, for a caller that may hold another lock: from now on it is empty, calls give
+    /// their work back, and waits end. Answers what is left to do when no lock is held.
+    ///
+    /// # Errors
+    ///
+    /// `InUse` if messages are leased, unless the removal takes them along.
+    pub(crate) fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>> {
+        let now = self.clock.now();
+        let mut locked = self.lock_at_once()?;
+        let checked = removal.check(locked.state.leased(now));
+        checked.map_err(|error| error.with_queue(&self.name))?;
+        let empty = S::create(locked.state.config());
+        let state = mem::replace(&mut locked.state, empty);
+        locked.removed = true;
+        let mut wakers = locked.arrival.leave_all();
+        wakers.append(&mut locked.room.leave_all());
+        drop(locked);
+        planted!(RemovalWakesNobody => wakers = Vec::new());
+        Ok(Box::new(move || {
+            for waker in wakers {
+                step!();
+                waker.wake();
+            }
+            // A long queue takes a while to drop, and nobody else waits for that.
+            drop(state);
+        }))
+    }
+}
+
 /// A caller that waits. Dropping it takes it out of the sleepers.
 struct Waiter<'a, S: Waitable> {
     queue: &'a Queue<S>,
@@ -167,10 +229,15 @@ impl<'a, S: Waitable> Waiter<'a, S> {
     }
 
     /// Looks; answers the time until which to sleep, or `None` if the arrival or the room may be
-    /// there.
+    /// there, or the queue is not.
     fn look(&mut self, cx: &Context<'_>) -> Result<Option<Timestamp>> {
         let now = self.queue.clock.now();
         let mut locked = self.queue.lock()?;
+        if locked.removed {
+            // All sleepers have left it.
+            self.sleeper = None;
+            return Ok(None);
+        }
         let availability = (self.target.availability)(&locked.state, now);
         let sleepers = (self.target.sleepers)(&mut locked);
         // A caller that finds it at once never joins the sleepers.
@@ -211,26 +278,5 @@ impl<S> fmt::Debug for Queue<S> {
             .field("name", &self.name)
             .field("kind", &self.kind)
             .finish_non_exhaustive()
-    }
-}
-
-/// A handle to a queue, with its own limit on the size of a message.
-#[derive(Debug)]
-pub(crate) struct Handle<S> {
-    pub(super) queue: Arc<Queue<S>>,
-    pub(super) max_body: usize,
-}
-
-impl<S: Waitable> Handle<S> {
-    pub(crate) fn new(queue: &Arc<Queue<S>>, max_body: usize) -> Self {
-        Self {
-            queue: Arc::clone(queue),
-            max_body,
-        }
-    }
-
-    /// Names the queue in a refusal.
-    pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
-        check.map_err(|error| error.with_queue(self.queue.name()))
     }
 }

@@ -8,6 +8,6 @@ use crate::state::Reliable;
 impl ReliableQueue for LeasingHandle<Reliable> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         self.checked(Push::check_all(messages.iter(), self.max_body))?;
-        self.queue.call(|state, now| state.push(now, messages))
+        self.call(|state, now| state.push(now, messages))
     }
 }

@@ -12,29 +12,29 @@ use crate::state::Ring;
 impl RotatingQueue for Handle<Ring> {
     async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>> {
         self.checked(Insert::check_all(items, self.max_body))?;
-        self.queue.call(|ring, _| ring.insert(items))
+        self.call(|ring, _| ring.insert(items))
     }
 
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
-        self.queue.call(|ring, now| ring.rotate(now, max.get()))
+        self.call(|ring, now| ring.rotate(now, max.get()))
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        self.queue.wait_for_arrival(timeout).await
+        self.arrival(timeout).await
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
         self.checked(page.check())?;
-        self.queue.without_waking(|ring| ring.list(page))
+        self.without_waking(|ring| ring.list(page))
     }
 
     async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        self.queue.call(|ring, _| ring.remove(ids))
+        self.call(|ring, _| ring.remove(ids))
     }
 
     async fn len(&self) -> Result<u64> {
-        self.queue.without_waking(|ring| ring.len() as u64)
+        self.without_waking(|ring| ring.len() as u64)
     }
 }

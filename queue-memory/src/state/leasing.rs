@@ -15,6 +15,7 @@ use super::{
     index::Index,
     kind::Kind,
     marks::Marks,
+    removing::Removable,
     timeline::Timeline,
 };
 
@@ -335,5 +336,12 @@ impl<K: Kind> Waitable for State<K> {
             return Availability::Now;
         }
         Availability::at(self.leases.first_time(), now)
+    }
+}
+
+impl<K: Kind> Removable for State<K> {
+    fn leased(&mut self, now: Timestamp) -> u64 {
+        self.latest = self.latest.max(now);
+        (self.leases.len() - self.leases.count_until(self.latest)) as u64
     }
 }

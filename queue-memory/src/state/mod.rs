@@ -26,6 +26,7 @@ mod operation;
 mod planted;
 mod priority;
 mod reliable;
+mod removing;
 mod rotating;
 mod settling;
 mod sorted_slots;

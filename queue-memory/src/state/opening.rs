@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
-use super::availability::Waitable;
+use super::{availability::Waitable, removing::Removable};
 
 /// A state that a queue can be opened with.
-pub(crate) trait Openable: Waitable + Debug + Send + 'static {
+pub(crate) trait Openable: Waitable + Removable + Debug + Send + 'static {
     /// The configuration that the first open fixes.
-    type Config: Clone + Into<QueueConfig>;
+    type Config: Clone + Into<QueueConfig> + Send + Sync + 'static;
 
     /// The name of its kind.
     const KIND: QueueKind;

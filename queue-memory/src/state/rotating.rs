@@ -13,6 +13,7 @@ use super::{
     entry::{KEPT, Key, Slot},
     index::Index,
     opening::Openable,
+    removing::Removable,
     sorted_slots::SortedSlots,
 };
 
@@ -268,6 +269,13 @@ impl Waitable for Ring {
     /// A ring always has room.
     fn room(&self, _now: Timestamp) -> Availability {
         Availability::Now
+    }
+}
+
+impl Removable for Ring {
+    /// Nobody holds an item.
+    fn leased(&mut self, _now: Timestamp) -> u64 {
+        0
     }
 }
 

@@ -7,15 +7,7 @@
 -- ARGV[3] a bounded queue's capacity, '' otherwise
 -- ARGV[4 …] the type that each key has
 -- Returns {configuration, capacity or 0, 1 if it was resized, 1 if it was created}.
--- Errors: WRONGTYPE  a key holds another type.
 local call = redis.call
-for k = 1, #KEYS do
-  local found = call('TYPE', KEYS[k]).ok
-  if found ~= 'none' and found ~= ARGV[k + 3] then
-    return redis.error_reply('WRONGTYPE the key ' .. KEYS[k] .. ' holds a ' .. found .. ', where a ' .. ARGV[k + 3]
-      .. ' belongs')
-  end
-end
 local stored = call('HMGET', KEYS[1], 'config', 'capacity', 'resized')
 if not stored[1] then
   call('HSET', KEYS[1], 'config', ARGV[2])

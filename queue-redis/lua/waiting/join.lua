@@ -1,12 +1,17 @@
 -- join: registers a process as one that waits at a marker.
 --
 -- KEYS[1] the marker
+-- KEYS[2] meta of its queue
 -- ARGV[2] the process's channel
 -- ARGV[3] how many wait in it
 -- ARGV[4] for how long the registration lives, in ms
 -- Returns how many changes nobody was told of so far: so many of them look at once. If more wait
--- than that, the process is registered, and the next change is published to it.
+-- than that, the process is registered, and the next change is published to it. Where there is no
+-- queue, all look, which makes it anew; and nothing is left of one that was removed.
 local marker, waiting = KEYS[1], tonumber(ARGV[3])
+if call('EXISTS', KEYS[2]) == 0 then
+  return waiting
+end
 -- A first write that needs no memory, so that a full server lets consumers wait.
 call('ZREM', marker, '')
 local changes = -(tonumber(call('ZSCORE', marker, 'armed')) or 0)

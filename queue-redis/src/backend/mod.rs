@@ -4,6 +4,7 @@ mod builder;
 mod health;
 mod query;
 mod queues;
+mod removing;
 
 use std::sync::{
     Arc, Mutex, PoisonError,

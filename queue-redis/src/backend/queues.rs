@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, PriorityConfig,
-    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Result, RotatingConfig, StoredQueue,
-    limits,
+    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, RotatingConfig,
+    StoredQueue, limits,
 };
 use redis::Value;
 
@@ -45,13 +45,14 @@ impl RedisBackend {
         Ok(queue_of(handle, config))
     }
 
-    async fn stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+    /// A handle to the queue as it is stored, if there is one, and its configuration.
+    pub(super) async fn stored(&self, name: &QueueName) -> Result<Option<(Handle, QueueConfig)>> {
         let Some(stored) = self.read(name).await? else {
             return Ok(None);
         };
         let config = stored.read()?;
-        let queue = queue_of(self.handle_to(name, &config, stored), &config);
-        Ok(Some(StoredQueue { config, queue }))
+        let handle = self.handle_to(name, &config, stored);
+        Ok(Some((handle, config)))
     }
 
     /// A handle to a queue as it is stored.
@@ -66,7 +67,7 @@ impl RedisBackend {
             return Ok(false);
         };
         stored.check_kind(config.kind())?;
-        let handle = self.handle_to(name, config, stored);
+        let handle = self.handle_to(name, config, stored).that_only_looks();
         let new = queue::config::text(config);
         let script = match config {
             QueueConfig::Reliable(_) => &scripts::RELIABLE.reconfigure,
@@ -118,13 +119,16 @@ impl RedisBackend {
     /// read must not hide the others.
     async fn info(&self, name: QueueName, kind: QueueKind) -> Result<QueueInfo> {
         let read = async {
-            match self.open_stored(&name).await? {
-                Some(stored) => QueueState::of(&stored.queue).await.map(Some),
+            match self.stored(&name).await? {
+                Some((handle, config)) => {
+                    let queue = queue_of(handle.that_only_looks(), &config);
+                    QueueState::of(&queue).await.map(Some)
+                }
                 None => Ok(None),
             }
         };
         let state = match read.await {
-            Err(error) if error.is_transient() => return Err(error),
+            Err(error) if error.is_transient() => return Err(error.with_queue(&name)),
             read => read.unwrap_or(None),
         };
         Ok(QueueInfo { name, kind, state })
@@ -192,7 +196,16 @@ impl Backend for RedisBackend {
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let stored = self.stored(name).await;
-        stored.map_err(|error| error.with_queue(name))
+        let stored = stored.map_err(|error| error.with_queue(name))?;
+        Ok(stored.map(|(handle, config)| {
+            let queue = queue_of(handle, &config);
+            StoredQueue { config, queue }
+        }))
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let removed = self.take_away(name, removal).await;
+        removed.map_err(|error| error.with_queue(name))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

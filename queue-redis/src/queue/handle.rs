@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Stored;
 use crate::{
     backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys, keys::Keys,
-    reply::Reply, script::Script, scripts, waiter::Waiter,
+    listing, reply::Reply, script::Script, scripts, waiter::Waiter,
 };
 
 /// Of so many pushes without dedup keys, one clears away marks whose time is over.
@@ -36,6 +36,8 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     config: String,
     capacity: Option<usize>,
+    /// Whether the handle leaves a queue that is gone as it is.
+    only_looks: bool,
     /// Whether this handle has pushed dedup keys: then each push clears old marks away.
     marks: AtomicBool,
     /// Counts the pushes without dedup keys.
@@ -75,10 +77,18 @@ impl Handle {
             arrivals,
             config,
             capacity,
+            only_looks: false,
             marks: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
             known: Mutex::default(),
         }
+    }
+
+    /// The same handle for somebody who only looks what is there: a queue that is gone is an error, and
+    /// no call makes it anew.
+    pub(crate) fn that_only_looks(mut self) -> Self {
+        self.only_looks = true;
+        self
     }
 
     /// Creates the queue, or answers its stored configuration, and adds it to the list of queues.
@@ -134,13 +144,17 @@ impl Handle {
         keys: &[String],
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        // The queue is not there: the server was flushed, so this creates it anew. Only a caller
-        // that does nothing but flush makes that happen twice in a row.
+        // The queue is not there: the server was flushed, or somebody removed it. So this creates it
+        // anew. Only a caller that does nothing else makes that happen twice in a row.
         for _ in 0..3 {
             let mut call = self.client.prepare(script, keys);
             call.push(&self.config);
             fill(&mut call);
             match self.client.run(call).await {
+                Ok(Value::Nil) if self.only_looks => {
+                    let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
+                    return Err(self.name(gone));
+                }
                 Ok(Value::Nil) => {
                     self.waiter.forget(&self.arrivals);
                     drop(self.open().await?);
@@ -154,7 +168,8 @@ impl Handle {
         }
         Err(self.name(Error::new(
             ErrorKind::Unavailable,
-            "the queue vanishes as soon as it is created: the server is being flushed",
+            "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
+             removing the queue",
         )))
     }
 
@@ -259,36 +274,19 @@ impl Handle {
         }
     }
 
-    /// Puts the queue in the list of queues, with its kind. The list lies outside the queue's slot,
-    /// and so outside its scripts. Mostly this only reads.
+    /// Puts the queue in the list of queues, with its kind. Mostly this only reads.
     async fn register(&self) -> Result<()> {
-        let mut find = redis::cmd("ZRANGEBYLEX");
-        find.arg(&self.registry);
-        // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
-        find.arg(format!("[{} ", self.name));
-        find.arg(format!("({}!", self.name));
-        let listed = self.client.command(&find).await?;
-        let entry = format!("{} {}", self.name, self.kind).into_bytes();
-        let (own, others): (Vec<_>, Vec<_>) = match listed {
-            Value::Array(listed) => listed
-                .into_iter()
-                .filter_map(|listed| match listed {
-                    Value::BulkString(listed) => Some(listed),
-                    _ => None,
-                })
-                .partition(|listed| *listed == entry),
-            _ => Default::default(),
-        };
+        let (client, registry) = (&self.client, &self.registry);
+        let listed = listing::entries_of(client, registry, &self.name).await?;
+        let entry = listing::entry(&self.name, self.kind);
+        let (own, others): (Vec<_>, Vec<_>) =
+            listed.into_iter().partition(|listed| *listed == entry);
         if own.is_empty() {
-            let mut add = redis::cmd("ZADD");
-            add.arg(&self.registry).arg(0).arg(entry);
-            self.client.command(&add).await?;
+            listing::add(client, registry, &entry).await?;
         }
         if !others.is_empty() {
             // A queue of another kind once had this name.
-            let mut forget = redis::cmd("ZREM");
-            forget.arg(&self.registry).arg(others);
-            self.client.command(&forget).await?;
+            listing::remove(client, registry, &others).await?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::{
     client::Clock,
     connection::{Channel, Connector, Dial, Role, Supervised, Timeouts, open},
     error::Failure,
-    scripts,
+    keys, scripts,
 };
 
 /// At most so many registrations travel together, since the server does nothing else meanwhile.
@@ -126,8 +126,11 @@ impl Watch {
 
     /// Hands the server's message to the waiters that it concerns.
     fn tell(&self, push: &PushInfo) {
-        if let Some((marker, changes)) = read(push) {
-            self.board.tell(&marker, changes);
+        match read(push) {
+            // The marker is gone with its queue.
+            Some((marker, 0)) => self.board.gone(&marker),
+            Some((marker, changes)) => self.board.tell(&marker, changes),
+            None => {}
         }
     }
 
@@ -161,14 +164,16 @@ impl Watch {
         let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
         match order {
             Order::Join { marker, waiting } => {
-                let mut call = Call::new(&scripts::WAITING_JOIN, [&**marker], &now);
+                let meta = keys::meta_beside(marker);
+                let mut call = Call::new(&scripts::WAITING_JOIN, [&**marker, &*meta], &now);
                 call.push(&*self.channel);
                 call.push(*waiting);
                 call.push(u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX));
                 call
             }
             Order::PassOn { marker, changes } => {
-                let mut call = Call::new(&scripts::WAITING_PASS_ON, [&**marker], &now);
+                let meta = keys::meta_beside(marker);
+                let mut call = Call::new(&scripts::WAITING_PASS_ON, [&**marker, &*meta], &now);
                 call.push(*changes);
                 call
             }
@@ -197,7 +202,8 @@ impl Watch {
     }
 }
 
-/// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker.
+/// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker. The number
+/// is zero where `lua/leasing/remove.lua` publishes it.
 fn read(push: &PushInfo) -> Option<(Bytes, usize)> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {
         return None;

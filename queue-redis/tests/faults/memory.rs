@@ -135,6 +135,25 @@ async fn every_way_out_works_on_a_full_server() {
 }
 
 #[tokio::test]
+async fn a_queue_is_removed_from_a_full_server() {
+    for kind in QueueKind::LEASING {
+        let server = Server::start().expect("a server");
+        let backend = connect(&server).await;
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        limit(&server);
+        fill(&queue).await;
+        let name = QueueName::new(kind.as_str()).expect("a name");
+        let removed = backend.remove(&name, Removal::UnlessLeased).await;
+        assert!(removed.expect("it makes room"), "{kind}");
+        assert_eq!(
+            administer(&server, "DBSIZE"),
+            redis::Value::Int(0),
+            "{kind}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_batch_is_refused_whole() {
     for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");

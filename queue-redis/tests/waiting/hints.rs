@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{
-    Backend, DelayConfig, DelayQueueExt, LeasingExt, Push, QueueName, ReliableQueueExt,
+    Backend, DelayConfig, DelayQueueExt, LeasingExt, Push, QueueName, ReliableQueueExt, Removal,
 };
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
@@ -188,5 +188,50 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     }
     let told = calls("publish");
     until("the other is told", || calls("publish") > told).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_removal_wakes_who_waits() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let consumer = queue(&here, "a").await?;
+    let mut set = JoinSet::new();
+    for _ in 0..3 {
+        receiving(&mut set, &consumer);
+    }
+    until("they wait", || waiting(&server, "a") == 1).await;
+    let name = QueueName::new("a")?;
+    assert!(there.remove(&name, Removal::UnlessLeased).await?);
+    until("they wait at the next queue", || waiting(&server, "a") == 1).await;
+    let producer = queue(&there, "a").await?;
+    producer.push_all(&vec![Push::new("hello"); 3]).await?;
+    for _ in 0..3 {
+        assert_eq!(received(&mut set).await, 1);
+    }
+    Ok(())
+}
+
+/// A process that is registered, and in which nobody waits any more, hears of the removal and passes
+/// nothing on.
+#[tokio::test]
+async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (job, next) = (queue(&here, "a").await?, queue(&here, "b").await?);
+    let mut set = JoinSet::new();
+    receiving(&mut set, &job);
+    until("it waits", || waiting(&server, "a") == 1).await;
+    set.shutdown().await;
+    let name = QueueName::new("a")?;
+    assert!(there.remove(&name, Removal::UnlessLeased).await?);
+    // What it hears next, it hears after the removal.
+    receiving(&mut set, &next);
+    until("it waits for the next", || waiting(&server, "b") == 1).await;
+    next.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    let left = command(&server, &["KEYS", "qk:{a}*"]);
+    let left: Vec<String> = redis::from_redis_value(left)?;
+    assert_eq!(left, [""; 0]);
     Ok(())
 }

@@ -126,14 +126,24 @@ impl Board {
     /// Takes the server's message: so many changes, which ended the process's registration.
     pub(super) fn tell(&self, marker: &Bytes, changes: usize) {
         let mut state = self.lock();
-        if let Some(line) = state.lines.get_mut(marker) {
-            line.registration = match line.registration {
-                Registration::Asked { .. } => Registration::Asked { told: true },
-                Registration::Wanted => Registration::Wanted,
-                Registration::None | Registration::Until(_) => Registration::None,
-            };
-        }
+        state.end_registration(marker);
         state.hand(marker, changes);
+        state.want(marker);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Wakes everybody at a marker to look, since its queue was removed. There is nothing to pass on.
+    pub(super) fn gone(&self, marker: &Bytes) {
+        let mut state = self.lock();
+        state.end_registration(marker);
+        state.unclaimed.remove(marker);
+        if let Some(line) = state.lines.get_mut(marker) {
+            for (_, waiter) in std::mem::take(&mut line.waiting) {
+                // A waiter that is gone needs no wake-up.
+                let _ = waiter.send(Wake::Look);
+            }
+        }
         state.want(marker);
         drop(state);
         self.changed.notify_one();
@@ -300,6 +310,17 @@ impl State {
         } else if !registered {
             line.registration = Registration::Wanted;
             self.to_join.push_back(marker.clone());
+        }
+    }
+
+    /// Notes that the server has used up the process's registration.
+    fn end_registration(&mut self, marker: &Bytes) {
+        if let Some(line) = self.lines.get_mut(marker) {
+            line.registration = match line.registration {
+                Registration::Asked { .. } => Registration::Asked { told: true },
+                Registration::Wanted => Registration::Wanted,
+                Registration::None | Registration::Until(_) => Registration::None,
+            };
         }
     }
 

@@ -181,3 +181,38 @@ fn a_connection_that_was_lost_has_everybody_look() {
     assert_eq!(orders(&board), []);
     assert!(board.lock().lines.is_empty());
 }
+
+#[test]
+fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
+    let board = board();
+    let mut places: Vec<_> = (0..3).map(|_| board.join(&marker("a"))).collect();
+    let mut other = board.join(&marker("b"));
+    assert_eq!(orders(&board), [join("a", 3), join("b", 1)]);
+    board.joined(&marker("a"), 3, 0);
+    board.gone(&marker("a"));
+    assert!(places.iter_mut().all(is_woken));
+    assert!(!is_woken(&mut other));
+    drop(places);
+    assert_eq!(orders(&board), []);
+    // Nobody waits: a change that nobody here could use is nobody's.
+    board.tell(&marker("a"), 2);
+    board.gone(&marker("a"));
+    assert_eq!(orders(&board), []);
+    // The registration went with the queue.
+    let _place = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+}
+
+/// The message may overtake the answer to a registration at the next queue of the name.
+#[test]
+fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
+    let board = board();
+    let mut first = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.gone(&marker("a"));
+    assert!(is_woken(&mut first));
+    let _second = board.join(&marker("a"));
+    assert_eq!(orders(&board), []);
+    board.joined(&marker("a"), 1, 0);
+    assert_eq!(orders(&board), [join("a", 1)]);
+}

@@ -1,0 +1,116 @@
+//! A handle, and how it finds its queue again after a removal.
+
+use std::{
+    fmt::Debug,
+    ops::ControlFlow::{self, Break, Continue},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use queue_core::{Result, Timestamp};
+
+use super::Queue;
+use crate::state::Waitable;
+
+/// The place of a queue's name among those of its backend.
+pub(crate) trait Home<S>: Debug + Send + Sync {
+    /// The queue that has the name now, made anew if there is none.
+    fn queue(&self) -> Result<Arc<Queue<S>>>;
+}
+
+/// A handle to a queue, with its own limit on the size of a message.
+///
+/// If somebody removes the queue, the next call goes to the one that has its name by then, as on a
+/// server that keeps nothing of what it removed.
+#[derive(Debug)]
+pub(crate) struct Handle<S> {
+    queue: Arc<Queue<S>>,
+    /// The queue that a call of this handle found last, once `queue` was removed. It may be removed,
+    /// too.
+    later: OnceLock<Mutex<Arc<Queue<S>>>>,
+    home: Arc<dyn Home<S>>,
+    pub(super) max_body: usize,
+}
+
+impl<S: Waitable> Handle<S> {
+    pub(crate) fn new(queue: Arc<Queue<S>>, max_body: usize, home: Arc<dyn Home<S>>) -> Self {
+        Self {
+            queue,
+            later: OnceLock::new(),
+            home,
+            max_body,
+        }
+    }
+
+    /// Does one call's work at one instant, and wakes waiting callers that it concerns.
+    pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
+        self.on_queue(work, |queue, work| queue.call(work))
+    }
+
+    /// Does work that concerns no waiting caller.
+    pub(super) fn without_waking<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
+        self.on_queue(work, |queue, work| queue.without_waking(work))
+    }
+
+    /// Waits on the queue as far as this handle knows it: if that was removed, the wait ends at once,
+    /// and the caller's look finds the next one.
+    pub(super) async fn arrival(&self, timeout: Duration) -> Result<()> {
+        self.known().wait_for_arrival(timeout).await
+    }
+
+    /// Waits as [`arrival`](Self::arrival) does.
+    pub(super) async fn room(&self, timeout: Duration) -> Result<()> {
+        self.known().wait_for_room(timeout).await
+    }
+
+    /// Names the queue in a refusal.
+    pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
+        check.map_err(|error| error.with_queue(self.queue.name()))
+    }
+
+    /// Does the work on the first queue that was not removed.
+    fn on_queue<R, W>(
+        &self,
+        work: W,
+        call: impl Fn(&Queue<S>, W) -> Result<ControlFlow<R, W>>,
+    ) -> Result<R> {
+        let mut undone = match call(&self.queue, work)? {
+            Break(answer) => return Ok(answer),
+            Continue(undone) => undone,
+        };
+        let mut known = self.later();
+        loop {
+            let queue = match known.take() {
+                Some(queue) => queue,
+                None => self.move_on()?,
+            };
+            undone = match call(&queue, undone)? {
+                Break(answer) => return Ok(answer),
+                Continue(undone) => undone,
+            };
+        }
+    }
+
+    fn known(&self) -> Arc<Queue<S>> {
+        self.later().unwrap_or_else(|| Arc::clone(&self.queue))
+    }
+
+    fn later(&self) -> Option<Arc<Queue<S>>> {
+        self.later.get().map(|later| Arc::clone(&lock(later)))
+    }
+
+    /// The queue that has the name now.
+    fn move_on(&self) -> Result<Arc<Queue<S>>> {
+        let queue = self.home.queue()?;
+        let later = self.later.get_or_init(|| Mutex::new(Arc::clone(&queue)));
+        *lock(later) = Arc::clone(&queue);
+        Ok(queue)
+    }
+}
+
+/// Without a step before it: whatever another thread could do here, it can do before the lock of the
+/// queue that this is about.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,73 @@
+//! Removing a queue.
+
+use queue_core::{Error, ErrorKind, LAYOUT_VERSION, Outcome, QueueName, Removal, Result};
+
+use super::RedisBackend;
+use crate::{
+    keys::{self, KeysOfAnyKind},
+    listing,
+    reply::Reply,
+    scripts,
+};
+
+impl RedisBackend {
+    /// Takes all keys of the queue off the server in one step, and then its name off the list: a
+    /// removal that is cut short between the two is seen there, and a repeat finishes it.
+    pub(super) async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let existed = self.unlink(name, removal).await?;
+        match self.unlist(name).await {
+            Ok(listed) => Ok(existed || listed),
+            Err(error) if existed => Err(error.with_outcome(Outcome::Unknown)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Answers whether there was a queue.
+    async fn unlink(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let keys = KeysOfAnyKind::new(self.prefix(), name);
+        let mut call = self.client().prepare(&scripts::REMOVE, keys.all());
+        call.push(i32::from(removal == Removal::EvenIfLeased));
+        call.push(LAYOUT_VERSION);
+        for kind in KeysOfAnyKind::types() {
+            call.push(kind);
+        }
+        let mut reply = Reply::new(&scripts::REMOVE, self.client().run(call).await?);
+        let (what, leased, config) = (reply.text()?, reply.count()?, reply.text()?);
+        match &*what {
+            "r" => Ok(true),
+            "a" => Ok(false),
+            "l" => Err(match removal.check(leased) {
+                Err(refused) => refused,
+                Ok(()) => reply.unexpected(),
+            }),
+            "o" => Err(of_another_layout(&config)),
+            _ => Err(reply.unexpected()),
+        }
+    }
+
+    /// Answers whether the queue was in the list.
+    async fn unlist(&self, name: &QueueName) -> Result<bool> {
+        let (client, registry) = (self.client(), keys::registry(self.prefix()));
+        let entries = listing::entries_of(client, &registry, name).await?;
+        if entries.is_empty() {
+            return Ok(false);
+        }
+        listing::remove(client, &registry, &entries).await?;
+        // Whoever made the queue anew meanwhile found it in the list still, and did not add it.
+        if let Some((_, config)) = self.stored(name).await? {
+            let entry = listing::entry(name, config.kind());
+            listing::add(client, &registry, &entry).await?;
+        }
+        Ok(true)
+    }
+}
+
+fn of_another_layout(config: &str) -> Error {
+    Error::new(
+        ErrorKind::ConfigMismatch,
+        format!(
+            "the queue is stored as [{config}], and this version knows the keys of layout \
+             {LAYOUT_VERSION} alone: remove it with the version that made it"
+        ),
+    )
+}
