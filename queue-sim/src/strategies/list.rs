@@ -32,11 +32,19 @@ enum On {
     Memory,
     /// The default queues on Redis.
     Redis,
-    /// A recipe, and the command that answers the length of its queue.
-    Recipe(
-        fn(RedisBackend, Lane) -> Arc<dyn Backend>,
-        Option<&'static [&'static str]>,
-    ),
+    /// A recipe, and what the simulator has to know of it.
+    Recipe(fn(RedisBackend, Lane) -> Arc<dyn Backend>, Sight),
+}
+
+/// What the simulator can see of a recipe besides its answers.
+#[derive(Debug, Clone, Copy)]
+enum Sight {
+    /// Nothing.
+    Answers,
+    /// The length of its queue, which this command answers.
+    Length(&'static [&'static str]),
+    /// Nothing, and its times are the server's own, which run beside the virtual time.
+    ServerTimes,
 }
 
 impl Strategy {
@@ -45,10 +53,10 @@ impl Strategy {
         !matches!(self.on, On::Recipe(..))
     }
 
-    /// Whether the same decisions play the same run. A stream's idle times go by the server's own clock,
-    /// which runs beside the virtual time, so no plan of it is kept.
-    pub fn is_repeatable(&self) -> bool {
-        self.guarantees.name != "stream"
+    /// Whether the same decisions play the same run. Where the server's own clock decides, which runs
+    /// beside the virtual time, they do not, so no plan is kept.
+    pub const fn is_repeatable(&self) -> bool {
+        !matches!(self.on, On::Recipe(_, Sight::ServerTimes))
     }
 
     /// The environment that it is played in under this condition.
@@ -61,7 +69,11 @@ impl Strategy {
         Ok(match self.on {
             On::Memory => Box::new(MemoryEnvironment::new()),
             On::Redis => Box::new(RedisEnvironment::start()?),
-            On::Recipe(serve, length) => {
+            On::Recipe(serve, sight) => {
+                let length = match sight {
+                    Sight::Length(command) => Some(command),
+                    Sight::Answers | Sight::ServerTimes => None,
+                };
                 let builder = RedisEnvironment::builder().serving(length, ahead, serve);
                 Box::new(builder.start()?)
             }
@@ -85,8 +97,9 @@ impl Strategy {
 
 const POLL: Duration = Duration::from_millis(5);
 const BLOCK: Duration = Duration::from_millis(20);
-const LIST: Option<&[&str]> = Some(&["LLEN", "queue"]);
-const ZSET: Option<&[&str]> = Some(&["ZCARD", "queue"]);
+const NOTHING: Sight = Sight::Answers;
+const LIST: Sight = Sight::Length(&["LLEN", "queue"]);
+const ZSET: Sight = Sight::Length(&["ZCARD", "queue"]);
 
 fn zset_string() -> ZsetString {
     let unit = Duration::from_millis(10);
@@ -117,29 +130,29 @@ fn stream(lane: Lane) -> Stream {
 }
 
 macro_rules! recipes {
-    ($($recipe:expr, $length:expr;)*) => {
+    ($($recipe:expr, $sight:expr;)*) => {
         fn recipes() -> Vec<Strategy> {
             vec![$(Strategy {
                 guarantees: ($recipe)(Lane(0)).guarantees(),
-                on: On::Recipe(|backend, lane| Arc::new(backend.recipe(($recipe)(lane))), $length),
+                on: On::Recipe(|backend, lane| Arc::new(backend.recipe(($recipe)(lane))), $sight),
             },)*]
         }
     };
 }
 
 recipes! {
-    |_| zset_string(), None;
-    |_| wait_active(), None;
-    |_| zset_json(), None;
-    |_| zset_json().with_priority(), None;
-    |_| zset_json().with_processing(), None;
-    |_| BlockingList::default().timeout(BLOCK), None;
-    private_backup, None;
-    |_| shared_backup(), None;
-    |_| shared_backup().with_checker(BLOCK * 3), None;
-    stream, None;
-    |_| PriorityLists::default().timeout(BLOCK), None;
-    |_| Rotation::default().poll(POLL), None;
+    |_| zset_string(), NOTHING;
+    |_| wait_active(), NOTHING;
+    |_| zset_json(), NOTHING;
+    |_| zset_json().with_priority(), NOTHING;
+    |_| zset_json().with_processing(), NOTHING;
+    |_| BlockingList::default().timeout(BLOCK), NOTHING;
+    private_backup, NOTHING;
+    |_| shared_backup(), NOTHING;
+    |_| shared_backup().with_checker(BLOCK * 3), NOTHING;
+    stream, Sight::ServerTimes;
+    |_| PriorityLists::default().timeout(BLOCK), NOTHING;
+    |_| Rotation::default().poll(POLL), NOTHING;
     |_| FixedLength::naive(), LIST;
     |_| FixedLength::newest_last(), LIST;
     |_| FixedLength::newest_first(), LIST;
