@@ -1,3 +1,4 @@
 -- What is stored of a priority queue alone.
+-- needs: config
 -- gives: ageing
-local ageing = tonumber(string.match(ARGV[2], 'ageing=(%d+)')) -- ms that weigh as much as a step (P4)
+local ageing = tonumber(string.match(config, 'ageing=(%d+)')) -- ms that weigh as much as a step (P4)

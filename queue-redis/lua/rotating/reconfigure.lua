@@ -1,9 +1,9 @@
 -- reconfigure: stores another configuration. With another pace each item is due, in its place.
--- needs: ARRIVALS, DUE, FRESH, META, RING, arm
+-- needs: ARRIVALS, DUE, FRESH, META, RING, arm, config
 -- ARGV[3] the configuration
 -- ARGV[4] how many items the ring may have
 -- Returns 0; or -n if it has n items, which are too many.
-if ARGV[2] == ARGV[3] then
+if config == ARGV[3] then
   return 0
 end
 local items = call('ZCARD', RING) + call('ZCARD', FRESH)

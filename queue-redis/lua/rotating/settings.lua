@@ -1,3 +1,4 @@
 -- What is stored of a ring alone.
+-- needs: config
 -- gives: pace
-local pace = tonumber(string.match(ARGV[2], 'pace=(%d+)')) -- ms from a visit to the next (T4)
+local pace = tonumber(string.match(config, 'pace=(%d+)')) -- ms from a visit to the next (T4)

@@ -1,7 +1,7 @@
 -- Refuses to act on another queue than the caller means. What follows goes by the stored configuration,
--- which another program may have changed since the handle was opened: ARGV[2] becomes it.
+-- which another program may have changed since the handle was opened.
 -- needs: meta
--- gives: accepted
+-- gives: accepted, config
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false
@@ -11,6 +11,6 @@ if meta[1] ~= ARGV[2] then
     return redis.error_reply('QKCONFIG the queue is stored as [' .. meta[1] .. '], this handle was opened as ['
       .. ARGV[2] .. ']: open it again')
   end
-  ARGV[2] = meta[1]
 end
+local config = meta[1]
 local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the last id given

@@ -1,6 +1,6 @@
 -- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
 -- r retried, e expired), length of the reason (2 bytes), reason, frame.
--- needs: DEAD, FRAMES, META
+-- needs: DEAD, FRAMES, META, config
 -- gives: frame_of, trim, die
 local RECORD = '>I7c1I2'
 
@@ -11,7 +11,7 @@ end
 
 -- Drops the oldest beyond the cap (L13), as many as one call may. Answers how many are left to drop.
 local function trim()
-  local cap = tonumber(string.match(ARGV[2], 'dead_letter_cap=(%d+)'))
+  local cap = tonumber(string.match(config, 'dead_letter_cap=(%d+)'))
   local excess = call('ZCARD', DEAD) - cap
   if excess <= 0 then
     return 0

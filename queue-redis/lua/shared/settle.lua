@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, die, give_back
--- needs: gone, reframe, tidy
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, config, die
+-- needs: give_back, gone, reframe, tidy
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -32,7 +32,7 @@ local function settle_one(settlement, id)
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'deferred', 1)
     return 'd', put_off(id, reframe(frame, attempts, due), due)
-  elseif what == 'r' and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)')) then
+  elseif what == 'r' and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)')) then
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'retried', 1)
     return 'd', put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)

@@ -1,7 +1,7 @@
 -- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
 -- promotes up to 128 delayed messages by (due, id). Answers whether there may be more of either.
--- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, die, give_back, gone, promote
--- needs: reframe
+-- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, config, die, give_back, gone
+-- needs: promote, reframe
 -- gives: tidy
 local function reclaim()
   local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
@@ -11,7 +11,7 @@ local function reclaim()
   local count = #expired / 2
   -- The first write wants memory: on a full server a push fails here, with nothing changed.
   call('HINCRBY', META, 'expired', count)
-  local max_attempts = tonumber(string.match(ARGV[2], 'max_attempts=(%d+)'))
+  local max_attempts = tonumber(string.match(config, 'max_attempts=(%d+)'))
   local members, dead = {}, {}
   for first = 1, count, CHUNK do
     local last = math.min(first + CHUNK - 1, count)

@@ -174,7 +174,7 @@ edits! {
             "reframe(frame_of(record), attempts_of(frame_of(record)), now";
     }
     HANDLES_GO_BY_WHAT_THEY_OPENED {
-        "shared/config": "  ARGV[2] = meta[1]\n" => "";
+        "shared/config": "local config = meta[1]" => "local config = ARGV[2]";
     }
     RETRY_KEEPS_THE_FIRST_WHY {
         "shared/settle": "due, due, sub(settlement, 23))" => "due, due)";
