@@ -145,7 +145,7 @@ edits! {
     POISON_CIRCLES {
         "shared/tidy": "if attempts >= max_attempts then" => "if false then";
         "shared/settle":
-            " and attempts + 1 < tonumber(string.match(ARGV[2], 'max_attempts=(%d+)'))" => "";
+            " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
         "leasing/turn": "max > 0 and not meta[5]" => "max > 0";
