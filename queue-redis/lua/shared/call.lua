@@ -3,7 +3,7 @@
 -- ARGV[2] the configuration that the caller's handle was opened with
 -- Returns, instead of what the script says: nil if the queue does not exist (never opened, or the
 -- server was flushed), and then nothing was done.
--- Errors: QKCONFIG  it is stored with another configuration; nothing was done.
+-- Errors: QKCONFIG  it is stored with another kind or layout; nothing was done.
 -- gives: call, byte, sub, pack, decode, MANY, CHUNK, now, now_micros, now_text
 local call = redis.call
 local byte, sub = string.byte, string.sub

@@ -251,10 +251,8 @@ fn listed(entry: Value) -> Result<(QueueName, QueueKind)> {
     };
     let entry = String::from_utf8(entry).map_err(|_| unreadable())?;
     let (name, kind) = entry.split_once(' ').ok_or_else(unreadable)?;
-    let kind = QueueKind::ALL
-        .into_iter()
-        .find(|known| known.as_str() == kind);
-    Ok((QueueName::new(name)?, kind.ok_or_else(unreadable)?))
+    let kind = queue::config::kind_named(kind).ok_or_else(unreadable)?;
+    Ok((QueueName::new(name)?, kind))
 }
 
 fn unreadable() -> Error {

@@ -45,9 +45,7 @@ impl Stored {
 
     /// The configuration.
     pub(crate) fn read(&self) -> Result<QueueConfig> {
-        let stored = self.value("kind")?;
-        let mut kinds = QueueKind::ALL.into_iter();
-        let kind = kinds.find(|kind| kind.as_str() == stored);
+        let kind = kind_named(self.value("kind")?);
         let kind = kind.ok_or_else(|| self.unreadable("kind"))?;
         self.check_kind(kind)?;
         Ok(match kind {
@@ -135,6 +133,12 @@ impl Stored {
             ),
         )
     }
+}
+
+/// The kind of this name, as configurations and the list of queues store it.
+pub(crate) fn kind_named(name: &str) -> Option<QueueKind> {
+    let mut kinds = QueueKind::ALL.into_iter();
+    kinds.find(|kind| kind.as_str() == name)
 }
 
 /// A configuration as stored text, without a bounded queue's capacity.
