@@ -52,6 +52,8 @@ pub enum Feature {
     Headers,
     /// Messages may carry dedup keys (L9).
     Dedup,
+    /// Messages may carry due times, also where the kind asks for none (D1).
+    Due,
     /// Offers may carry distinct keys (B7), and items keys (T2).
     Keys,
     /// A full queue may refuse a message (B3), besides dropping the oldest.
@@ -83,9 +85,10 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Headers,
         Self::Dedup,
+        Self::Due,
         Self::Keys,
         Self::Reject,
         Self::Retry,
@@ -105,6 +108,7 @@ impl Feature {
         match self {
             Self::Headers => "headers",
             Self::Dedup => "dedup keys",
+            Self::Due => "due times",
             Self::Keys => "distinct keys",
             Self::Reject => "refusal of a message for want of room: it drops the oldest",
             Self::Retry => "retry",
@@ -261,7 +265,8 @@ impl Guarantees {
 
     fn check_push(&self, push: &Push) -> Result<()> {
         self.place_for(Feature::Headers, !push.headers.is_empty())?;
-        self.place_for(Feature::Dedup, push.dedup.is_some())
+        self.place_for(Feature::Dedup, push.dedup.is_some())?;
+        self.place_for(Feature::Due, push.due.is_some())
     }
 
     fn check_offer(&self, offer: &Offer) -> Result<()> {

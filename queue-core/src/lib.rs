@@ -23,6 +23,7 @@
 
 mod backend;
 pub mod call;
+mod cancel;
 mod codec;
 mod config;
 mod counters;
@@ -30,6 +31,7 @@ mod dead;
 mod error;
 mod guarantees;
 mod headers;
+mod holder;
 mod id;
 mod kind;
 pub mod limits;
@@ -38,6 +40,7 @@ mod millis;
 mod name;
 mod once;
 mod page;
+mod peek;
 mod queue;
 mod removal;
 mod settlement;
@@ -51,6 +54,7 @@ mod typed;
 pub use self::codec::MessagePack;
 pub use self::{
     backend::{Backend, QueueInfo, QueueState, StoredQueue},
+    cancel::Cancelled,
     codec::{Codec, Json, Raw},
     config::{
         BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,
@@ -61,6 +65,7 @@ pub use self::{
     error::{Error, ErrorKind, Outcome, Result},
     guarantees::{Feature, Guarantees, Weaker, When},
     headers::Headers,
+    holder::Holder,
     id::{MessageId, Receipt, Token},
     kind::QueueKind,
     message::{Dedup, Delivery, Message, Push, Pushed},
@@ -68,9 +73,10 @@ pub use self::{
     name::QueueName,
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     page::{Cursor, Page, Paged},
+    peek::{Peeked, Place, Standing},
     queue::{
-        AnyQueue, BoundedQueue, BoundedQueueExt, Cancelled, DelayQueue, DelayQueueExt, Insert,
-        Inserted, Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
+        AnyQueue, BoundedQueue, BoundedQueueExt, DelayQueue, DelayQueueExt, Insert, Inserted,
+        Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
         PriorityQueueExt, QueueConfig, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated,
         RotatingQueue, RotatingQueueExt, Scheduled,
     },
@@ -81,7 +87,7 @@ pub use self::{
     trace_parent::TraceParent,
     typed::{
         Bounded, Consumer, Delay, MessageBuilder, Priority, Queues, Reliable, Rotating, Typed,
-        TypedDeadLetter, TypedDelivery, TypedMessage,
+        TypedDeadLetter, TypedDelivery, TypedMessage, TypedPeeked,
     },
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.

@@ -9,6 +9,8 @@ use crate::{Error, Result, in_millis, millis_ceil};
 
 /// Bytes in a queue's name, at most.
 pub const MAX_NAME: usize = 128;
+/// Bytes in a holder's name, at most.
+pub const MAX_HOLDER: usize = 128;
 /// Entries in one batch, at most; also the most messages that one call reclaims or promotes (L7).
 pub const MAX_BATCH: usize = 128;
 /// Bytes of bodies and headers in one batch, pushed or delivered, at most: 8 MiB.

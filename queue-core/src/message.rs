@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::{Headers, MessageId, Receipt, Result, limits};
+use crate::{Due, Headers, MessageId, Receipt, Result, limits};
 
-/// A message as a producer hands it over: a body, headers, and a dedup key if it has one.
+/// A message as a producer hands it over: a body, headers, and if need be a dedup key and a due time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,6 +26,9 @@ pub struct Push {
     pub headers: Headers,
     /// Makes a repeated push a no-op (L9).
     pub dedup: Option<Dedup>,
+    /// Nobody receives it before (D1). On a delay queue each message has a due time of its own, and
+    /// this one is refused.
+    pub due: Option<Due>,
 }
 
 impl Push {
@@ -61,13 +64,21 @@ impl Push {
         self
     }
 
+    /// Delays the message: after a `Duration`, or until a `Timestamp` or `SystemTime`, by the
+    /// backend's clock (D1).
+    #[must_use]
+    pub fn with_due(mut self, due: impl Into<Due>) -> Self {
+        self.due = Some(due.into());
+        self
+    }
+
     /// Bytes of body and headers, which count towards the limits.
     #[inline]
     pub fn size(&self) -> usize {
         self.body.len() + self.headers.size()
     }
 
-    /// Checks a batch: its length, the size of each and of all, and the dedup keys.
+    /// Checks a batch: its length, the size of each and of all, the dedup keys and the due times.
     ///
     /// # Errors
     ///
@@ -79,9 +90,12 @@ impl Push {
     ) -> Result<()> {
         limits::check_batch(batch.len())?;
         limits::check_sizes(batch.clone().map(Self::size), max_body)?;
-        for dedup in batch.filter_map(|push| push.dedup.as_ref()) {
-            limits::check_key(&dedup.key)?;
-            limits::window_millis(dedup.window)?;
+        for push in batch {
+            if let Some(dedup) = &push.dedup {
+                limits::check_key(&dedup.key)?;
+                limits::window_millis(dedup.window)?;
+            }
+            push.due.map_or(Ok(()), Due::check)?;
         }
         Ok(())
     }

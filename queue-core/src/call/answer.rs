@@ -2,7 +2,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{
     Cancelled, Counters, DeadLetter, Depth, Error, ErrorKind, Extended, Inserted, Leased, Message,
-    MessageId, Offered, Paged, Pushed, Rescheduled, Result, Revived, Rotated, Settled,
+    MessageId, Offered, Paged, Peeked, Pushed, Rescheduled, Result, Revived, Rotated, Settled,
 };
 
 /// What a method answers, as the answer to a call.
@@ -63,6 +63,7 @@ answers! {
     DeadLetters: Paged<DeadLetter>;
     Revived: Vec<Revived>;
     Count: u64;
+    Peeked: Paged<Peeked>;
 }
 
 impl Answered for () {

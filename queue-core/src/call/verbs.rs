@@ -13,6 +13,7 @@ use std::{fmt::Debug, num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
 use super::{Answer, Front, answer::Answered};
 use crate::*;
 
+type MaybeHolder = Option<Holder>;
 type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// The type of an argument in a call.
@@ -157,7 +158,7 @@ verbs! {
     Leasing by leasing or missing {
         lease(max: NonZeroUsize, ttl: Duration) -> Leased = Lease;
         settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
-        turn<'life1>(settlements: [Settlement], max: NonZeroUsize, ttl: Duration)
+        turn<'life1>(settlements: [Settlement], max: NonZeroUsize, ttl: Duration, holder: MaybeHolder)
             -> (Vec<Settled>, Leased) = Turn;
         extend<'life1>(receipts: [Receipt], ttl: Duration) -> Vec<Extended> = Extend;
         wait_for_arrival(timeout: Duration) -> () = WaitForArrival;
@@ -169,13 +170,14 @@ verbs! {
         pause -> () = Pause;
         resume -> () = Resume;
         purge(max: NonZeroUsize) -> u64 = Purge;
+        cancel<'life1>(ids: [MessageId]) -> Vec<Cancelled> = Cancel;
+        peek(place: Place, page: Page) -> Paged<Peeked> = Peek;
     }
     ReliableQueue by reliable or leasing {
         push<'life1>(messages: [Push]) -> Vec<Pushed> = Push;
     }
     DelayQueue by delay or leasing {
         schedule<'life1>(messages: [Scheduled]) -> Vec<Pushed> = Schedule;
-        cancel<'life1>(ids: [MessageId]) -> Vec<Cancelled> = Cancel;
         reschedule(id: MessageId, due: Due) -> Rescheduled = Reschedule;
         next_due -> Option<Duration> = NextDue;
     }

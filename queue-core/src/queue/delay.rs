@@ -22,14 +22,6 @@ pub trait DelayQueue: Leasing {
     /// that is too far away.
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>>;
 
-    /// Takes undelivered messages out, delayed or ready; answers one by one. For a leased, dead or
-    /// gone message it is too late (D4).
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` for an empty batch or more than 128 ids.
-    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>>;
-
     /// Gives an undelivered message another due time, sooner or later (D4).
     ///
     /// # Errors
@@ -68,24 +60,25 @@ impl Scheduled {
         }
     }
 
-    /// Checks a batch: what [`Push::check_all`] checks, and the due times.
+    /// Checks a batch: what [`Push::check_all`] checks, and that each message has one due time.
     ///
     /// # Errors
     ///
     /// `Invalid` if a limit is broken.
     pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
         Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
-        batch.iter().try_for_each(|entry| entry.due.check())
+        for entry in batch {
+            entry.due.check()?;
+            if let Some(second) = entry.push.due {
+                return Err(Error::invalid(format!(
+                    "a message due {:?} whose push says {second:?}, too: leave Push::with_due out \
+                     on a delay queue",
+                    entry.due
+                )));
+            }
+        }
+        Ok(())
     }
-}
-
-/// The result of cancelling one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cancelled {
-    /// The message is gone; no consumer will receive it.
-    Cancelled,
-    /// The message is leased, dead, done, or was never there; nothing changed.
-    TooLate,
 }
 
 /// The result of rescheduling one message.
@@ -134,20 +127,6 @@ pub trait DelayQueueExt: DelayQueue {
                 pushed.append(&mut self.schedule(chunk).await?);
             }
             Ok(pushed)
-        }
-    }
-
-    /// Takes one undelivered message out.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`cancel`](DelayQueue::cancel).
-    fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
-        async move {
-            self.cancel(&[id])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
         }
     }
 }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::patience::Patience;
 use crate::{
-    Counters, DeadLetter, Delivery, Depth, Error, Extended, Leased, MessageId, Page, Paged,
-    Receipt, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Delivery, Depth, Error, Extended, Holder, Leased, MessageId,
+    Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 /// Leases messages and settles them.
@@ -54,10 +54,12 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>>;
 
     /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend
-    /// can. `settlements` may be empty.
+    /// can. `settlements` may be empty. The leases carry the holder's name, which a
+    /// [`peek`](Self::peek) shows.
     ///
     /// The default body does one after the other; if the lease then fails, so does the call, though
-    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown).
+    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown). The default
+    /// body tells nobody the holder's name.
     ///
     /// # Errors
     ///
@@ -67,7 +69,9 @@ pub trait Leasing: Debug + Send + Sync + 'static {
         settlements: &[Settlement],
         max: NonZeroUsize,
         ttl: Duration,
+        holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
+        let _ = holder;
         Settlement::check_all(settlements)?;
         limits::check_max(max.get())?;
         limits::lease_millis(ttl)?;
@@ -146,6 +150,30 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// `Invalid` if `max` is over 1,000.
     async fn purge(&self, max: NonZeroUsize) -> Result<u64>;
+
+    /// Takes undelivered messages out for good, ready or delayed; answers one by one. For a leased,
+    /// dead or gone message it is too late (L15).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>>;
+
+    /// Shows the messages of one place, a page at a time, and changes nothing of them (L16). A page
+    /// has no more than 8 MiB of bodies and headers (but always one message).
+    ///
+    /// A page goes on after as many messages as the pages before it have shown: if messages come and
+    /// go meanwhile, one may be shown twice, and one not at all.
+    ///
+    /// To stop a job that runs, an operator settles it with the receipt shown here: a
+    /// [`bury`](Settlement::bury) puts it among the dead letters, an [`ack`](Settlement::ack) ends it
+    /// for good. Its holder learns of it with its next call, since its lease is lost (L4): a worker
+    /// tells the handler at the next heartbeat. What the handler has done by then stays done.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a page of zero or over 1,000 entries.
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>>;
 }
 
 /// Conveniences for callers of any leasing queue.
@@ -232,6 +260,20 @@ pub trait LeasingExt: Leasing {
     /// outcome this may mean that the first ack took effect.
     fn ack(&self, receipt: Receipt) -> impl Future<Output = Result<()>> + Send {
         async move { self.settle_one(Settlement::ack(receipt)).await.map(drop) }
+    }
+
+    /// Takes one undelivered message out for good (L15).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`cancel`](Leasing::cancel).
+    fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
+        async move {
+            self.cancel(&[id])
+                .await?
+                .pop()
+                .ok_or_else(Error::unanswered)
+        }
     }
 
     /// Sets one lease's deadline to now + `ttl` (L10).

@@ -13,7 +13,7 @@ mod rotating;
 pub use self::{
     any::{AnyQueue, QueueConfig},
     bounded::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow},
-    delay::{Cancelled, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
+    delay::{DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     leasing::{Leasing, LeasingExt},
     priority::{Prioritized, PriorityQueue, PriorityQueueExt},
     reliable::{ReliableQueue, ReliableQueueExt},

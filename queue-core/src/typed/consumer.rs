@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Typed, TypedDelivery};
-use crate::{Leasing, LeasingExt, Result};
+use crate::{Cancelled, Leasing, LeasingExt, MessageId, Result};
 
 /// A queue of any leasing kind, as a shared pointer that a delivery keeps to settle itself.
 pub trait AsLeasing: Leasing {
@@ -74,5 +74,14 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             TypedDelivery::new(body, delivery, Arc::clone(&self.queue).as_leasing())
         });
         Ok(typed.collect())
+    }
+
+    /// Takes an undelivered message out for good, or says that it is too late (L15).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Leasing::cancel`].
+    pub async fn cancel(&self, id: MessageId) -> Result<Cancelled> {
+        self.queue.cancel_one(id).await
     }
 }

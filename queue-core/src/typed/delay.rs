@@ -1,9 +1,7 @@
 use std::time::Duration;
 
 use super::{Delay, MessageBuilder};
-use crate::{
-    Cancelled, DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled,
-};
+use crate::{DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled};
 
 impl<T: Sync + 'static> Delay<T> {
     /// Puts a value in, due after a `Duration`, or at a `Timestamp` or `SystemTime`.
@@ -43,15 +41,6 @@ impl<T: Sync + 'static> Delay<T> {
             .collect();
         let pushed = self.queue.schedule_all(&scheduled).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
-    }
-
-    /// Takes an undelivered message out, or says that it is too late (D4).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`DelayQueue::cancel`].
-    pub async fn cancel(&self, id: MessageId) -> Result<Cancelled> {
-        self.queue.cancel_one(id).await
     }
 
     /// Gives an undelivered message another due time, or says that it is too late (D4).

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::Typed;
-use crate::{Bytes, Headers, Leasing, Push, Result};
+use crate::{
+    BoundedQueue, Bytes, Due, Headers, Leasing, PriorityQueue, Push, ReliableQueue, Result,
+};
 
 /// A message that is not sent yet, made by `message` of a typed handle: a value, and what else its
 /// kind of queue takes.
@@ -130,6 +132,37 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
     /// ```
     pub fn dedup(mut self, key: impl Into<Bytes>, window: Duration) -> Self {
         self.push = self.push.map(|push| push.with_dedup(key, window));
+        self
+    }
+}
+
+/// A kind of queue whose messages may be delayed, and need not be.
+#[doc(hidden)]
+pub trait MayDelay {}
+
+impl MayDelay for dyn ReliableQueue {}
+impl MayDelay for dyn PriorityQueue {}
+impl MayDelay for dyn BoundedQueue {}
+
+impl<Q: MayDelay + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
+    /// Delays it for this long after the queue accepts it (D1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # async fn example(tickets: queue_core::Priority<u64>) -> queue_core::Result<()> {
+    /// let hour = Duration::from_secs(60 * 60);
+    /// tickets.message(&42).priority(10).delay(hour).send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delay(self, delay: Duration) -> Self {
+        self.due(delay)
+    }
+
+    /// Makes it due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last word counts.
+    pub fn due(mut self, due: impl Into<Due>) -> Self {
+        self.push = self.push.map(|push| push.with_due(due));
         self
     }
 }

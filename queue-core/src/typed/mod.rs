@@ -6,6 +6,7 @@ mod dead;
 mod delay;
 mod delivery;
 mod message;
+mod peek;
 mod priority;
 mod queues;
 mod reliable;
@@ -20,6 +21,7 @@ pub use self::{
     dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
     message::MessageBuilder,
+    peek::TypedPeeked,
     queues::Queues,
 };
 use crate::{
@@ -122,12 +124,16 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
     }
 
     fn decode_all(&self, messages: Vec<Message>) -> Vec<TypedMessage<T>> {
-        let typed = |message: Message| TypedMessage {
+        let typed = |message| self.decode_message(message);
+        messages.into_iter().map(typed).collect()
+    }
+
+    fn decode_message(&self, message: Message) -> TypedMessage<T> {
+        TypedMessage {
             id: message.id,
             body: self.decode(&message.body),
             headers: message.headers,
-        };
-        messages.into_iter().map(typed).collect()
+        }
     }
 }
 
