@@ -1,7 +1,7 @@
 -- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
 -- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
 -- each. Before it stands `shared/frames`.
--- needs: ID, SINCE
+-- needs: HEAD, ID, SINCE
 -- ARGV[1] prefix of the keys
 -- Returns a line for each.
 local lines = {}
@@ -43,10 +43,10 @@ local function look(queue, keys)
     places[id] = suffix
   end
   -- What is kept of each is there once, and nothing is kept of others.
-  local function explain(suffix)
+  local function explain(suffix, others)
     local kept = fields(suffix)
     for id in pairs(kept) do
-      if not places[id] then
+      if not places[id] and not (others and others[id]) then
         say(suffix, 'keeps what is gone:', id)
       end
     end
@@ -75,19 +75,39 @@ local function look(queue, keys)
     return value
   end
 
+  -- What else `frames` keeps: what stands before an id in the line, and of some leases the holder.
+  local besides = {}
   for _, suffix in ipairs({ 'line', 'delayed', 'leases', 'dead' }) do
     for _, member in ipairs(members(suffix)) do
       -- A lease's token stands behind its id, the number of a place before it.
-      stand(suffix, suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7))
+      local id = suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7)
+      stand(suffix, id)
+      if suffix == 'leases' then
+        besides['h' .. id] = true
+      elseif #member > 7 then
+        besides['p' .. id] = true
+        if redis.call('HGET', keys.frames, 'p' .. id) ~= string.sub(member, 1, -8) then
+          say('line', 'has a place that is not known by its id:', id)
+        end
+      end
     end
   end
-  explain('frames')
-  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
-    stand('ready', string.sub(frame, ID, SINCE - 1))
+  explain('frames', besides)
+  local holes = 0
+  for k, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+    if #frame > HEAD then
+      stand('ready', string.sub(frame, ID, SINCE - 1))
+    else
+      holes = holes + 1
+      if k == 1 then
+        say('ready', 'begins with a hole:', string.sub(frame, ID, SINCE - 1))
+      end
+    end
   end
-  local owners = agree('distinct', 'owned', function(place)
-    return string.sub(place, 8)
-  end)
+  if keys.ready and holes ~= (tonumber(redis.call('HGET', keys.meta, 'holes')) or 0) then
+    say('ready', 'has another number of holes than is noted:', tostring(holes))
+  end
+  local owners = agree('distinct', 'owned', itself)
   for id in pairs(owners) do
     if not places[id] or places[id] == 'dead' then
       say('owned', 'keeps the key of what is gone:', id)

@@ -10,7 +10,8 @@ use std::io::Write;
 
 use bytes::{Buf, Bytes};
 use queue_core::{
-    DeadLetter, DeathReason, Delivery, Headers, Message, MessageId, Receipt, Timestamp, Token,
+    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Peeked, Place,
+    Receipt, Standing, Timestamp, Token, millis_ceil,
 };
 use redis::{RedisWrite, ToRedisArgs};
 
@@ -41,6 +42,17 @@ pub(crate) fn lease(receipt: Receipt) -> [u8; 2 * WIDE] {
     member[..WIDE].copy_from_slice(&wide(receipt.id.get()));
     member[WIDE..].copy_from_slice(&wide(receipt.token.get()));
     member
+}
+
+/// A due time as the scripts read it: from now, or from 1970.
+pub(crate) fn due(due: Due) -> [u8; 1 + WIDE] {
+    let (absolute, millis) = match due {
+        Due::After(delay) => (0, millis_ceil(delay)),
+        Due::At(time) => (1, time.as_millis()),
+    };
+    let mut bytes = [absolute; 1 + WIDE];
+    bytes[1..].copy_from_slice(&wide(millis));
+    bytes
 }
 
 /// Headers and body as one argument, written straight into the command.
@@ -153,6 +165,59 @@ pub(crate) fn delivery(
         body: message.body,
         headers: message.headers,
         failure,
+    })
+}
+
+/// What `lua/leasing/peek.lua` tells beside a frame.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) place: Place,
+    pub(crate) now: Timestamp,
+    /// When it is due, or its lease ends.
+    pub(crate) time: Timestamp,
+    /// Of a lease, the token and the holder's name.
+    pub(crate) lease: Bytes,
+}
+
+/// A message that a peek shows.
+pub(crate) fn peeked(bytes: Bytes, head: usize, shown: Shown) -> Option<Peeked> {
+    let Frame {
+        message,
+        attempts,
+        pushed,
+        failure,
+    } = frame(bytes, head)?;
+    let Shown {
+        place,
+        now,
+        time,
+        mut lease,
+    } = shown;
+    let left = time.since(now);
+    let (attempts, standing) = match place {
+        Place::Ready => (attempts, Standing::Ready),
+        Place::Delayed => (attempts, Standing::Delayed { due_in: left }),
+        Place::Leased => {
+            let token = Token::new(narrow(&mut lease)?);
+            let rest = lease.len();
+            let holder = match text(&mut lease, rest)? {
+                nobody if nobody.is_empty() => None,
+                name => Some(Holder::new(name).ok()?),
+            };
+            let standing = Standing::Leased {
+                receipt: Receipt::new(message.id, token),
+                time_left: left,
+                holder,
+            };
+            (attempts.saturating_add(1), standing)
+        }
+    };
+    Some(Peeked {
+        message,
+        attempts,
+        age: now.since(pushed),
+        failure,
+        standing,
     })
 }
 

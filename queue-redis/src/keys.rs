@@ -6,17 +6,17 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line) |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready`; `holders`, once a lease had a holder's name |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
-//! | `…:delayed` | zset | reliable, bounded, priority | ids of retried and deferred messages by due time (ms) |
-//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id |
+//! | `…:delayed` | zset | reliable, bounded, priority | ids of delayed messages by due time (ms) |
+//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; of a cancelled one only the head, a hole |
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
-//! | `…:owned` | hash | bounded | id → number of its place (7 bytes) + distinct key |
+//! | `…:owned` | hash | bounded | id → its distinct key |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |

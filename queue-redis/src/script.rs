@@ -19,6 +19,8 @@ pub(crate) struct Kind {
     pub(crate) moves: Files,
     /// They count ready messages.
     pub(crate) counts: Files,
+    /// They find one undelivered message, and show the ready ones.
+    pub(crate) lookup: Files,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
         line: &[],
         moves: &[],
         counts: &[],
+        lookup: &[],
     };
 }
 
@@ -41,6 +44,7 @@ pub(crate) enum Part {
     Line,
     Moves,
     Counts,
+    Lookup,
 }
 
 /// A script: a `static`, put together at its first use.
@@ -114,6 +118,7 @@ impl Script {
             Part::Line => self.kind.line,
             Part::Moves => self.kind.moves,
             Part::Counts => self.kind.counts,
+            Part::Lookup => self.kind.lookup,
         });
         files.copied()
     }

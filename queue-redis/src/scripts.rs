@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::script::{
     Kind,
-    Part::{self, Counts, Files, Keys, Line, Moves, Settings},
+    Part::{self, Counts, Files, Keys, Line, Lookup, Moves, Settings},
     Script,
 };
 
@@ -24,33 +24,37 @@ static RELIABLE_KIND: Kind = Kind {
     name: "reliable",
     keys: lua!["reliable/keys"],
     settings: &[],
-    line: lua!["reliable/distinct" "shared/list"],
+    line: lua!["reliable/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
+    lookup: lua!["shared/place_of" "shared/list_lookup"],
 };
 static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
     settings: &[],
-    line: lua!["shared/members" "delay/line"],
+    line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
+    lookup: lua!["delay/lookup"],
 };
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
     settings: lua!["priority/settings"],
-    line: lua!["shared/members" "priority/line"],
+    line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
+    lookup: lua!["shared/place_of" "priority/lookup"],
 };
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
     keys: lua!["bounded/keys"],
     settings: &[],
-    line: lua!["bounded/distinct" "shared/list"],
-    moves: lua!["bounded/placed" "shared/list_moves"],
+    line: lua!["bounded/distinct" "shared/in_line" "shared/list"],
+    moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
+    lookup: lua!["shared/place_of" "shared/list_lookup"],
 };
 static ROTATING_KIND: Kind = Kind {
     name: "rotating",
@@ -73,12 +77,26 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const LEASES: Part = Files(lua!["shared/holders"]);
 const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 
 /// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
-        &[CALL, Keys, $first, Settings, FRAMES, Line, Moves, TIDY, Counts, Files(lua![$($name)+])]
+        &[
+            CALL, Keys, $first, Settings, FRAMES, LEASES, Line, Moves, TIDY, Counts,
+            Files(lua![$($name)+]),
+        ]
+    };
+}
+
+/// A script that tidies, then does this with single undelivered messages.
+macro_rules! looking {
+    ($first:ident $($before:literal)* then $name:literal) => {
+        &[
+            CALL, Keys, $first, Settings, FRAMES, LEASES, Line, Moves, TIDY,
+            Files(lua![$($before)*]), Lookup, Files(lua![$name]),
+        ]
     };
 }
 
@@ -86,8 +104,8 @@ macro_rules! tidied {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/dedup" $($name)+]),
-            Files(lua!["shared/fits"]), Line, Moves, TIDY, Files(lua!["shared/act"]),
+            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/terms" $($name)+]),
+            Files(lua!["shared/fits"]), LEASES, Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -115,16 +133,18 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Line,
+        CALL, Keys, DRAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
-    counters: tidied![READ "shared/dedup" "leasing/counters"];
+    counters: tidied![READ "shared/terms" "leasing/counters"];
     dead_letters: tidied![READ "leasing/dead_letters"];
     revive: tidied![DRAIN "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
     purge: tidied![DRAIN "leasing/purge"];
+    cancel: looking![DRAIN "shared/show" then "leasing/cancel"];
+    peek: looking![READ "shared/show" then "leasing/peek"];
     reconfigure: tidied![DRAIN "leasing/reconfigure"];
     pause: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/pause"])];
     resume: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/resume"])];
@@ -157,18 +177,19 @@ scripts! {
     OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
     REMOVE = Kind::NONE, "remove": &[Files(lua!["shared/call" "shared/types" "leasing/remove"])];
 
-    RELIABLE_PUSH = RELIABLE_KIND, "push": quiet!["reliable/push"];
+    RELIABLE_PUSH = RELIABLE_KIND, "push": quiet!["shared/add_many" "shared/delay_new" "reliable/push"];
 
     DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet!["shared/add_many" "delay/schedule"];
-    DELAY_CANCEL = DELAY_KIND, "cancel": tidied![DRAIN "delay/cancel"];
     DELAY_RESCHEDULE = DELAY_KIND, "reschedule": tidied![DRAIN "delay/reschedule"];
     DELAY_NEXT_DUE = DELAY_KIND, "next_due": tidied![READ "delay/next_due"];
 
-    PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet!["shared/add_many" "priority/enqueue"];
+    PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet![
+        "shared/add_many" "shared/delay_new" "priority/enqueue"
+    ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Line,
-        Files(lua!["shared/dedup" "bounded/offer"]), Moves, TIDY,
+        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
+        Files(lua!["shared/terms" "shared/add_many" "shared/delay_new" "shared/place_of" "bounded/offer"]), Moves, TIDY,
         Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];

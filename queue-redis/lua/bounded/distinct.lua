@@ -1,6 +1,5 @@
--- Distinct keys (B7): DISTINCT is key → id of the message that owns it, OWNED is id → number of
--- its place in LINE (7 bytes) + key. Messages with a key are never in READY, so that replacing one
--- costs O(log n) wherever it is.
+-- Distinct keys (B7): DISTINCT is key → id of the message that owns it, OWNED is id → its key. Messages
+-- with a key are never in READY, so that replacing one costs O(log n) wherever it is.
 -- needs: DISTINCT, OWNED, ROOM, arm
 -- gives: disown, gone
 
@@ -9,7 +8,7 @@ local function disown(ids)
   local owned = call('HMGET', OWNED, unpack(ids))
   for k = 1, #ids do
     if owned[k] then
-      call('HDEL', DISTINCT, sub(owned[k], 8))
+      call('HDEL', DISTINCT, owned[k])
       call('HDEL', OWNED, ids[k])
     end
   end

@@ -1,25 +1,26 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, disown, drop, duplicate_of, id_of, mark, pick, quiet, read_marks
--- needs: write_marks
+-- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, holes, id_of
+-- needs: leave_line, mark, pick, place_of, quiet, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
 -- ARGV[5] how many have a distinct key
--- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then dedup marks, see `dedup`
+-- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then dedup marks and due times, see
+-- `terms`
 -- Returns the last id if all were accepted and nothing else happened, and they have consecutive
 -- ids; or an array of three numbers each: what happened (0 accepted, 1 accepted and another
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
 local function act()
   local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
   local capacity = tonumber(call('HGET', META, 'capacity'))
-  local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
-  local accepted_before = accepted
+  local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+  local ready = 0 -- how many of them are, so far
   local keys = {}
   for k = 6 + count, 5 + count + 2 * keyed, 2 do
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
-  read_marks(6 + count + 2 * keyed)
+  read_terms(6 + count + 2 * keyed)
 
   -- Messages without a key are written together.
   local pending = {}
@@ -33,32 +34,28 @@ local function act()
 
   local function admit(entry, key)
     accepted = accepted + 1
-    local frame = pack(FRAME, 0, accepted, now) .. ARGV[5 + entry]
-    if key then
-      local id, number = id_of(frame), call('HINCRBY', META, 'joins', 1)
-      local place = pack('>I7', number)
-      call('HSET', META, 'accepted', accepted)
-      call('HSET', FRAMES, id, frame)
-      call('ZADD', LINE, accepted, place .. id)
-      call('HSET', OWNED, id, place .. key)
-      call('HSET', DISTINCT, key, id)
-    else
-      pending[#pending + 1] = frame
+    local due, id = due_of(entry), nil
+    if due or key then
+      id = pack('>I7', accepted)
     end
+    if due then
+      call('HSET', META, 'accepted', accepted)
+      delay_new({ id, delayed_frame(accepted, due) .. ARGV[5 + entry] }, { due, id })
+    elseif key then
+      local before = pack('>I7', call('HINCRBY', META, 'joins', 1))
+      call('HSET', META, 'accepted', accepted)
+      call('HSET', FRAMES, id, pack(FRAME, 0, accepted, now) .. ARGV[5 + entry], 'p' .. id, before)
+      call('ZADD', LINE, accepted, before .. id)
+    else
+      pending[#pending + 1] = pack(FRAME, 0, accepted, now) .. ARGV[5 + entry]
+    end
+    if key then
+      call('HSET', OWNED, id, key)
+      call('HSET', DISTINCT, key, id)
+    end
+    ready = due and ready or ready + 1
     mark(entry, accepted)
     return accepted
-  end
-
-  -- Where the undelivered owner of a key is; nothing if it is leased.
-  local function place_of(id)
-    local member = sub(call('HGET', OWNED, id) or '', 1, 7) .. id
-    if call('ZSCORE', LINE, member) then
-      return LINE, member
-    elseif call('ZSCORE', LINE, id) then
-      return LINE, id
-    elseif call('ZSCORE', DELAYED, id) then
-      return DELAYED, id
-    end
   end
 
   -- Admits this entry instead of the next message in delivery order.
@@ -104,7 +101,11 @@ local function act()
       call('HINCRBY', META, 'replaced', 1)
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
-      call('ZREM', place, member)
+      if place == LINE then
+        leave_line({ member })
+      else
+        call('ZREM', place, member)
+      end
     else
       local id, evicted
       if occupied < capacity then
@@ -125,8 +126,8 @@ local function act()
   end
   flush()
   write_marks()
-  if accepted > accepted_before then
-    arm(ARRIVALS, accepted - accepted_before)
+  if ready > 0 then
+    arm(ARRIVALS, ready)
   end
   -- A producer that was told of room and leaves some tells the next, also if all it had were
   -- duplicates (B4).

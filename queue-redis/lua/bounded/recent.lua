@@ -1,5 +1,5 @@
 -- recent: the newest ready messages, newest first, taking nothing (B6).
--- needs: FRAMES, ID, LINE, READY, fits, tidy, writable
+-- needs: FRAMES, HEAD, ID, LINE, READY, fits, tidy, writable
 -- ARGV[3] how many at most
 -- Returns their frames.
 if writable then
@@ -19,7 +19,9 @@ while #frames < max do
   if not frame and not member then
     break
   end
-  if frame and not (member and tonumber(line[at + 1]) >= decode('>I7', frame, ID)) then
+  if frame and #frame == HEAD then
+    tail, listed, frame = tail - 1, listed + 1, nil -- a hole
+  elseif frame and not (member and tonumber(line[at + 1]) >= decode('>I7', frame, ID)) then
     tail, listed = tail - 1, listed + 1
   else
     frame = call('HGET', FRAMES, sub(member, -7))

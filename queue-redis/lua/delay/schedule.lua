@@ -1,24 +1,23 @@
 -- schedule: puts messages in, each with its due time.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet
--- needs: read_marks, write_marks
+-- needs: read_terms, time_of, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
 -- ARGV[5 …] their payloads
--- ARGV[5 + messages …] dedup marks, see `dedup`
+-- ARGV[5 + messages …] dedup marks, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count, dues = tonumber(ARGV[3]), ARGV[4]
-  read_marks(5 + count)
+  read_terms(5 + count)
   local frames, places, ids, new, duplicates, first_due, ready = {}, {}, {}, 0, false, math.huge, 0
   for k = 1, count do
     local first = duplicate_of(k)
     if first then
       ids[k], duplicates = -first, true
     else
-      local absolute, due = decode('>BI7', dues, 8 * k - 7)
-      due = absolute == 1 and math.max(due, now) or now + due
+      local due = time_of(dues, 8 * k - 7)
       new = new + 1
       local id = pack('>I7', accepted + new)
       ids[k] = accepted + new

@@ -1,16 +1,17 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, LEASES, META, add_many, all_acks, any_ahead, arm, drop, id_of, keep
--- needs: meta, pick, quiet, settle_acks
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop, holders
+-- needs: id_of, keep, meta, pick, quiet, settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none
 -- ARGV[4] how long, in ms
--- ARGV[5 …] settlements
+-- ARGV[5] who leases them, '' for nobody in particular
+-- ARGV[6 …] settlements
 -- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
-local settlements = #ARGV - 4
-local last_token, acked = tonumber(meta[3]) or 0, tonumber(meta[4]) or 0
+local settlements = #ARGV - 5
+local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 
 -- Leases into `reply`; answers whether any.
 local function lease(reply)
@@ -30,6 +31,16 @@ local function lease(reply)
     last_token = first + got - 1
     reply[2] = first
     keep(picked)
+    if ARGV[5] ~= '' then
+      local names = {}
+      for k = 1, got do
+        names[2 * k - 1], names[2 * k] = 'h' .. id_of(frames[k]), ARGV[5]
+      end
+      call('HSET', FRAMES, unpack(names))
+      if not holders then
+        call('HSET', META, 'holders', 1)
+      end
+    end
     add_many(LEASES, leases)
   end
   drop(picked)
@@ -54,12 +65,12 @@ local function act(settle, tidy, left)
   local reply, done, leased = { '', 0, -1 }, 0, false
   if settlements > 0 then
     local due_now
-    reply[1], done, due_now = settle(5, settlements)
+    reply[1], done, due_now = settle(6, settlements)
     if max > 0 and (left or due_now) then
       tidy()
     end
   end
-  if max > 0 and not meta[5] then
+  if max > 0 and not meta[7] then
     leased = lease(reply)
     if not leased then
       reply[3] = time_left()
@@ -71,6 +82,6 @@ local function act(settle, tidy, left)
   return reply
 end
 
-if quiet and all_acks(5, settlements) then
+if quiet and all_acks(6, settlements) then
   return act(settle_acks)
 end

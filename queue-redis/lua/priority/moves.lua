@@ -21,10 +21,15 @@ end
 local function join(ids, frames)
   local number = call('HINCRBY', META, 'joins', #ids) - #ids
   local last = pack('>I7', accepted)
-  local places = {}
+  local places, kept = {}, {}
   for k = 1, #ids do
+    local before = ageing and '' or last .. pack('>I7', number + k)
     places[2 * k - 1] = ageing and aged_score(frames[k]) or -2 * urgency_of(frames[k])
-    places[2 * k] = ageing and ids[k] or last .. pack('>I7', number + k) .. ids[k]
+    places[2 * k] = before .. ids[k]
+    kept[2 * k - 1], kept[2 * k] = 'p' .. ids[k], before
+  end
+  if not ageing then
+    call('HSET', FRAMES, unpack(kept))
   end
   call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)

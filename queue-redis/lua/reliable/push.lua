@@ -1,34 +1,47 @@
--- push: puts messages at the tail.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, duplicate_of, mark, quiet, read_marks
--- needs: write_marks
+-- push: puts messages at the tail, or among the delayed ones.
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, delayed_frame, due_of, duplicate_of
+-- needs: mark, quiet, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
--- ARGV[4 + messages …] dedup marks, see `dedup`
+-- ARGV[4 + messages …] dedup marks and due times, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count = tonumber(ARGV[3])
-  read_marks(4 + count)
-  local frames, ids, duplicates = {}, {}, false
+  read_terms(4 + count)
+  local frames, ids, new, duplicates = {}, {}, 0, false
+  local delayed, dues = {}, {}
   for k = 1, count do
-    local first = duplicate_of(k)
+    local first, due = duplicate_of(k), due_of(k)
     if first then
       ids[k], duplicates = -first, true
     else
-      local id = accepted + #frames + 1
+      new = new + 1
+      local id = accepted + new
       ids[k] = id
-      frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
+      if due then
+        local member = pack('>I7', id)
+        delayed[#delayed + 1], delayed[#delayed + 2] = member, delayed_frame(id, due) .. ARGV[3 + k]
+        dues[#dues + 1], dues[#dues + 2] = due, member
+      else
+        frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
+      end
       mark(k, id)
     end
   end
+  if new > 0 then
+    call('HINCRBY', META, 'accepted', new)
+  end
   if frames[1] then
-    call('HINCRBY', META, 'accepted', #frames)
     call('RPUSH', READY, unpack(frames))
     arm(ARRIVALS, #frames)
   end
+  if dues[1] then
+    delay_new(delayed, dues)
+  end
   write_marks()
-  return duplicates and ids or accepted + #frames
+  return duplicates and ids or accepted + new
 end
 
 if quiet then

@@ -5,13 +5,14 @@
 --             pushed
 --   9 bytes   on a priority queue: priority + 32768 (2 bytes), arrival in ms (7 bytes)
 --   a past    only if it has one: attempts (4 bytes), ms of the push (7 bytes), length of the reason of the
---             last retry (2 bytes), reason; see `reframe`
+--             last retry (2 bytes), reason; see `reframe`. A message pushed with a due time has one, too
 --   the rest  headers and body as the client wrote them, see src/frame.rs
 -- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
 -- is named here; it is names only, since a push pays for each function that it makes.
 -- needs: ADDS
--- gives: FRAME, HEAD, ID, SINCE, WITH_PAST
+-- gives: FRAME, HEAD, ID, PAST, SINCE, WITH_PAST
 local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
 local HEAD = ADDS and 15 + ADDS or 0 -- how many bytes that is
 local ID, SINCE = 2, 9 -- where they begin, each an I7
 local WITH_PAST = 255
+local PAST = '>I4I7I2' -- 13 bytes, and then the reason

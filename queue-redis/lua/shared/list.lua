@@ -1,20 +1,23 @@
 -- The line of a reliable or bounded queue: READY is a list of frames, in the order of their ids,
--- that only pushes add to. What has another place is in LINE, its frame in FRAMES:
+-- that only pushes add to. A message cancelled there leaves the head of its frame behind, a hole, which
+-- is never the first. What has another place is in LINE, its frame in FRAMES:
 --   score -1, member id           came back by release or expiry: first of all, by id (L11)
 --   score n, member number + id   joined the tail when n messages had been accepted (promoted,
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing.
--- needs: BYTES, DELAYED, FRAMES, ID, LINE, READY, fits, id_of
--- gives: pick, keep, drop, any_ahead
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, fits, id_of, leave_line, meta
+-- gives: holes, pick, keep, drop, drop_holes, any_ahead
+local holes = tonumber(meta[3]) or 0 -- how many there are in READY
+
 local function pick(max)
   local frames, fresh, members = {}, {}, {}
-  local listed, raw, at = 0, 0, 1
+  local listed, raw, at, passed = 0, 0, 1, 0
   local heads, next_head, more = {}, 1, true
   local last = max == 1 and '0' or max - 1
   local line = call('ZRANGE', LINE, '0', last, 'WITHSCORES')
-  -- Mostly there is nothing to merge.
-  while not line[1] and listed < max do
+  -- Mostly there is nothing to merge, and no hole.
+  while not line[1] and holes == 0 and listed < max do
     local wanted = math.min(CHUNK, max - listed)
     if wanted == max then
       heads = call('LRANGE', READY, '0', last)
@@ -27,7 +30,7 @@ local function pick(max)
       frames[listed + 1] = frame
       if raw > BYTES and not fits(frames, raw) then
         frames[listed + 1] = nil
-        return { frames = frames, fresh = fresh, members = members, listed = listed }
+        return { frames = frames, fresh = fresh, members = members, listed = listed, passed = 0 }
       end
       listed = listed + 1
       fresh[2 * listed - 1], fresh[2 * listed] = id_of(frame), frame
@@ -36,18 +39,24 @@ local function pick(max)
       break
     end
   end
-  while line[1] and #frames < max do
+  while (line[1] or holes > 0) and #frames < max do
     local member, place, frame = line[at], nil, nil
     if member then
       place = tonumber(line[at + 1])
     end
     if place ~= -1 then
-      if not heads[next_head] and more then
-        local wanted = math.min(CHUNK, max - #frames)
-        heads, next_head = call('LRANGE', READY, listed, listed + wanted - 1), 1
-        more = #heads == wanted
-      end
-      frame = heads[next_head]
+      repeat
+        if not heads[next_head] and more then
+          local wanted = math.min(CHUNK, max - #frames)
+          heads, next_head = call('LRANGE', READY, listed, listed + wanted - 1), 1
+          more = #heads == wanted
+        end
+        frame = heads[next_head]
+        local hole = frame and #frame == HEAD
+        if hole then
+          listed, next_head, passed = listed + 1, next_head + 1, passed + 1
+        end
+      until not hole
       if frame and place and decode('>I7', frame, ID) > place then
         frame = nil
       end
@@ -77,7 +86,7 @@ local function pick(max)
       fresh[#fresh + 1] = frame
     end
   end
-  return { frames = frames, fresh = fresh, members = members, listed = listed }
+  return { frames = frames, fresh = fresh, members = members, listed = listed, passed = passed }
 end
 
 -- Keeps the frames of what is about to be leased.
@@ -87,13 +96,37 @@ local function keep(picked)
   end
 end
 
+-- So many holes are gone; takes those away that are first now.
+local function drop_holes(gone)
+  local first
+  repeat
+    first = 0
+    for _, frame in ipairs(call('LRANGE', READY, '0', CHUNK - 1)) do
+      if #frame > HEAD then
+        break
+      end
+      first = first + 1
+    end
+    if first > 0 then
+      call('LTRIM', READY, first, '-1')
+      gone = gone + first
+    end
+  until first < CHUNK
+  if gone > 0 then
+    holes = call('HINCRBY', META, 'holes', -gone)
+  end
+end
+
 -- Takes what was picked out of the line.
 local function drop(picked)
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
+    if holes > 0 then
+      drop_holes(picked.passed)
+    end
   end
   if picked.members[1] then
-    call('ZREM', LINE, unpack(picked.members))
+    leave_line(picked.members)
   end
 end
 

@@ -1,10 +1,10 @@
 -- What is counted of the line of a reliable or bounded queue.
--- needs: FRAMES, ID, LINE, READY, SINCE
+-- needs: FRAMES, ID, LINE, READY, SINCE, holes
 -- gives: in_line, oldest_since
 
 -- How many are in line.
 local function in_line()
-  return call('LLEN', READY) + call('ZCARD', LINE)
+  return call('LLEN', READY) - holes + call('ZCARD', LINE)
 end
 
 -- Since when the heads of the two lines have been ready, the longest of both; nil if none is.

@@ -1,5 +1,5 @@
 -- What moves messages into the line of a reliable or bounded queue.
--- needs: ARRIVALS, DELAYED, LINE, META, accepted, arm, placed
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, META, accepted, arm
 -- gives: give_back, join, promote
 
 local function give_back(back, id)
@@ -10,12 +10,13 @@ end
 -- Puts these at the tail, in this order.
 local function join(ids)
   local number = call('HINCRBY', META, 'joins', #ids) - #ids
-  local places = {}
+  local places, kept = {}, {}
   for k = 1, #ids do
-    places[2 * k - 1] = accepted
-    places[2 * k] = pack('>I7', number + k) .. ids[k]
+    local before = pack('>I7', number + k)
+    places[2 * k - 1], places[2 * k] = accepted, before .. ids[k]
+    kept[2 * k - 1], kept[2 * k] = 'p' .. ids[k], before
   end
-  placed(ids, number)
+  call('HSET', FRAMES, unpack(kept))
   call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)
 end

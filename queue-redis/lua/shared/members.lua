@@ -1,5 +1,5 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
--- needs: FRAMES, LINE, fits
+-- needs: FRAMES, fits, leave_line
 -- gives: read_frames, keep, drop
 
 -- The frames of these members, in their order, as many as one call may hand out.
@@ -33,6 +33,6 @@ local function keep() end
 
 local function drop(picked)
   if picked.members[1] then
-    call('ZREM', LINE, unpack(picked.members))
+    leave_line(picked.members)
   end
 end

@@ -1,7 +1,6 @@
 -- Changing what a frame says of its message.
--- needs: FRAME, HEAD, WITH_PAST
+-- needs: FRAME, HEAD, PAST, WITH_PAST
 -- gives: attempts_of, reframe
-local PAST = '>I4I7I2' -- 13 bytes, and then the reason
 
 local function attempts_of(frame)
   local attempts = byte(frame, 1)

@@ -1,5 +1,5 @@
 -- Settling in another way than by ack.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, config, die
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, config, die, end_leases
 -- needs: give_back, gone, reframe, tidy
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
@@ -77,7 +77,7 @@ local function settle(from, count)
     call('HDEL', FRAMES, unpack(done))
   end
   if over[1] then
-    call('ZREM', LEASES, unpack(over))
+    end_leases(over)
   end
   return table.concat(answers), #done, due_now
 end

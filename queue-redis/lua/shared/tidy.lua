@@ -1,7 +1,7 @@
 -- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
 -- promotes up to 128 delayed messages by (due, id). Answers whether there may be more of either.
--- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, config, die, give_back, gone
--- needs: promote, reframe
+-- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, config, die, end_leases, give_back
+-- needs: gone, promote, reframe
 -- gives: tidy
 local function reclaim()
   local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
@@ -47,7 +47,7 @@ local function reclaim()
   if dead[1] then
     gone(dead)
   end
-  call('ZREM', LEASES, unpack(members))
+  end_leases(members)
   return count == MANY
 end
 

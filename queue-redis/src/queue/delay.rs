@@ -3,14 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use queue_core::{
-    Cancelled, DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled, limits,
-    millis_ceil,
-};
+use queue_core::{DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled};
 
 use super::{
     LeasingKind, Queue,
-    leasing::add_ids,
     put::{self, Put},
 };
 use crate::{
@@ -37,23 +33,11 @@ impl DelayQueue for Queue<Delay> {
         self.putters[0].send(messages).await
     }
 
-    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
-        self.checked(limits::check_batch(ids.len()))?;
-        let script = &scripts::DELAY_CANCEL;
-        let fill = |call: &mut Call| add_ids(call, ids);
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
-        reply.letters(ids.len(), |letter| match letter {
-            b'c' => Some(Cancelled::Cancelled),
-            b't' => Some(Cancelled::TooLate),
-            _ => None,
-        })
-    }
-
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
         self.checked(to.check())?;
         let fill = |call: &mut Call| {
             call.push(&frame::wide(id.get())[..]);
-            call.push(&due(to)[..]);
+            call.push(&frame::due(to)[..]);
         };
         let script = &scripts::DELAY_RESCHEDULE;
         let mut reply = self.handle.call_without_dedup(script, fill).await?;
@@ -80,22 +64,14 @@ impl Put for Scheduled {
     }
 
     fn add_before(batch: &[Self], _: usize, call: &mut Call) {
-        let dues: Vec<u8> = batch.iter().flat_map(|message| due(message.due)).collect();
+        let dues: Vec<u8> = batch
+            .iter()
+            .flat_map(|message| frame::due(message.due))
+            .collect();
         call.push(&dues[..]);
     }
 
     fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
         put::pushed(reply, messages)
     }
-}
-
-/// A due time as the scripts read it: from now, or from 1970.
-fn due(due: Due) -> [u8; 8] {
-    let (absolute, millis) = match due {
-        Due::After(delay) => (0, millis_ceil(delay)),
-        Due::At(time) => (1, time.as_millis()),
-    };
-    let mut bytes = [absolute; 8];
-    bytes[1..].copy_from_slice(&frame::wide(millis));
-    bytes
 }

@@ -4,15 +4,21 @@ use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Counters, Cursor, DeadLetter, Depth, Disposition, Extended, Leased, Leasing, MessageId, Page,
-    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, Cursor, DeadLetter, Depth, Disposition, Extended, Holder, Leased, Leasing,
+    MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Timestamp, limits,
 };
 
 use super::{
     Handle,
     put::{Put, Putter, Way},
 };
-use crate::{call::Call, frame, reply::Reply, scripts::LeasingScripts};
+use crate::{
+    call::Call,
+    frame::{self, Shown},
+    reply::Reply,
+    scripts::LeasingScripts,
+};
 
 /// A kind of queue that leases.
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
@@ -56,11 +62,13 @@ impl<K: LeasingKind> Queue<K> {
         settlements: &[Settlement],
         max: usize,
         ttl: Duration,
+        holder: Option<&Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         let millis = limits::lease_millis(ttl).unwrap_or(0);
         let fill = |call: &mut Call| {
             call.push(max);
             call.push(millis);
+            call.push(holder.map_or("", Holder::as_str));
             for settlement in settlements {
                 call.push(&settlement_argument(settlement)[..]);
             }
@@ -95,14 +103,16 @@ impl<K: LeasingKind> Queue<K> {
 #[async_trait]
 impl<K: LeasingKind> Leasing for Queue<K> {
     async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        self.turn(&[], max, ttl).await.map(|(_, leased)| leased)
+        self.turn(&[], max, ttl, None)
+            .await
+            .map(|(_, leased)| leased)
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
         let (settled, _) = self
-            .settle_and_lease(settlements, 0, Duration::ZERO)
+            .settle_and_lease(settlements, 0, Duration::ZERO, None)
             .await?;
         Ok(settled)
     }
@@ -112,11 +122,13 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         settlements: &[Settlement],
         max: NonZeroUsize,
         ttl: Duration,
+        holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
         self.checked(limits::lease_millis(ttl))?;
-        self.settle_and_lease(settlements, max.get(), ttl).await
+        self.settle_and_lease(settlements, max.get(), ttl, holder.as_ref())
+            .await
     }
 
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
@@ -201,6 +213,62 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let fill = |call: &mut Call| call.push(max.get());
         self.handle.call_without_dedup(script, fill).await?.count()
     }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let script = &K::SCRIPTS.cancel;
+        let fill = |call: &mut Call| add_ids(call, ids);
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        reply.letters(ids.len(), |letter| match letter {
+            b'c' => Some(Cancelled::Cancelled),
+            b't' => Some(Cancelled::TooLate),
+            b'n' => Some(Cancelled::NeverWas),
+            _ => None,
+        })
+    }
+
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        self.checked(page.check())?;
+        let (listed, lined) = shown_before(page.after);
+        let fill = |call: &mut Call| {
+            call.push(match place {
+                Place::Ready => "r",
+                Place::Delayed => "d",
+                Place::Leased => "l",
+            });
+            call.push(listed);
+            call.push(lined);
+            call.push(page.limit);
+        };
+        let script = &K::SCRIPTS.peek;
+        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let now = Timestamp::from_millis(reply.count()?);
+        let listed = u64::try_from(reply.number()?).ok();
+        let lined = reply.count()?;
+        let mut entries = Vec::with_capacity(reply.len() / 3);
+        while reply.len() > 0 {
+            let frame = reply.bytes()?;
+            let shown = Shown {
+                place,
+                now,
+                time: Timestamp::from_millis(reply.count()?),
+                lease: reply.bytes()?,
+            };
+            let peeked = frame::peeked(frame, K::HEAD, shown);
+            entries.push(peeked.ok_or_else(|| reply.unexpected())?);
+        }
+        let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
+        Ok(Paged { entries, next })
+    }
+}
+
+/// A cursor of `peek` is two numbers: how many of the list of ready frames were shown, and how many of
+/// what stands elsewhere, in so many lower bits.
+const LINED_BITS: u32 = 28;
+
+fn shown_before(cursor: Option<Cursor>) -> (u64, u64) {
+    let shown = cursor.map_or(0, Cursor::get);
+    (shown >> LINED_BITS, shown & ((1 << LINED_BITS) - 1))
 }
 
 /// Adds ids, one argument each.

@@ -9,7 +9,7 @@ use super::Handle;
 use crate::{
     call::Call,
     coalescer::{Coalescer, Verb},
-    frame::Payload,
+    frame::{self, Payload},
     reply::Reply,
     script::Script,
 };
@@ -26,7 +26,7 @@ pub(crate) trait Put: Clone + Debug + Send + Sync + 'static {
     /// Adds the arguments between the number of messages and their payloads.
     fn add_before(_batch: &[Self], _way: usize, _call: &mut Call) {}
 
-    /// Adds the arguments between the payloads and the dedup marks.
+    /// Adds the arguments between the payloads and the terms of single messages.
     fn add_behind(_batch: &[Self], _call: &mut Call) {}
 
     fn answers(reply: Reply, messages: usize) -> Result<Vec<Self::Answer>>;
@@ -69,12 +69,17 @@ impl<P: Put> Verb for Way<P> {
                 call.push(Payload { headers, body });
             }
             P::add_behind(batch, call);
-            // The triples that `lua/shared/dedup.lua` reads. The windows were checked before.
+            // The triples that `lua/shared/terms.lua` reads. The windows were checked before.
             for (entry, push) in pushes().enumerate() {
                 if let Some(dedup) = &push.dedup {
                     call.push(entry + 1);
                     call.push(limits::window_millis(dedup.window).unwrap_or(1));
                     call.push(&dedup.key[..]);
+                }
+                if let Some(due) = push.due {
+                    call.push(entry + 1);
+                    call.push("due");
+                    call.push(&frame::due(due)[..]);
                 }
             }
         };

@@ -121,7 +121,7 @@ impl<S: Strategy> Shell<S> {
                 Settlement::check_all(&settlements)?;
                 Answer::Settled(self.settle(&settlements).await?)
             }
-            Call::Turn(settlements, max, ttl) => {
+            Call::Turn(settlements, max, ttl, _) => {
                 Settlement::check_all(&settlements)?;
                 check_lease(max.get(), ttl)?;
                 let settled = self.settle(&settlements).await?;

@@ -1,19 +1,35 @@
--- Dedup marks (L9). DEDUP holds each key by the end of its window, FIRSTS its first message's id.
--- ARGV[from …] are triples: entry's number, window in ms, key. A handle that never pushed any
--- leaves DEDUP and FIRSTS out of the KEYS.
+-- What a push says of some of its messages: dedup marks (L9) and due times (D1). DEDUP holds each
+-- dedup key by the end of its window, FIRSTS its first message's id.
+-- ARGV[from …] are triples: entry's number, then window in ms and key, or 'due' and the time (8 bytes: 0
+-- and ms from now, or 1 and ms since 1970). A handle that never pushed any dedup key leaves DEDUP and
+-- FIRSTS out of the KEYS.
 -- needs: DEDUP, FIRSTS
--- gives: read_marks, duplicate_of, mark, clear_marks, write_marks
-local marks, first_ids, new_marks, new_firsts
+-- gives: time_of, read_terms, duplicate_of, due_of, mark, clear_marks, write_marks
+local marks, first_ids, new_marks, new_firsts, dues
 
-local function read_marks(from)
+-- The time that 8 of these bytes name, and never one that is over.
+local function time_of(times, at)
+  local absolute, time = decode('>BI7', times, at)
+  return absolute == 1 and math.max(time, now) or now + time
+end
+
+local function read_terms(from)
   if not ARGV[from] then
     return
   end
-  marks, first_ids, new_marks, new_firsts = {}, {}, {}, {}
+  marks, first_ids, new_marks, new_firsts, dues = {}, {}, {}, {}, {}
   local keys = {}
   for k = from, #ARGV, 3 do
-    marks[tonumber(ARGV[k])] = { key = ARGV[k + 2], window = tonumber(ARGV[k + 1]) }
-    keys[#keys + 1] = ARGV[k + 2]
+    local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
+    if what == 'due' then
+      dues[entry] = time_of(value, 1)
+    else
+      marks[entry] = { key = value, window = tonumber(what) }
+      keys[#keys + 1] = value
+    end
+  end
+  if not keys[1] then
+    return
   end
   local ends = call('ZMSCORE', DEDUP, unpack(keys))
   local ids = call('HMGET', FIRSTS, unpack(keys))
@@ -29,6 +45,12 @@ end
 local function duplicate_of(entry)
   local mark = marks and marks[entry]
   return mark and first_ids[mark.key]
+end
+
+-- When this entry is due, if that is later than now.
+local function due_of(entry)
+  local due = dues and dues[entry]
+  return due and due > now and due
 end
 
 local function mark(entry, id)

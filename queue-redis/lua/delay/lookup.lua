@@ -1,0 +1,19 @@
+-- Finding and showing the undelivered messages of a delay queue.
+-- needs: LINE, show
+-- gives: withdraw, show_ready, delayed_from
+
+-- Takes an undelivered message out of its place. Answers whether there was one with this id.
+local function withdraw(id)
+  return call('ZREM', LINE, id) == 1
+end
+
+-- The first of DELAYED, which is LINE, that is not ready, by rank.
+local function delayed_from()
+  return call('ZCOUNT', LINE, '-inf', now_text)
+end
+
+-- Gives `take` the ready messages in delivery order, behind so many, until it has enough. Answers 0 and
+-- how many that were, nil at the end.
+local function show_ready(_, lined, _, take)
+  return show(LINE, lined, delayed_from() - 1, take)
+end

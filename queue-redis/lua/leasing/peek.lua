@@ -1,0 +1,50 @@
+-- peek: shows the messages of one place, and changes nothing of them (L16).
+-- needs: DELAYED, FRAMES, LEASES, delayed_from, fits, show, show_ready, tidy, writable
+-- ARGV[3] the place: r ready, d delayed, l leased
+-- ARGV[4] how many of READY were shown before, holes too
+-- ARGV[5] how many of the other keys were
+-- ARGV[6] how many to show at most
+-- Returns {now, ARGV[4] of the next page or -1 if there is none, ARGV[5] of it}, and for each message: its
+-- frame, when it is due or its lease ends (0 if it is ready), and of a lease token (7 bytes) and holder.
+if writable then
+  tidy()
+end
+local limit, listed, lined = tonumber(ARGV[6]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local reply, frames, raw = { now, -1, 0 }, {}, 0
+
+local function take(frame, time, lease)
+  frames[#frames + 1] = frame
+  raw = raw + #frame
+  if #frames > limit or not fits(frames, raw) then
+    return false
+  end
+  local at = #reply
+  reply[at + 1], reply[at + 2], reply[at + 3] = frame, tonumber(time), lease
+  return true
+end
+
+local function take_ready(frame)
+  return take(frame, 0, '')
+end
+
+local function take_delayed(frame, due)
+  return take(frame, due, '')
+end
+
+local function take_leased(frame, deadline, member)
+  local holder = call('HGET', FRAMES, 'h' .. sub(member, 1, 7)) or ''
+  return take(frame, deadline, sub(member, 8) .. holder)
+end
+
+local next_listed, next_lined
+if ARGV[3] == 'r' then
+  next_listed, next_lined = show_ready(listed, lined, limit, take_ready)
+elseif ARGV[3] == 'd' then
+  local ready = delayed_from()
+  next_listed, next_lined = show(DELAYED, ready + lined, -1, take_delayed)
+  next_lined = next_lined and next_lined - ready
+else
+  next_listed, next_lined = show(LEASES, lined, -1, take_leased)
+end
+reply[2], reply[3] = next_listed or -1, next_lined or 0
+return reply

@@ -1,0 +1,26 @@
+-- Showing messages whose place is in a sorted set.
+-- needs: FRAMES, LEASES
+-- gives: show
+
+-- Gives `take` the messages of this key from one rank to another (-1 for the last), with their scores and
+-- members, until it has enough. Answers 0 and the rank where that was, nil at the end.
+local function show(key, rank, last, take)
+  while last < 0 or rank <= last do
+    local till = rank + CHUNK - 1
+    local members = call('ZRANGE', key, rank, last < 0 and till or math.min(till, last), 'WITHSCORES')
+    if not members[1] then
+      return nil
+    end
+    local ids = {}
+    for k = 1, #members, 2 do
+      ids[#ids + 1] = key == LEASES and sub(members[k], 1, 7) or sub(members[k], -7)
+    end
+    local frames = call('HMGET', FRAMES, unpack(ids))
+    for k = 1, #ids do
+      if frames[k] and not take(frames[k], members[2 * k], members[2 * k - 1]) then
+        return 0, rank
+      end
+      rank = rank + 1
+    end
+  end
+end
