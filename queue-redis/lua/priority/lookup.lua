@@ -1,5 +1,5 @@
 -- Finding and showing the undelivered messages of a priority queue.
--- needs: DELAYED, LINE, leave_line, place_of, show
+-- needs: LINE, leave_line, place_of, show
 -- gives: withdraw, show_ready, delayed_from
 
 -- Takes an undelivered message out of its place. Answers whether there was one with this id.

@@ -97,7 +97,7 @@ local function keep(picked)
 end
 
 -- So many holes are gone; takes those away that are first now.
-local function drop_holes(gone)
+local function drop_holes(passed)
   local first
   repeat
     first = 0
@@ -109,11 +109,11 @@ local function drop_holes(gone)
     end
     if first > 0 then
       call('LTRIM', READY, first, '-1')
-      gone = gone + first
+      passed = passed + first
     end
   until first < CHUNK
-  if gone > 0 then
-    holes = call('HINCRBY', META, 'holes', -gone)
+  if passed > 0 then
+    holes = call('HINCRBY', META, 'holes', -passed)
   end
 end
 

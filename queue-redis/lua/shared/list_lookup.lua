@@ -1,5 +1,5 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: DELAYED, FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop_holes, holes, leave_line, place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop_holes, holes, leave_line, place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so

@@ -5,7 +5,7 @@
 -- FIRSTS out of the KEYS.
 -- needs: DEDUP, FIRSTS
 -- gives: time_of, read_terms, duplicate_of, due_of, mark, clear_marks, write_marks
-local marks, first_ids, new_marks, new_firsts, dues
+local marks, first_ids, new_marks, new_firsts, due_times
 
 -- The time that 8 of these bytes name, and never one that is over.
 local function time_of(times, at)
@@ -17,12 +17,12 @@ local function read_terms(from)
   if not ARGV[from] then
     return
   end
-  marks, first_ids, new_marks, new_firsts, dues = {}, {}, {}, {}, {}
+  marks, first_ids, new_marks, new_firsts, due_times = {}, {}, {}, {}, {}
   local keys = {}
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
     if what == 'due' then
-      dues[entry] = time_of(value, 1)
+      due_times[entry] = time_of(value, 1)
     else
       marks[entry] = { key = value, window = tonumber(what) }
       keys[#keys + 1] = value
@@ -49,7 +49,7 @@ end
 
 -- When this entry is due, if that is later than now.
 local function due_of(entry)
-  local due = dues and dues[entry]
+  local due = due_times and due_times[entry]
   return due and due > now and due
 end
 
