@@ -148,10 +148,10 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/turn": "max > 0 and not meta[5]" => "max > 0";
+        "leasing/turn": "max > 0 and not meta[7]" => "max > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
-        "shared/dedup": "return mark and first_ids[mark.key]" =>
+        "shared/terms": "return mark and first_ids[mark.key]" =>
             "if mark and first_ids[mark.key] then
                call('ZADD', DEDUP, now + mark.window, mark.key)
              end
@@ -198,8 +198,8 @@ edits! {
             "call('LPUSH', READY, unpack(frames))";
     }
     LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
-        "priority/enqueue": "places[2 * new] = id" =>
-            "places[2 * new] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
+        "priority/enqueue": "places[at + 2] = id" =>
+            "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
     }
     LATEST_FIRST {
         "delay/line": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
@@ -227,7 +227,7 @@ edits! {
         "shared/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
     }
     UNCHECKED_REMOVAL {
-        "delay/cancel": "call('ZREM', LINE, ARGV[k]) == 1" => "call('ZREM', LINE, ARGV[k]) >= 0";
+        "delay/lookup": "call('ZREM', LINE, id) == 1" => "call('ZREM', LINE, id) >= 0";
     }
     CAPACITY_OFF_BY_ONE {
         "bounded/offer": "occupied < capacity then\n        occupied" =>
@@ -238,7 +238,7 @@ edits! {
             "local picked = pick(1)
              local newest = call('RPOP', READY)
              if newest then
-               picked = { frames = { newest }, fresh = {}, members = {}, listed = 0 }
+               picked = { frames = { newest }, fresh = {}, members = {}, listed = 0, passed = 0 }
              end";
     }
     EVICTS_THE_DELAYED {
@@ -256,8 +256,8 @@ edits! {
              end";
     }
     KEYED_GOES_FIRST {
-        "bounded/offer": "call('ZADD', LINE, accepted, place .. id)" =>
-            "call('ZADD', LINE, -1, place .. id)";
+        "bounded/offer": "call('ZADD', LINE, accepted, before .. id)" =>
+            "call('ZADD', LINE, -1, before .. id)";
     }
     KEY_FREED_AT_DELIVERY {
         "leasing/turn": "    keep(picked)" =>
@@ -289,10 +289,10 @@ edits! {
         "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
     }
     ENQUEUE_WAKES_NOBODY {
-        "priority/enqueue": "arm(ARRIVALS, new)" => "";
+        "priority/enqueue": "arm(ARRIVALS, #frames / 2)" => "";
     }
     OFFER_WAKES_NOBODY {
-        "bounded/offer": "arm(ARRIVALS, accepted - accepted_before)" => "";
+        "bounded/offer": "arm(ARRIVALS, ready)" => "";
     }
     INSERT_WAKES_NOBODY {
         "rotating/insert": "arm(ARRIVALS, new)" => "";
@@ -316,7 +316,7 @@ edits! {
         "bounded/resize": "call('HDEL', FRAMES, unpack(ids))" => "";
     }
     CANCEL_LEAVES_THE_BODY {
-        "delay/cancel": "call('HDEL', FRAMES, unpack(ids))" => "";
+        "leasing/cancel": "call('HDEL', FRAMES, unpack(ids))" => "";
     }
     DISCARD_LEAVES_THE_BODY {
         "leasing/discard": "call('HDEL', FRAMES, unpack(ids))" => "";
@@ -340,11 +340,9 @@ edits! {
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";
-        "shared/list_moves": "  placed(ids, number)
-  call('ZADD', LINE, unpack(places))
+        "shared/list_moves": "  call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)" =>
-            "  placed(ids, number)
-             call('ZADD', LINE, unpack(places))";
+            "  call('ZADD', LINE, unpack(places))";
     }
     NOT_YET_DUE_IS_NOTHING_AHEAD {
         "delay/line": "call('EXISTS', LINE) > 0" =>
@@ -359,6 +357,43 @@ edits! {
              if not pace or fresh_left";
         "rotating/rotate": "    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then" =>
             "    then";
+    }
+    DUE_IS_IGNORED {
+        "shared/terms": "return due and due > now and due" => "return nil";
+    }
+    DUE_ARRIVES_AT_ITS_PUSH {
+        "priority/enqueue": "delayed_frame(accepted + new, due, biased, due)" =>
+            "delayed_frame(accepted + new, due, biased, now)";
+    }
+    DELAYED_PUSH_WAKES_NOBODY {
+        "shared/delay_new": "arm(ARRIVALS, 1)" => "";
+    }
+    CANCELS_THE_LEASED {
+        "leasing/cancel": "  local number = decode('>I7', ARGV[k])" =>
+            "  local number, id = decode('>I7', ARGV[k]), ARGV[k]
+               for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+                 if sub(each, 1, 7) == id then
+                   call('ZREM', LEASES, each)
+                   call('ZADD', DELAYED, 0, id)
+                 end
+               end";
+    }
+    CANCEL_FORGETS_THE_COUNT {
+        "leasing/cancel": "call('HINCRBY', META, 'cancelled', #ids)" => "";
+    }
+    CANCEL_LEAVES_ITS_PLACE {
+        "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
+    }
+    HOLES_ARE_NOT_COUNTED {
+        "shared/list_lookup": "holes = call('HINCRBY', META, 'holes', 1)" => "holes = 1";
+    }
+    PEEK_SKIPS_THE_RETURNED {
+        "leasing/peek": "local function take_ready(frame)" =>
+            "local function take_ready(frame)
+               if byte(frame, 1) > 0 then return true end";
+    }
+    HOLDER_OUTLIVES_ITS_LEASE {
+        "shared/holders": "call('HDEL', FRAMES, unpack(names))" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
