@@ -121,7 +121,8 @@ impl<S: Strategy> Shell<S> {
                 Settlement::check_all(&settlements)?;
                 Answer::Settled(self.settle(&settlements).await?)
             }
-            Call::Turn(settlements, max, ttl) => {
+            // No published strategy keeps a holder's name, which decides nothing.
+            Call::Turn(settlements, max, ttl, _holder) => {
                 Settlement::check_all(&settlements)?;
                 check_lease(max.get(), ttl)?;
                 let settled = self.settle(&settlements).await?;
