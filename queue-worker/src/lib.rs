@@ -27,9 +27,9 @@
 //! leased, and which [holder](Worker::holder) has each. To stop a job that runs, the operator
 //! settles it by the receipt shown there: a [`bury`](queue_core::Settlement::bury) puts the message
 //! among the dead letters, an [`ack`](queue_core::Settlement::ack) ends it for good. If the worker
-//! settled it first, the operator's answer is `LeaseLost`. The worker learns of the stop at its next
-//! heartbeat, so within a third of a lease, unless the handler itself has extended the lease by
-//! more. It tells the handler: [`Context::stopped`] ends with [`Stop::LeaseLost`], and
+//! settled it first, the operator's answer is `LeaseLost`. The worker learns of the stop at its
+//! next heartbeat, so within a third of a lease, unless the handler itself has extended the lease
+//! by more. It tells the handler: [`Context::stopped`] ends with [`Stop::LeaseLost`], and
 //! [`Context::extend`] fails. Whatever the handler answers then, the worker settles nothing.
 //!
 //! This undoes nothing that the handler has done. A handler that does not listen works on until the
