@@ -121,8 +121,7 @@ impl<S: Strategy> Shell<S> {
                 Settlement::check_all(&settlements)?;
                 Answer::Settled(self.settle(&settlements).await?)
             }
-            // No published strategy keeps a holder's name, which decides nothing.
-            Call::Turn(settlements, max, ttl, _holder) => {
+            Call::Turn(settlements, max, ttl, _) => {
                 Settlement::check_all(&settlements)?;
                 check_lease(max.get(), ttl)?;
                 let settled = self.settle(&settlements).await?;
