@@ -153,9 +153,9 @@
 //! # More than a value
 //!
 //! `push` takes a value, and what its kind cannot do without. `message` takes more: headers on each
-//! kind, a dedup key on those that lease, and what only one kind has. What a kind lacks does not
-//! compile, and neither does a message for a delay queue without its due time. [`MessageBuilder`]
-//! lists what there is:
+//! kind, a dedup key and a due time on those that lease, and what only one kind has. What a kind
+//! lacks does not compile, and neither does a message for a delay queue without its due time.
+//! [`MessageBuilder`] lists what there is:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -177,12 +177,13 @@
 //! let delivery = mails.receive(lease, wait).await?.expect("it was sent");
 //! assert_eq!(delivery.headers().get("tenant"), Some("acme"));
 //!
-//! // A due time, or a priority; without one, a message is ordinary (0).
+//! // A delay queue asks for a due time, and the other kinds that lease may have one. Without a
+//! // priority, a message is ordinary (0).
 //! let reminders = queues.delay::<u64>("reminders").await?;
 //! reminders.message(&42).header("tenant", "acme").delay(hour).send().await?;
 //! let tickets = queues.priority::<String>("tickets").await?;
-//! let ticket = tickets.message(&"the site is down".to_owned()).priority(10);
-//! ticket.dedup("outage", day).send().await?;
+//! let ticket = tickets.message(&"renew the certificate".to_owned()).priority(10).delay(day);
+//! ticket.dedup("certificate", 2 * day).send().await?;
 //!
 //! // The only undelivered message under its distinct key, and the policy for a full queue.
 //! let prices = queues.bounded::<f64>("prices", 100).await?;
@@ -318,6 +319,52 @@
 //! # }
 //! ```
 //!
+//! An operator stops a job that runs. A look at the leased messages shows which worker holds each,
+//! and a receipt to settle it by. The worker learns of it at its next heartbeat, and tells the
+//! handler; [the module](worker) says what this cannot do.
+//!
+//! ```
+//! # use std::time::Duration;
+//! use queue_kit::{Context, DeathReason, LeasingExt, Page, Place, Settlement, Standing, Worker};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let minute = Duration::from_secs(60);
+//! let queues = queue_kit::connect("memory:").await?;
+//! let films = queues.reliable::<String>("films").await?;
+//! films.push(&"a long one".to_owned()).await?;
+//!
+//! let operator = async {
+//!     tokio::time::sleep(minute).await;
+//!     for film in films.peek(Place::Leased, Page::first(100)).await?.entries {
+//!         let Standing::Leased { receipt, holder, .. } = film.standing else {
+//!             continue;
+//!         };
+//!         assert_eq!(holder.expect("a worker says who it is").as_str(), "encoder on web-3");
+//!         let stop = Settlement::bury(receipt, "nobody needs it");
+//!         films.queue().settle_one(stop).await?;
+//!     }
+//!     tokio::time::sleep(minute).await;
+//!     queue_kit::Result::Ok(())
+//! };
+//! let shutdown = async { operator.await.expect("the queue answers") };
+//! let report = Worker::new(films.clone())
+//!     .holder("encoder on web-3") // by default, its host and process
+//!     .run_until(shutdown, |_film: String, cx: Context| async move {
+//!         tokio::select! {
+//!             biased;
+//!             stop = cx.stopped() => Err(format!("told to stop: {stop:?}")),
+//!             () = tokio::time::sleep(Duration::from_secs(90 * 60)) => Ok(()),
+//!         }
+//!     })
+//!     .await?;
+//! assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
+//! let dead = films.dead_letters(Page::first(100)).await?.entries;
+//! assert_eq!(dead[0].reason, DeathReason::Buried("nobody needs it".to_owned()));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A test of such a handler needs no worker: [`Context::for_test`] makes a context, and tells the
 //! handler to stop when the test asks for it.
 //!
@@ -390,6 +437,43 @@
 //! mails.push(&"another bill".to_owned()).await?;
 //! // And removes it: refused while messages are leased. A handle in use would make it anew.
 //! assert!(queues.remove("mails", Removal::UnlessLeased).await?);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "memory"))]
+//! # fn main() {}
+//! ```
+//!
+//! An operator sees each message where it is, which changes nothing of it, and takes an undelivered
+//! one out. This order has a priority, a delay and a dedup key, and its first attempt fails:
+//!
+//! ```
+//! # #[cfg(feature = "memory")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # use std::time::Duration;
+//! use queue_kit::{Cancelled, Page, Place, Pushed, Standing};
+//!
+//! # let lease = Duration::from_secs(30);
+//! # let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(60 * 60));
+//! let queues = queue_kit::connect("memory:").await?;
+//! let orders = queues.priority::<u64>("orders").await?;
+//! let order = || orders.message(&42).priority(10).delay(hour).dedup("order-42", 24 * hour);
+//! let id = order().send().await?.id();
+//! assert_eq!(order().send().await?, Pushed::Duplicate(id));
+//!
+//! let page = Page::first(100);
+//! let delayed = orders.peek(Place::Delayed, page).await?.entries;
+//! assert_eq!(delayed[0].standing, Standing::Delayed { due_in: hour });
+//!
+//! let first = orders.receive(lease, 2 * hour).await?.expect("it becomes due");
+//! first.retry_because(minute, "the printer is out of paper").await?;
+//! let failed = orders.peek(Place::Delayed, page).await?.entries;
+//! assert_eq!(failed[0].message.body.as_ref().expect("a number"), &42);
+//! assert_eq!(failed[0].failure.as_deref(), Some("the printer is out of paper"));
+//! assert_eq!((failed[0].attempts, failed[0].age >= hour), (1, true));
+//!
+//! assert_eq!(orders.cancel(id).await?, Cancelled::Cancelled);
+//! assert_eq!(orders.cancel(id).await?, Cancelled::TooLate);
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "memory"))]

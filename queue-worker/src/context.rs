@@ -163,7 +163,9 @@ impl Context {
     /// Waits until the worker tells the handler to stop, which it never does to most: race the work
     /// against this. A handler that stops for it must not answer that it is done.
     ///
-    /// If the handler goes on, the worker cuts it off after its `cleanup` time.
+    /// If somebody else ended the lease, as an operator does who stops the job, the worker learns
+    /// of it at its next heartbeat. If the handler goes on, the worker cuts it off after its
+    /// `cleanup` time.
     pub async fn stopped(&self) -> Stop {
         let mut told = self.lease.listen();
         let stop = told.wait_for(Option::is_some).await.map(|stop| *stop);

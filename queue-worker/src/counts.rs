@@ -49,7 +49,7 @@ pub struct Counts {
     pub backoff_panics: u64,
     /// Leases extended.
     pub extended: u64,
-    /// Calls of `lease`, `settle` and `turn`: round trips, on a backend that needs one for each.
+    /// Calls of `turn` and `settle`: round trips, on a backend that needs one for each.
     pub calls: u64,
     /// Calls of `extend`, each for many leases.
     pub heartbeats: u64,

@@ -78,7 +78,7 @@ impl Event<'_> {
 /// The calls of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {
-    /// `lease`, `settle`, or both.
+    /// `turn` or `settle`.
     Turn,
     Extend,
     Wait,

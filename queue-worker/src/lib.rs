@@ -16,12 +16,26 @@
 //! one message (L1); sinks that fence use [`Context::token`].
 //!
 //! **Round trips.** The worker sends results together, and with the next lease, in one call
-//! ([`turn`](queue_core::Leasing::turn)). It always awaits a `lease`, `settle` or `turn` that it
-//! has begun; it drops only waits.
+//! ([`turn`](queue_core::Leasing::turn)). It always awaits a `turn` or `settle` that it has begun;
+//! it drops only waits.
 //!
 //! **Shutdown.** The worker stops leasing and gives handlers the drain time to finish. Then it
 //! tells them to stop, and later cuts them off. It releases unfinished messages, which refunds the
 //! attempt. The [`Report`] counts all outcomes, and says whether anything is left open.
+//!
+//! **Stopping a job.** By [`peek`](queue_core::Leasing::peek) an operator sees which messages are
+//! leased, and which [holder](Worker::holder) has each. To stop a job that runs, the operator
+//! settles it by the receipt shown there: a [`bury`](queue_core::Settlement::bury) puts the message
+//! among the dead letters, an [`ack`](queue_core::Settlement::ack) ends it for good. If the worker
+//! settled it first, the operator's answer is `LeaseLost`. The worker learns of the stop at its
+//! next heartbeat, so within a third of a lease, unless the handler itself has extended the lease
+//! by more. It tells the handler: [`Context::stopped`] ends with [`Stop::LeaseLost`], and
+//! [`Context::extend`] fails. Whatever the handler answers then, the worker settles nothing.
+//!
+//! This undoes nothing that the handler has done. A handler that does not listen works on until the
+//! [`cleanup`](Worker::cleanup) time is over; then the worker cuts it off, at an await. A handler
+//! that blocks its thread works on to its end, and has its slot until then. The worker cuts off a
+//! batch only when all its leases are lost.
 //!
 //! **Errors of the backend** never end a worker. It tries again, after the pause that the error
 //! [asks for](queue_core::Error::retry_after) plus a growing one with jitter, and [`Health`] shows
@@ -54,6 +68,7 @@ mod fate;
 mod guard;
 mod handler;
 mod health;
+mod holder;
 mod lease;
 #[cfg(feature = "metrics")]
 pub mod metrics;

@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Consumer, Error, Result, Spawn, TokioSpawn, in_millis, limits};
+use queue_core::{Consumer, Error, Holder, Result, Spawn, TokioSpawn, in_millis, limits};
 
-use super::{Backoff, Sharing};
+use super::{Backoff, Sharing, holder::default_holder};
 
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -16,6 +16,8 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(10);
 /// The settings of the worker as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerSettings {
+    /// The name of its leases, if it was given one.
+    pub(crate) holder: Option<Arc<str>>,
     pub(crate) concurrency: usize,
     pub(crate) sharing: Sharing,
     pub(crate) drain: Duration,
@@ -34,6 +36,7 @@ pub(crate) struct WorkerSettings {
 impl Default for WorkerSettings {
     fn default() -> Self {
         Self {
+            holder: None,
             concurrency: 1,
             sharing: Sharing::default(),
             drain: Duration::from_secs(10),
@@ -71,6 +74,14 @@ impl WorkerSettings {
             ));
         }
         Ok(())
+    }
+
+    /// The name that its leases carry.
+    pub(crate) fn holder(&self) -> Result<Holder> {
+        match &self.holder {
+            Some(name) => Holder::new(Arc::clone(name)),
+            None => Holder::new(default_holder()),
+        }
     }
 
     /// The seed of the jitter between tries of a failing backend: random unless set, so that
@@ -173,6 +184,17 @@ impl Terms {
 /// The setters of [`WorkerSettings`], over a field `settings`.
 macro_rules! worker_setters {
     () => {
+        /// Sets the name under which the worker holds messages, 1 to 128 bytes long. It decides
+        /// nothing: operators see it by [`peek`](queue_core::Leasing::peek).
+        ///
+        /// By default it tells the host and the process: `web-3, process 4711`. The environment
+        /// names the host (`HOSTNAME`), or else Linux does; where neither does, the name tells the
+        /// process alone. All workers of a process have this name, unless you name them.
+        pub fn holder(mut self, name: impl Into<Arc<str>>) -> Self {
+            self.settings.holder = Some(name.into());
+            self
+        }
+
         /// Sets how many handlers run at once. 1 by default.
         ///
         /// The worker leases no more messages than it has free slots, so no message waits behind

@@ -32,7 +32,17 @@ use crate::{
 /// # }
 /// ```
 ///
-/// A message has only what its kind has. A reliable queue, for one, knows no priority:
+/// A message has only what its kind has:
+///
+/// | kind | besides headers |
+/// | --- | --- |
+/// | reliable | a dedup key; a due time |
+/// | delay | a dedup key; the due time, which it cannot do without |
+/// | priority | a dedup key; a due time; a priority, 0 if it says none |
+/// | bounded | a dedup key; a due time; a distinct key; the policy for a full queue, which it cannot do without |
+/// | rotating | the item's key |
+///
+/// A reliable queue, for one, knows no priority:
 ///
 /// ```compile_fail,E0599
 /// # use queue_core::Reliable;

@@ -9,7 +9,7 @@ use super::{
     declared,
     lists::{self, Places},
     pops::{BlockingPop, Pops},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server},
     strategy::{Entry, Strategy, Taken},
 };
@@ -63,14 +63,14 @@ impl Recipe for BlockingList {
             .weaker("F2", When::Alone, declared::POPPED_AHEAD)
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let places = Places::of(place.key(self.key.as_ref()));
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let places = Places::of(opening.key(self.key.as_ref()));
         let pop = BlockingPop {
             command: cmd("BRPOP").arg(&places.queue).take(),
             longest: self.timeout,
             read: |answer| lists::popped(answer).map(|(_, body)| body),
         };
-        place.shell(self.guarantees(), |server| List {
+        opening.shell(self.guarantees(), |server| List {
             places,
             pops: Pops::new(server, pop),
         })

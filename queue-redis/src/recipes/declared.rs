@@ -74,10 +74,15 @@ pub(super) fn fixed_length(name: &'static str) -> Guarantees {
 
 /// Bodies alone, answers of any size, ids that are names, and nothing stored but the messages.
 pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
-    guarantees
+    let plain = guarantees
         .without(Feature::Headers)
         .without(Feature::Dedup)
         .without(Feature::Sizes)
         .without(Feature::Ids)
-        .without(Feature::Stored)
+        .without(Feature::Stored);
+    match plain.kind {
+        // Each of its messages has a due time.
+        QueueKind::Delay => plain,
+        _ => plain.without(Feature::Due),
+    }
 }

@@ -8,7 +8,7 @@ use redis::cmd;
 use super::{
     declared,
     lists::accepted,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server},
     strategy::{Entry, Strategy, half_done},
 };
@@ -73,16 +73,16 @@ impl Recipe for DistinctZset {
         }
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let set = Zset {
-            key: place.key(self.key.as_ref()),
-            capacity: place.capacity(),
+            key: opening.key(self.key.as_ref()),
+            capacity: opening.capacity(),
             script: match self.add_first {
                 true => ADD_FIRST,
                 false => DROP_FIRST,
             },
         };
-        place.shell(self.guarantees(), |_| set)
+        opening.shell(self.guarantees(), |_| set)
     }
 }
 

@@ -8,7 +8,7 @@ use redis::cmd;
 use super::{
     declared,
     lists::{accepted, one_length},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server},
     strategy::{Entry, Strategy, half_done},
 };
@@ -105,13 +105,13 @@ impl Recipe for FixedLength {
         }
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let list = List {
             method: self.method,
-            key: place.key(self.key.as_ref()),
-            capacity: place.capacity(),
+            key: opening.key(self.key.as_ref()),
+            capacity: opening.capacity(),
         };
-        place.shell(self.guarantees(), |_| list)
+        opening.shell(self.guarantees(), |_| list)
     }
 }
 

@@ -8,7 +8,7 @@ use redis::cmd;
 use super::{
     declared,
     fixed_length::List,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server, id_of},
     strategy::{Entry, Strategy, half_done},
 };
@@ -52,13 +52,13 @@ impl Recipe for KeyLock {
         guarantees
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let name = place.key(self.key.as_ref());
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let name = opening.key(self.key.as_ref());
         let locked = Locked {
             lock: format!("lock:{name}:"),
-            list: List::newest_last(name, place.capacity()),
+            list: List::newest_last(name, opening.capacity()),
         };
-        place.shell(self.guarantees(), |_| locked)
+        opening.shell(self.guarantees(), |_| locked)
     }
 }
 

@@ -25,10 +25,11 @@
 //!
 //! What all have in common: ids are hashes of what names an entry on the server, so equal names have
 //! one id. A receipt is known to the handle that got it, and to no other. Extending and resuming
-//! succeed, so that workers run; retry, defer and release put an entry back in one step; bury appends
-//! the body to the list `{name}:dead`. After a settlement of unknown outcome the handle gives its hold
-//! up, since another settlement could add a second entry. Times are the client's. Braces are
-//! place-holders: no published key has a hash tag.
+//! succeed, so that workers run; for the same reason a holder's name is accepted, and kept nowhere.
+//! Retry, defer and release put an entry back in one step; bury appends the body to the list
+//! `{name}:dead`. After a settlement of unknown outcome the handle gives its hold up, since another
+//! settlement could add a second entry. Times are the client's. Braces are place-holders: no published
+//! key has a hash tag.
 
 mod blocking_list;
 mod declared;
@@ -58,7 +59,7 @@ pub use self::{
     key_lock::KeyLock,
     priority_lists::PriorityLists,
     private_backup::PrivateBackup,
-    published::{Opened, Place, Published, Recipe},
+    published::{Opened, Opening, Published, Recipe},
     rotation::Rotation,
     shared_backup::SharedBackup,
     stream::Stream,

@@ -18,7 +18,7 @@ use super::{
     declared,
     lists::{self, Places},
     pops::{BlockingPop, Pops},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server, read},
     strategy::{Entry, Strategy, Taken},
 };
@@ -89,15 +89,15 @@ impl Recipe for PrivateBackup {
             .weaker("F2", When::Alone, LATER)
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let places = Places::of(place.key(self.key.as_ref()));
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let places = Places::of(opening.key(self.key.as_ref()));
         let backup = format!("{}:backup:{}", places.queue, self.client);
         let pop = BlockingPop {
             command: cmd("BRPOPLPUSH").arg(&places.queue).arg(&backup).take(),
             longest: self.timeout,
             read,
         };
-        place.shell(self.guarantees(), |server| Lists {
+        opening.shell(self.guarantees(), |server| Lists {
             pops: Pops::new(server, pop),
             taking: Mutex::default(),
             in_flight: AtomicBool::new(false),

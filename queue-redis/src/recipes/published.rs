@@ -21,7 +21,7 @@ pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
     fn guarantees(&self) -> Guarantees;
 
     #[doc(hidden)]
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a>;
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a>;
 }
 
 /// The future that opens a recipe's queue.
@@ -29,13 +29,13 @@ pub type Opened<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn Service>>> + Se
 
 /// What is opened, and where. Nobody but [`Published`] makes one.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct Opening<'a> {
     backend: &'a RedisBackend,
     name: &'a QueueName,
     config: &'a QueueConfig,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Opening<'a> {
     /// The key of this name where one is set, else the queue's name.
     pub(super) fn key(&self, set: Option<&String>) -> String {
         set.map_or_else(|| self.name.to_string(), String::clone)
@@ -129,12 +129,12 @@ impl<R: Recipe> Backend for Published<R> {
             return Err(config.kind().missing(name));
         }
         let backend = &self.backend;
-        let place = Place {
+        let opening = Opening {
             backend,
             name,
             config,
         };
-        let service = self.recipe.open(place).await;
+        let service = self.recipe.open(opening).await;
         let service = service.map_err(|error| error.with_queue(name))?;
         Ok(AnyQueue::behind(Arc::new(Front::of(service)), kind))
     }

@@ -7,7 +7,7 @@ use redis::cmd;
 
 use super::{
     declared, lists,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server, id_of},
     strategy::{Entry, Strategy, half_done},
 };
@@ -72,9 +72,9 @@ impl Recipe for Rotation {
             )
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let (list, poll) = (place.key(self.key.as_ref()), self.poll);
-        place.shell(self.guarantees(), move |_| Ring { list, poll })
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let (list, poll) = (opening.key(self.key.as_ref()), self.poll);
+        opening.shell(self.guarantees(), move |_| Ring { list, poll })
     }
 }
 

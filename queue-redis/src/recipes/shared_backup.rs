@@ -10,7 +10,7 @@ use tokio::time;
 use super::{
     declared,
     lists::{self, Places},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
     server::{Key, Server},
     strategy::{Entry, Strategy, Taken},
 };
@@ -117,10 +117,10 @@ impl Recipe for SharedBackup {
         guarantees
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let places = Places::of(place.key(self.key.as_ref()));
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let places = Places::of(opening.key(self.key.as_ref()));
         let backup = format!("{}:backup", places.queue);
-        place.shell(self.guarantees(), move |server| {
+        opening.shell(self.guarantees(), move |server| {
             let checker = self.checker.map(|after| Checker {
                 server: server.clone(),
                 queue: places.queue.clone(),

@@ -118,6 +118,7 @@ impl Runner {
             .min(allowed);
         let slots = max.div_ceil(served.terms.batch);
         let (queue, ttl) = (Arc::clone(&served.queue), served.terms.lease);
+        let holder = Some(self.holder.clone());
         let asked = NonZeroUsize::new(max);
         let future = Box::pin(async move {
             let settlements: Vec<Settlement> = batch
@@ -131,12 +132,9 @@ impl Runner {
                     .settle(&settlements)
                     .await
                     .map(|settled| (settled, None)),
-                Some(max) if settlements.is_empty() => {
-                    let leased = queue.lease(max, ttl).await;
-                    leased.map(|leased| (Vec::new(), Some(leased)))
-                }
+                // Also if there is nothing to settle: a `lease` would tell no holder's name.
                 Some(max) => {
-                    let turned = queue.turn(&settlements, max, ttl).await;
+                    let turned = queue.turn(&settlements, max, ttl, holder).await;
                     turned.map(|(settled, leased)| (settled, Some(leased)))
                 }
             };

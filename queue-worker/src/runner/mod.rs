@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Result, TokioSpawn};
+use queue_core::{Error, Holder, Result, TokioSpawn};
 use tokio::{
     sync::mpsc,
     time::{Instant, Sleep},
@@ -46,6 +46,8 @@ use super::{
 
 pub(crate) struct Runner {
     settings: WorkerSettings,
+    /// The name that its leases carry.
+    holder: Holder,
     events: Events,
     queues: Vec<ServedQueue>,
     shares: Shares,
@@ -76,6 +78,7 @@ pub(crate) async fn run(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<Report> {
     settings.check()?;
+    let holder = settings.holder()?;
     if sources.is_empty() {
         return Err(Error::invalid("a worker without a queue: add one"));
     }
@@ -84,7 +87,7 @@ pub(crate) async fn run(
     }
     // Its timers need a runtime, whatever runs the handlers.
     TokioSpawn::current()?;
-    let mut runner = Runner::new(settings, sources, health.clone());
+    let mut runner = Runner::new(settings, holder, sources, health.clone());
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
@@ -92,7 +95,7 @@ pub(crate) async fn run(
 }
 
 impl Runner {
-    fn new(settings: WorkerSettings, sources: Vec<Source>, health: Health) -> Self {
+    fn new(settings: WorkerSettings, holder: Holder, sources: Vec<Source>, health: Health) -> Self {
         let events = Events::new(health, &settings);
         let now = Instant::now();
         let seed = settings.outage_seed();
@@ -108,6 +111,7 @@ impl Runner {
         let (note_sender, notes) = mpsc::unbounded_channel();
         Self {
             settings,
+            holder,
             events,
             queues: queues.collect(),
             shares,

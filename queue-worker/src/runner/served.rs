@@ -22,7 +22,7 @@ pub(super) struct ServedQueue {
     pub(super) name: Arc<str>,
     /// Running jobs.
     pub(super) jobs: usize,
-    /// The `lease`, `settle` or `turn` in flight: one at a time, and never dropped.
+    /// The `turn` or `settle` in flight: one at a time, and never dropped.
     pub(super) call: Option<Call>,
     pub(super) call_outage: Outage,
     pub(super) reach: Reach,

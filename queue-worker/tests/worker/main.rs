@@ -6,6 +6,7 @@ mod environment;
 mod fairness;
 mod heartbeats;
 mod leases;
+mod operators;
 mod outage;
 mod outcomes;
 mod panics;

@@ -18,9 +18,9 @@ async fn one_slot_costs_one_call_a_message() {
         .await
         .unwrap();
     let watched = environment.spy.watched();
-    // The first lease has nothing to settle; every other call settles one and leases the next.
-    assert_eq!(watched.leases, 1, "{watched:?}");
-    assert_eq!(watched.turns, 100, "{watched:?}");
+    // The first call has nothing to settle; every other one settles one and leases the next.
+    assert_eq!(watched.turns, 1 + 100, "{watched:?}");
+    assert_eq!(watched.settlements, 100, "{watched:?}");
     assert_eq!(watched.settles, 0, "{watched:?}");
     assert_eq!(watched.largest, 1);
     assert_eq!(watched.dropped, 0);

@@ -25,7 +25,9 @@ fn jittered(share: f64) -> Backoff {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     let environment = Environment::holding(1).await;
-    let bad: [(&str, Set); 10] = [
+    let bad: [(&str, Set); 12] = [
+        ("holder's name of 0 bytes", |w| w.holder("")),
+        ("holder's name of 129 bytes", |w| w.holder("h".repeat(129))),
         ("concurrency", |w| w.concurrency(0)),
         ("lease", |w| w.lease(Duration::from_millis(1))),
         ("lease", |w| w.lease(25 * HOUR)),
@@ -78,7 +80,8 @@ fn a_worker_outside_of_a_runtime_is_refused_with_the_way_out() {
 #[tokio::test(start_paused = true)]
 async fn what_can_just_be_meant_is_served() {
     let environment = Environment::holding(1).await;
-    let edge: [Set; 5] = [
+    let edge: [Set; 6] = [
+        |w| w.holder("h".repeat(128)),
         |w| w.lease(Duration::from_millis(10)),
         |w| w.lease(24 * HOUR),
         |w| w.timeout(45 * SECOND).max_hold(45 * SECOND),

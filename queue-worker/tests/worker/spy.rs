@@ -15,9 +15,10 @@ use queue_core::{
 /// The spy's counts, and its behaviour.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    pub(crate) leases: u64,
     pub(crate) turns: u64,
     pub(crate) settles: u64,
+    /// Settlements in all calls.
+    pub(crate) settlements: usize,
     pub(crate) extends: u64,
     pub(crate) waits: u64,
     /// Calls whose future was dropped before it answered; waits are not counted.
@@ -59,7 +60,7 @@ pub(crate) const PAUSE: Duration = Duration::from_secs(2);
 
 impl Watched {
     pub(crate) fn calls(&self) -> u64 {
-        self.leases + self.turns + self.settles
+        self.turns + self.settles
     }
 }
 
@@ -128,13 +129,9 @@ impl Spy {
     fn note(&self, call: &Call) -> &'static [Fault] {
         let mut watched = self.watched();
         match call {
-            Call::Lease(max, _) => {
-                watched.leases += 1;
-                watched.largest = watched.largest.max(max.get());
-                &[Fault::NoExtend, Fault::NoHints, Fault::NoRight]
-            }
-            Call::Turn(_, max, _) => {
+            Call::Turn(settlements, max, ..) => {
                 watched.turns += 1;
+                watched.settlements += settlements.len();
                 watched.largest = watched.largest.max(max.get());
                 &[Fault::NoExtend, Fault::NoHints, Fault::NoRight]
             }
@@ -148,7 +145,10 @@ impl Spy {
                 &[Fault::NoExtend, Fault::NoLease]
             }
             call => {
-                watched.settles += u64::from(matches!(call, Call::Settle(_)));
+                if let Call::Settle(settlements) = call {
+                    watched.settles += 1;
+                    watched.settlements += settlements.len();
+                }
                 &[
                     Fault::NoLease,
                     Fault::NoExtend,
@@ -211,7 +211,7 @@ impl Drop for Unanswered<'_> {
 impl Service for Spy {
     async fn call(&self, call: Call) -> Result<Answer> {
         let answer = self.watch(call).await?;
-        if let Answer::Leased(leased) | Answer::Turned(_, leased) = &answer {
+        if let Answer::Turned(_, leased) = &answer {
             self.carry(leased).await?;
         }
         Ok(answer)

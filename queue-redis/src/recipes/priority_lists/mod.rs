@@ -10,7 +10,7 @@ use super::{
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
 };
 
 /// The end of the name of the list of dead letters.
@@ -83,11 +83,11 @@ impl Recipe for PriorityLists {
         guarantees
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         if let Err(error) = check(&self.levels) {
-            return place.refuse(error);
+            return opening.refuse(error);
         }
-        let name = place.key(None);
+        let name = opening.key(None);
         let levels = self.levels.iter();
         let levels = levels.map(|(priority, level)| (*priority, format!("{name}:{level}")));
         let levels: Vec<(i16, String)> = levels.collect();
@@ -97,7 +97,7 @@ impl Recipe for PriorityLists {
             longest: self.timeout,
             read: popped,
         };
-        place.shell(self.guarantees(), move |server| Levels {
+        opening.shell(self.guarantees(), move |server| Levels {
             levels,
             dead: format!("{name}:{DEAD}"),
             pops: Pops::new(server, pop),

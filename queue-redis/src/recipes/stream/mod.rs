@@ -9,7 +9,7 @@ use queue_core::{Feature, Guarantees, QueueKind, When};
 use self::{entries::Entries, group::Group};
 use super::{
     declared,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
 };
 
 /// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
@@ -86,8 +86,8 @@ impl Recipe for Stream {
         guarantees
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let stream = place.key(self.key.as_ref());
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let stream = opening.key(self.key.as_ref());
         let entries = Entries {
             group: Group {
                 dead: format!("{stream}:dead"),
@@ -95,8 +95,8 @@ impl Recipe for Stream {
                 consumer: self.consumer.clone(),
             },
             poll: self.poll,
-            max_attempts: place.max_attempts(),
+            max_attempts: opening.max_attempts(),
         };
-        place.shell(self.guarantees(), |_| entries)
+        opening.shell(self.guarantees(), |_| entries)
     }
 }

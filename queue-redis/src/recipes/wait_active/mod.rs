@@ -13,7 +13,7 @@ use super::{
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
 };
 
 /// A sorted set of waiting messages and a list of active ones for each topic; a distributor moves what
@@ -110,19 +110,19 @@ impl Recipe for WaitActive {
             )
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         if self.batch == 0 {
             let error = "a batch of 0 would never move anything: at least 1";
-            return place.refuse(Error::invalid(error));
+            return opening.refuse(Error::invalid(error));
         }
-        let topic = place.key(self.topic.as_ref());
+        let topic = opening.key(self.topic.as_ref());
         let active = keys::active(&topic);
         let pop = BlockingPop {
             command: cmd("BLPOP").arg(&active).take(),
             longest: self.timeout,
             read: |answer| popped(answer).map(|(_, message)| message),
         };
-        place.shell(self.guarantees(), move |server| {
+        opening.shell(self.guarantees(), move |server| {
             let distributor = Distributor {
                 server: server.clone(),
                 tick: self.tick,

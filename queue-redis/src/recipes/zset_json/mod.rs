@@ -9,7 +9,7 @@ use queue_core::{Feature, Guarantees, QueueKind, When};
 use self::{processing::Processing, zset::Zset};
 use super::{
     declared,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
 };
 
 /// A sorted set of bodies by due time. Consumers poll, and claim by `ZREM`.
@@ -115,8 +115,8 @@ impl Recipe for ZsetJson {
         }
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
-        let name = place.key(None);
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+        let name = opening.key(None);
         let queue = format!("delay_queue:{name}");
         let dead = format!("dead_letter_queue:{name}");
         let zset = Zset {
@@ -125,13 +125,13 @@ impl Recipe for ZsetJson {
                 claimed: format!("processing_queue:{name}"),
                 retries: format!("retry_count:{name}"),
                 dead: dead.clone(),
-                max_attempts: place.max_attempts(),
+                max_attempts: opening.max_attempts(),
             },
             queue,
             dead,
             consumed: format!("consumed:{name}"),
             recipe: self.clone(),
         };
-        place.shell(self.guarantees(), |_| zset)
+        opening.shell(self.guarantees(), |_| zset)
     }
 }

@@ -7,7 +7,7 @@ use queue_core::{Error, Guarantees, QueueKind, When};
 use self::zset::Zset;
 use super::{
     declared,
-    published::{Opened, Place, Recipe},
+    published::{Opened, Opening, Recipe},
 };
 
 /// A sorted set of keys by push time, and a string for each body. Consumers poll, and claim by `ZREM`.
@@ -108,17 +108,17 @@ impl Recipe for ZsetString {
             .weaker("D2", When::Alone, "ties go by uuid")
     }
 
-    fn open<'a>(&'a self, place: Place<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         if self.num == 0 {
             let error = "a num of 0 would never take anything: at least 1";
-            return place.refuse(Error::invalid(error));
+            return opening.refuse(Error::invalid(error));
         }
-        let key = place.key(self.key.as_ref());
+        let key = opening.key(self.key.as_ref());
         let zset = Zset {
             dead: format!("{key}:dead"),
             key,
             recipe: self.clone(),
         };
-        place.shell(self.guarantees(), |_| zset)
+        opening.shell(self.guarantees(), |_| zset)
     }
 }
