@@ -64,7 +64,7 @@ impl State<Bounded> {
         if let Some(first) = first {
             return Offered::Duplicate(first);
         }
-        if let Some(slot) = self.holder(offer)
+        if let Some(slot) = self.keyed(offer)
             && !self.entries[slot].is_leased()
         {
             let replaced = self.withdraw(slot).id;
@@ -89,7 +89,7 @@ impl State<Bounded> {
     }
 
     /// The message that holds this offer's distinct key.
-    fn holder(&self, offer: &Offer) -> Option<Slot> {
+    fn keyed(&self, offer: &Offer) -> Option<Slot> {
         self.keys.get(&offer.distinct.as_ref()?[..]).copied()
     }
 
