@@ -67,6 +67,10 @@ pub enum Bug {
     LatestFirst,
     /// Of two messages due at once the one whose id sorts first as text goes first.
     TextualTies,
+    /// A push with a due time joins the ready at once.
+    DueIsIgnored,
+    /// With ageing, a push with a due time arrives when it is pushed.
+    DueArrivesAtItsPush,
     /// Priority and arrival share 32 bits.
     PackingOverflows,
     /// A retried message keeps its arrival.

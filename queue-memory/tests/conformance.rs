@@ -65,10 +65,10 @@ fn every_rule_has_a_case() {
         expected.push(format!("{kind}::l11_"));
     }
     let own: [(&str, &[&str]); 7] = [
-        ("reliable", &["f1", "f2"]),
+        ("reliable", &["d1", "f1", "f2"]),
         ("delay", &["d1", "d2", "d3", "d4", "d5"]),
-        ("priority", &["p1", "p2", "p3", "p4"]),
-        ("bounded", &["b1", "b2", "b3", "b4", "b5", "b6", "b7"]),
+        ("priority", &["d1", "p1", "p2", "p3", "p4"]),
+        ("bounded", &["d1", "b1", "b2", "b3", "b4", "b5", "b6", "b7"]),
         ("rotating", &["t1", "t2", "t3", "t4", "waiting", "limits"]),
         ("backend", &["configuration", "limits", "operators"]),
         (

@@ -95,7 +95,7 @@ impl State<Bounded> {
 
     fn add(&mut self, offer: &Offer, now: Timestamp) -> MessageId {
         let (id, slot) = self.accept(&offer.push, now);
-        self.backlog.join(&mut self.entries, slot, now);
+        self.enter(slot, &offer.push, now);
         if let Some(key) = &offer.distinct {
             planted!(KeyedGoesFirst => self.put_first(slot, now));
             let key: Key = Arc::from(&key[..]);

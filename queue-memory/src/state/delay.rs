@@ -42,8 +42,10 @@ impl State<Delay> {
     pub(crate) fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |message: &Scheduled| {
-            self.admit(&message.push, now, |backlog, entries, slot| {
-                backlog.delay(entries, slot, message.due.resolve(now));
+            self.admit(&message.push, now, |state, slot| {
+                let due = message.due.resolve(now);
+                // Nothing is promoted at that time, so no call need know of it.
+                state.backlog.delay(&mut state.entries, slot, due);
             })
         };
         messages.iter().map(admit).collect()

@@ -32,10 +32,10 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
     /// The time from which it is ready.
     pub(crate) since: Timestamp,
-    /// Its arrival, as ageing counts it (P4): the push, until a retry or a revival.
+    /// Its arrival, as ageing counts it (P4): the push or its due time, until a retry or a revival.
     pub(crate) arrival: Timestamp,
-    /// What is told of it once it has been retried: few messages are, so the others have no room for
-    /// it.
+    /// What is told of it once it was retried or revived, or if its push delayed it: few messages
+    /// are, so the others have no room for it.
     pub(crate) past: Option<Box<Past>>,
     /// Its distinct key, if it still has one (B7).
     pub(crate) distinct: Option<Key>,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use queue_core::{
-    Counters, DeathReason, Delivery, Leased, LeasingConfig, MessageId, Push, Pushed, Receipt,
-    Timestamp, Token, limits,
+    Counters, DeathReason, Delivery, Leased, LeasingConfig, MessageId, Receipt, Timestamp, Token,
+    limits,
 };
 
 use super::{
@@ -42,7 +42,7 @@ pub(crate) struct State<K: Kind> {
     pub(super) max_attempts: u32,
     pub(super) paused: bool,
     pub(super) counters: Counters,
-    last_id: u64,
+    pub(super) last_id: u64,
     last_token: u64,
     latest: Timestamp,
     /// The time before which nothing expires, comes due or ends by itself.
@@ -166,48 +166,7 @@ impl<K: Kind> State<K> {
         self.expect(deadline);
     }
 
-    /// Accepts a message unless it is a duplicate; `place` puts it into the backlog.
-    #[inline]
-    pub(super) fn admit(
-        &mut self,
-        push: &Push,
-        now: Timestamp,
-        place: impl FnOnce(&mut K::Backlog, &mut Entries, Slot),
-    ) -> Pushed {
-        if let Some(first) = self.duplicate_of(push, now) {
-            planted!(DuplicateExtendsTheMark => self.mark(push, first, now));
-            return Pushed::Duplicate(first);
-        }
-        let (id, slot) = self.accept(push, now);
-        place(&mut self.backlog, &mut self.entries, slot);
-        Pushed::Accepted(id)
-    }
-
-    /// The message whose live mark makes this push a duplicate (L9).
-    #[inline]
-    pub(super) fn duplicate_of(&self, push: &Push, now: Timestamp) -> Option<MessageId> {
-        self.marks.find(&push.dedup.as_ref()?.key, now)
-    }
-
-    /// Gives a message its id and a slot; the caller puts it in the backlog.
-    #[inline]
-    pub(super) fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
-        self.last_id += 1;
-        let id = MessageId::new(self.last_id);
-        self.mark(push, id, now);
-        self.counters.accepted += 1;
-        (id, self.keep(Entry::new(id, push, now)))
-    }
-
-    /// Sets the dedup mark that a push asks for.
-    #[inline]
-    pub(super) fn mark(&mut self, push: &Push, id: MessageId, now: Timestamp) {
-        if let Some(dedup) = &push.dedup {
-            let end = self.marks.set(dedup, id, now);
-            self.expect(end);
-        }
-    }
-
+    /// Gives a message a slot; the caller puts it into the backlog.
     #[inline]
     pub(super) fn keep(&mut self, entry: Entry) -> Slot {
         let id = entry.id;

@@ -12,6 +12,7 @@ mod churn;
 mod dead;
 mod delay;
 mod due;
+mod entering;
 mod entry;
 mod fifo;
 mod index;
