@@ -85,6 +85,10 @@ pub enum Bug {
     PushedWhenItDied,
     /// A revived message keeps the reason of its last retry.
     RevivalKeepsWhy,
+    /// Cancelling takes a leased message out, too.
+    CancelsTheLeased,
+    /// A cancelled message is not counted.
+    CancelForgetsTheCount,
     /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
     /// Eviction drops the newest undelivered message instead of the next.

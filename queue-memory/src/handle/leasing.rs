@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Counters, DeadLetter, Depth, Extended, Leased, Leasing, MessageId, Page, Paged, Receipt,
-    Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Depth, Extended, Leased, Leasing, MessageId, Page, Paged,
+    Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -88,5 +88,10 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         self.checked(limits::check_page(max.get()))?;
         let removed = self.call(|state, now| state.purge(now, max.get()))?;
         Ok(removed.len() as u64)
+    }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.call(|state, now| state.cancel(now, ids))
     }
 }

@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{
-    Cancelled, DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled,
-    Timestamp,
+    DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
 };
 
-use super::{
-    backlog::Backlog, due::DueLine, entry::Slot, kind::Delay, leasing::State, opening::Openable,
-};
+use super::{backlog::Backlog, due::DueLine, kind::Delay, leasing::State, opening::Openable};
 
 impl Openable for State<Delay> {
     type Config = DelayConfig;
@@ -51,20 +48,6 @@ impl State<Delay> {
         messages.iter().map(admit).collect()
     }
 
-    pub(crate) fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Cancelled> {
-        self.begin(now);
-        ids.iter().map(|id| self.cancel_one(*id)).collect()
-    }
-
-    fn cancel_one(&mut self, id: MessageId) -> Cancelled {
-        let Some(slot) = self.undelivered(id) else {
-            return Cancelled::TooLate;
-        };
-        self.withdraw(slot);
-        self.counters.cancelled += 1;
-        Cancelled::Cancelled
-    }
-
     pub(crate) fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Rescheduled {
         let now = self.begin(now);
         let Some(slot) = self.undelivered(id) else {
@@ -78,10 +61,5 @@ impl State<Delay> {
     pub(crate) fn next_due(&mut self, now: Timestamp) -> Option<Duration> {
         let now = self.begin(now);
         Some(self.backlog.next_due()?.since(now))
-    }
-
-    fn undelivered(&self, id: MessageId) -> Option<Slot> {
-        let slot = self.index.get(id)?;
-        (!self.entries[slot].is_leased()).then_some(slot)
     }
 }

@@ -130,12 +130,8 @@ impl<K: Kind> State<K> {
             let Some((deadline, slot)) = self.leases.pop_until(until) else {
                 break;
             };
-            let entry = &mut self.entries[slot];
-            if !K::INDEXED {
-                self.index.remove(entry.id);
-            }
             self.counters.expired += 1;
-            planted!(ExpiryIsFree => entry.attempts -= 1);
+            planted!(ExpiryIsFree => self.entries[slot].attempts -= 1);
             if self.is_spent(slot) {
                 self.die(slot, DeathReason::Expired, now);
             } else {
@@ -171,9 +167,7 @@ impl<K: Kind> State<K> {
     pub(super) fn keep(&mut self, entry: Entry) -> Slot {
         let id = entry.id;
         let slot = self.entries.insert(entry);
-        if K::INDEXED {
-            self.index.insert(id, slot);
-        }
+        self.index.insert(id, slot);
         slot
     }
 
@@ -181,9 +175,7 @@ impl<K: Kind> State<K> {
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> Entry {
         let entry = self.entries.remove(slot);
-        if K::INDEXED {
-            self.index.remove(entry.id);
-        }
+        self.index.remove(entry.id);
         if let Some(key) = &entry.distinct {
             self.keys.remove(key);
         }
@@ -246,9 +238,6 @@ impl<K: Kind> State<K> {
         entry.place = Place::Leased { token, deadline };
         let id = entry.id;
         planted!(KeyFreedAtDelivery => self.free_key(slot));
-        if !K::INDEXED {
-            self.index.insert(id, slot);
-        }
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
         Delivery {

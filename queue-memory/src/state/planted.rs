@@ -45,6 +45,16 @@ impl<K: Kind> State<K> {
         }
     }
 
+    /// If the message is leased, takes the lease away.
+    pub(super) fn take_back(&mut self, id: MessageId) {
+        if let Some(slot) = self.index.get(id)
+            && let Place::Leased { deadline, .. } = self.entries[slot].place
+        {
+            self.leases.remove(deadline, id);
+            self.backlog.rejoin(&mut self.entries, slot, deadline);
+        }
+    }
+
     /// Whether a settlement gives the message back to the queue.
     pub(super) fn comes_back(settlement: &Settlement) -> bool {
         !matches!(settlement.disposition, Ack | Bury { .. })
@@ -63,7 +73,6 @@ impl State<Bounded> {
         if self.backlog.len() == 0
             && let Some((deadline, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
         {
-            self.index.remove(self.entries[slot].id);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
     }

@@ -43,9 +43,6 @@ impl<K: Kind> State<K> {
         let id = settlement.receipt.id;
         planted!(NackKeepsItsLease => if Self::comes_back(settlement) { return Settled::Done });
         self.leases.remove(deadline, id);
-        if !K::INDEXED {
-            self.index.remove(id);
-        }
         match &settlement.disposition {
             Disposition::Ack => {
                 self.forget(slot);

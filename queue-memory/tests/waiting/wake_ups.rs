@@ -168,6 +168,12 @@ async fn whatever_makes_room_lets_a_producer_in() {
     queue.purge_all().await.unwrap();
     assert!(matches!(purged.await.unwrap(), Offered::Accepted { .. }));
 
+    let cancelled = producer();
+    settle_down().await;
+    let only = queue.recent(1).await.unwrap()[0].id;
+    queue.cancel_one(only).await.unwrap();
+    assert!(matches!(cancelled.await.unwrap(), Offered::Accepted { .. }));
+
     let resized = producer();
     settle_down().await;
     queue.resize(2.try_into().unwrap()).await.unwrap();
