@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, DeadLetter, Depth, Extended, Leased, Leasing, MessageId, Page, Paged,
-    Receipt, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Depth, Extended, Holder, Leased, Leasing, MessageId, Page,
+    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -23,7 +23,7 @@ fn check_lease(max: NonZeroUsize, ttl: Duration) -> Result<u64> {
 impl<K: Kind> Leasing for LeasingHandle<K> {
     async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.lease(now, max.get(), ttl))
+        self.call(|state, now| state.lease(now, max.get(), ttl, None))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -37,10 +37,11 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         settlements: &[Settlement],
         max: NonZeroUsize,
         ttl: Duration,
+        holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.turn(now, settlements, max.get(), ttl))
+        self.call(|state, now| state.turn(now, settlements, max.get(), ttl, holder))
     }
 
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {

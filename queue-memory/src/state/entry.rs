@@ -9,6 +9,8 @@ use bytes::Bytes;
 use queue_core::{Headers, Message, MessageId, Push, Timestamp, Token};
 use slab::Slab;
 
+use super::holders::Name;
+
 /// An entry's index in [`Entries`].
 pub(crate) type Slot = u32;
 
@@ -64,7 +66,12 @@ pub(crate) enum Place {
     /// In the order of due times.
     Due(Timestamp),
     /// With a consumer.
-    Leased { token: Token, deadline: Timestamp },
+    Leased {
+        token: Token,
+        deadline: Timestamp,
+        /// The name of that consumer. It fits beside the enum's tag, so that it costs no room.
+        holder: Name,
+    },
 }
 
 impl Entry {
@@ -183,5 +190,16 @@ impl IndexMut<Slot> for Entries {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut Entry {
         &mut self.0[slot as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each message of a long queue costs this, whether anything uses all of it or not.
+    #[test]
+    fn an_entry_is_no_larger_than_two_lines_of_a_cache() {
+        assert!(size_of::<Entry>() <= 128, "{} bytes", size_of::<Entry>());
     }
 }

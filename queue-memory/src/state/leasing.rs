@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use queue_core::{
-    Counters, DeathReason, Delivery, Leased, LeasingConfig, MessageId, Receipt, Timestamp, Token,
-    limits,
+    Counters, DeathReason, Delivery, Holder, Leased, LeasingConfig, MessageId, Receipt, Timestamp,
+    Token, limits,
 };
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     backlog::Backlog,
     dead::DeadLetters,
     entry::{Entries, Entry, Key, Place, Slot},
+    holders::{Holders, Name},
     index::Index,
     kind::Kind,
     marks::Marks,
@@ -30,6 +31,8 @@ pub(crate) struct State<K: Kind> {
     pub(super) entries: Entries,
     pub(super) backlog: K::Backlog,
     pub(super) leases: Timeline,
+    /// The names on the leases (L16).
+    pub(super) holders: Holders,
     pub(super) index: Index,
     pub(super) marks: Marks,
     pub(super) dead: DeadLetters,
@@ -63,6 +66,7 @@ impl<K: Kind> State<K> {
             entries: Entries::default(),
             backlog,
             leases: Timeline::default(),
+            holders: Holders::default(),
             index: Index::default(),
             marks: Marks::default(),
             dead: DeadLetters::new(leasing.dead_letter_cap),
@@ -130,6 +134,7 @@ impl<K: Kind> State<K> {
             let Some((deadline, slot)) = self.leases.pop_until(until) else {
                 break;
             };
+            self.forget_holder(slot);
             self.counters.expired += 1;
             planted!(ExpiryIsFree => self.entries[slot].attempts -= 1);
             if self.is_spent(slot) {
@@ -160,6 +165,14 @@ impl<K: Kind> State<K> {
         planted!(PopWithoutALease => return);
         self.leases.insert(deadline, id, slot);
         self.expect(deadline);
+    }
+
+    /// Forgets who holds a message, whose lease ends.
+    #[inline]
+    pub(super) fn forget_holder(&mut self, slot: Slot) {
+        if let Place::Leased { holder, .. } = self.entries[slot].place {
+            self.holders.leave(holder);
+        }
     }
 
     /// Gives a message a slot; the caller puts it into the backlog.
@@ -196,13 +209,21 @@ impl<K: Kind> State<K> {
         self.counters.trimmed += self.dead.add(entry, reason, now);
     }
 
-    pub(crate) fn lease(&mut self, now: Timestamp, max: usize, ttl: u64) -> Leased {
+    /// `holder` is the name that the leases carry.
+    pub(crate) fn lease(
+        &mut self,
+        now: Timestamp,
+        max: usize,
+        ttl: u64,
+        holder: Option<Holder>,
+    ) -> Leased {
         let now = self.begin(now);
         let is_paused = self.paused;
         planted!(LeasesWhilePaused => is_paused = false);
         if is_paused {
             return Leased::nothing(None);
         }
+        let holder = self.holders.add(holder);
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
         let mut bytes = 0_usize;
         while deliveries.len() < max {
@@ -216,8 +237,9 @@ impl<K: Kind> State<K> {
             if bytes > limits::MAX_BATCH_BYTES && !deliveries.is_empty() {
                 break;
             }
-            deliveries.push(self.grant(slot, now, ttl));
+            deliveries.push(self.grant(slot, now, ttl, holder));
         }
+        self.holders.granted(holder, deliveries.len());
         if deliveries.is_empty() {
             let next = self.next_change();
             return Leased::nothing(next.map(|time| time.since(now)));
@@ -226,7 +248,7 @@ impl<K: Kind> State<K> {
     }
 
     #[inline]
-    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
+    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64, holder: Name) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         planted!(TokenReused => self.last_token = now.as_millis() * Token::PER_MILLI);
@@ -235,7 +257,11 @@ impl<K: Kind> State<K> {
         planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(ttl));
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
-        entry.place = Place::Leased { token, deadline };
+        entry.place = Place::Leased {
+            token,
+            deadline,
+            holder,
+        };
         let id = entry.id;
         planted!(KeyFreedAtDelivery => self.free_key(slot));
         self.hold(slot, id, deadline);

@@ -15,6 +15,7 @@ mod due;
 mod entering;
 mod entry;
 mod fifo;
+mod holders;
 mod index;
 mod kind;
 mod leasing;

@@ -51,6 +51,7 @@ impl<K: Kind> State<K> {
             && let Place::Leased { deadline, .. } = self.entries[slot].place
         {
             self.leases.remove(deadline, id);
+            self.forget_holder(slot);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
     }
@@ -73,6 +74,7 @@ impl State<Bounded> {
         if self.backlog.len() == 0
             && let Some((deadline, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
         {
+            self.forget_holder(slot);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
     }
