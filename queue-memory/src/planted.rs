@@ -89,6 +89,8 @@ pub enum Bug {
     CancelsTheLeased,
     /// A cancelled message is not counted.
     CancelForgetsTheCount,
+    /// A peek of the ready messages leaves out those that came back by release or expiry.
+    PeekSkipsTheReturned,
     /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
     /// Eviction drops the newest undelivered message instead of the next.

@@ -49,7 +49,8 @@ fn on_threads_what_is_skipped_needs_an_exact_clock() {
 fn every_rule_has_a_case() {
     let leasing = ["reliable", "delay", "priority", "bounded"];
     let rules = [
-        "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "l10", "l12", "l13", "r1",
+        "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "l10", "l12", "l13", "l14", "l15",
+        "l16", "r1",
     ];
     let mut expected: Vec<String> = Vec::new();
     for kind in leasing {

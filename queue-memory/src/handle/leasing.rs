@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use queue_core::{
     Cancelled, Counters, DeadLetter, Depth, Extended, Holder, Leased, Leasing, MessageId, Page,
-    Paged, Receipt, Result, Revived, Settled, Settlement, limits,
+    Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -94,5 +94,10 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
         self.call(|state, now| state.cancel(now, ids))
+    }
+
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        self.checked(page.check())?;
+        self.call(|state, now| state.peek(now, place, page))
     }
 }

@@ -20,6 +20,7 @@ mod index;
 mod kind;
 mod leasing;
 mod line;
+mod looking;
 mod marks;
 mod once;
 mod opening;

@@ -12,6 +12,7 @@ use super::{
     entry::{Entry, Place, Slot},
     kind::{Bounded, Kind},
     leasing::State,
+    looking,
     rotating::Ring,
 };
 use crate::planted::{self, Bug};
@@ -54,6 +55,15 @@ impl<K: Kind> State<K> {
             self.forget_holder(slot);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
+    }
+
+    /// The ready messages that a page may show, without those that came back.
+    pub(super) fn unreturned(&self, now: Timestamp, page: Page) -> Vec<Slot> {
+        let ready = self.backlog.ready(&self.entries, now);
+        looking::part(
+            ready.filter(|slot| self.entries[*slot].place != Place::Returned),
+            page,
+        )
     }
 
     /// Whether a settlement gives the message back to the queue.
