@@ -109,7 +109,7 @@ impl<S: Opens> Registered for Queue<S> {
     }
 
     fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue> {
-        let config = self.peek(|state| state.config().clone())?;
+        let config = self.read(|state| state.config().clone())?;
         let home = Place::<S> {
             registry: Arc::clone(registry),
             name: self.name().clone(),
@@ -231,7 +231,7 @@ impl Registry {
             let Ok(queue) = queue.downcast::<Queue<S>>() else {
                 return Err(config_mismatch("kind", opened.kind, S::KIND));
             };
-            queue.peek(agrees)??;
+            queue.read(agrees)??;
             return Ok(queue);
         }
         let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));

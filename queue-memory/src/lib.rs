@@ -35,10 +35,11 @@
 //! A waiting caller looks by itself after five seconds at the latest. Waiting needs a tokio runtime
 //! with its timer enabled; all other calls finish without waiting, on any executor.
 //!
-//! **Costs.** Pushing, leasing, settling and claiming take constant or logarithmic time in the
-//! number of messages. Memory follows the queue's content, and returns when the queue is empty.
-//! Dedup marks, once keys and dead letters outlive messages; their windows and their cap bound
-//! them, and the counters show them.
+//! **Costs.** Pushing, leasing, settling, cancelling and claiming take constant or logarithmic time
+//! in the number of messages. A peek walks past the messages that the pages before it have shown.
+//! Memory follows the queue's content, and returns when the queue is empty. Dedup marks, once keys
+//! and dead letters outlive messages; their windows and their cap bound them, and the counters show
+//! them.
 //!
 //! **Dropped futures.** A call does all its work in the first poll: a future dropped before that
 //! did nothing, and no drop comes half-way.

@@ -67,6 +67,10 @@ pub enum Bug {
     LatestFirst,
     /// Of two messages due at once the one whose id sorts first as text goes first.
     TextualTies,
+    /// A push with a due time joins the ready at once.
+    DueIsIgnored,
+    /// With ageing, a push with a due time arrives when it is pushed.
+    DueArrivesAtItsPush,
     /// Priority and arrival share 32 bits.
     PackingOverflows,
     /// A retried message keeps its arrival.
@@ -81,6 +85,12 @@ pub enum Bug {
     PushedWhenItDied,
     /// A revived message keeps the reason of its last retry.
     RevivalKeepsWhy,
+    /// Cancelling takes a leased message out, too.
+    CancelsTheLeased,
+    /// A cancelled message is not counted.
+    CancelForgetsTheCount,
+    /// A peek of the ready messages leaves out those that came back by release or expiry.
+    PeekSkipsTheReturned,
     /// The queue accepts one message more than the capacity.
     CapacityOffByOne,
     /// Eviction drops the newest undelivered message instead of the next.

@@ -49,7 +49,8 @@ fn on_threads_what_is_skipped_needs_an_exact_clock() {
 fn every_rule_has_a_case() {
     let leasing = ["reliable", "delay", "priority", "bounded"];
     let rules = [
-        "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "l10", "l12", "l13", "r1",
+        "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "l10", "l12", "l13", "l14", "l15",
+        "l16", "r1",
     ];
     let mut expected: Vec<String> = Vec::new();
     for kind in leasing {
@@ -65,10 +66,10 @@ fn every_rule_has_a_case() {
         expected.push(format!("{kind}::l11_"));
     }
     let own: [(&str, &[&str]); 7] = [
-        ("reliable", &["f1", "f2"]),
+        ("reliable", &["d1", "f1", "f2"]),
         ("delay", &["d1", "d2", "d3", "d4", "d5"]),
-        ("priority", &["p1", "p2", "p3", "p4"]),
-        ("bounded", &["b1", "b2", "b3", "b4", "b5", "b6", "b7"]),
+        ("priority", &["d1", "p1", "p2", "p3", "p4"]),
+        ("bounded", &["d1", "b1", "b2", "b3", "b4", "b5", "b6", "b7"]),
         ("rotating", &["t1", "t2", "t3", "t4", "waiting", "limits"]),
         ("backend", &["configuration", "limits", "operators"]),
         (

@@ -1,9 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use queue_core::{
-    Cancelled, DelayQueue, Due, MessageId, Pushed, Rescheduled, Result, Scheduled, limits,
-};
+use queue_core::{DelayQueue, Due, MessageId, Pushed, Rescheduled, Result, Scheduled};
 
 use super::LeasingHandle;
 use crate::state::{Delay, State};
@@ -13,11 +11,6 @@ impl DelayQueue for LeasingHandle<Delay> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
         self.checked(Scheduled::check_all(messages, self.max_body))?;
         self.call(|state, now| state.schedule(now, messages))
-    }
-
-    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
-        self.checked(limits::check_batch(ids.len()))?;
-        self.call(|state, now| state.cancel(now, ids))
     }
 
     async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {

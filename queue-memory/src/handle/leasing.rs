@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Counters, DeadLetter, Depth, Extended, Leased, Leasing, MessageId, Page, Paged, Receipt,
-    Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Depth, Extended, Holder, Leased, Leasing, MessageId, Page,
+    Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -23,7 +23,7 @@ fn check_lease(max: NonZeroUsize, ttl: Duration) -> Result<u64> {
 impl<K: Kind> Leasing for LeasingHandle<K> {
     async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.lease(now, max.get(), ttl))
+        self.call(|state, now| state.lease(now, max.get(), ttl, None))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -37,10 +37,11 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         settlements: &[Settlement],
         max: NonZeroUsize,
         ttl: Duration,
+        holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
         let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.turn(now, settlements, max.get(), ttl))
+        self.call(|state, now| state.turn(now, settlements, max.get(), ttl, holder))
     }
 
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
@@ -88,5 +89,15 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         self.checked(limits::check_page(max.get()))?;
         let removed = self.call(|state, now| state.purge(now, max.get()))?;
         Ok(removed.len() as u64)
+    }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.call(|state, now| state.cancel(now, ids))
+    }
+
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        self.checked(page.check())?;
+        self.call(|state, now| state.peek(now, place, page))
     }
 }

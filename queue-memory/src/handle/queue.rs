@@ -126,7 +126,7 @@ impl<S: Waitable> Queue<S> {
     }
 
     /// Looks at the state for a caller that may hold another lock.
-    pub(crate) fn peek<R>(&self, look: impl FnOnce(&S) -> R) -> Result<R> {
+    pub(crate) fn read<R>(&self, look: impl FnOnce(&S) -> R) -> Result<R> {
         Ok(look(&self.lock_at_once()?.state))
     }
 

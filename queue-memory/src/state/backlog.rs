@@ -46,6 +46,13 @@ pub(crate) trait Backlog: Debug + Send + 'static {
 
     /// The time since which the head of a line is ready: the earliest, if there are several lines.
     fn oldest_ready(&self, entries: &Entries, now: Timestamp) -> Option<Timestamp>;
+
+    /// The ready messages, in delivery order.
+    fn ready<'a>(&'a self, entries: &'a Entries, now: Timestamp)
+    -> impl Iterator<Item = Slot> + 'a;
+
+    /// The delayed messages, by (due, id).
+    fn delayed(&self, now: Timestamp) -> impl Iterator<Item = Slot> + '_;
 }
 
 /// The order of ready messages, apart from delayed ones.
@@ -67,6 +74,9 @@ pub(crate) trait Lines: Debug + Send + 'static {
 
     /// The first of each line.
     fn heads(&self) -> impl Iterator<Item = Slot> + '_;
+
+    /// All of them, in delivery order.
+    fn forwards<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a;
 }
 
 /// Lines of ready messages, and the delayed messages that join them later.
@@ -155,5 +165,17 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn oldest_ready(&self, entries: &Entries, _now: Timestamp) -> Option<Timestamp> {
         self.lines.heads().map(|slot| entries[slot].since).min()
+    }
+
+    fn ready<'a>(
+        &'a self,
+        entries: &'a Entries,
+        _now: Timestamp,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        self.lines.forwards(entries)
+    }
+
+    fn delayed(&self, _now: Timestamp) -> impl Iterator<Item = Slot> + '_ {
+        self.delayed.slots()
     }
 }

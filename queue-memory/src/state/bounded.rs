@@ -64,7 +64,7 @@ impl State<Bounded> {
         if let Some(first) = first {
             return Offered::Duplicate(first);
         }
-        if let Some(slot) = self.holder(offer)
+        if let Some(slot) = self.keyed(offer)
             && !self.entries[slot].is_leased()
         {
             let replaced = self.withdraw(slot).id;
@@ -89,13 +89,13 @@ impl State<Bounded> {
     }
 
     /// The message that holds this offer's distinct key.
-    fn holder(&self, offer: &Offer) -> Option<Slot> {
+    fn keyed(&self, offer: &Offer) -> Option<Slot> {
         self.keys.get(&offer.distinct.as_ref()?[..]).copied()
     }
 
     fn add(&mut self, offer: &Offer, now: Timestamp) -> MessageId {
         let (id, slot) = self.accept(&offer.push, now);
-        self.backlog.join(&mut self.entries, slot, now);
+        self.enter(slot, &offer.push, now);
         if let Some(key) = &offer.distinct {
             planted!(KeyedGoesFirst => self.put_first(slot, now));
             let key: Key = Arc::from(&key[..]);

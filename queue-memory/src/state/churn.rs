@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, Delivery, Insert, MessageId, Offer, Overflow, Prioritized, Push, RotatingConfig,
-    Scheduled, Settlement, Timestamp,
+    BoundedConfig, Delivery, Holder, Insert, MessageId, Offer, Overflow, Prioritized, Push,
+    RotatingConfig, Scheduled, Settlement, Timestamp,
 };
 
 use super::{
@@ -60,23 +60,37 @@ fn pushes(round: usize) -> Vec<Push> {
     (0..BATCH).map(push).collect()
 }
 
-/// Pushes, leases and settles, and checks the sizes all the time.
+/// Delays some of the messages by their pushes.
+fn delayed(pushes: Vec<Push>) -> impl Iterator<Item = Push> {
+    let delayed = |(n, push): (usize, Push)| match n % 4 {
+        1 => push.with_due(Duration::from_millis((n % 7) as u64)),
+        _ => push,
+    };
+    pushes.into_iter().enumerate().map(delayed)
+}
+
+/// Pushes, cancels, leases and settles, and checks the sizes all the time.
 fn churn<K: Kind>(
     mut state: State<K>,
     mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
 ) {
     let mut now = Timestamp::from_millis(1);
+    let holder = Holder::new("churn").unwrap();
     for round in 0..operations() / (3 * BATCH) {
         now = now.plus_millis(1);
         push(&mut state, now, round, pushes(round));
-        let deliveries = state.lease(now, 2 * BATCH, 20).deliveries;
+        state.cancel(now, &[MessageId::new(state.last_id), MessageId::new(1)]);
+        let holder = (round % 3 > 0).then(|| holder.clone());
+        let deliveries = state.lease(now, 2 * BATCH, 20, holder).deliveries;
         let settlements = settlements(round, &deliveries);
         if !settlements.is_empty() {
             state.settle(now, &settlements);
         }
         assert_small(&state, now);
     }
-    assert!(state.counters.acked > 0 && state.counters.expired > 0 && state.counters.died > 0);
+    let counters = &state.counters;
+    assert!(counters.acked > 0 && counters.expired > 0 && counters.died > 0);
+    assert!(counters.cancelled > 0);
     assert!(state.counters(now).balance());
     drain(&mut state, now);
 }
@@ -95,6 +109,8 @@ fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
         state.backlog.len() + state.leases.len()
     );
     assert!(state.index.capacity() <= 4 * bound);
+    assert!(state.holders.len() <= state.leases.len());
+    assert!(state.holders.capacity() <= 2 * bound);
     assert!(state.keys.len() <= state.entries.len());
     assert!(state.dead.len() as u64 <= DEAD_LETTERS);
     assert!(state.marks.len() <= (WINDOW + 2) * BATCH);
@@ -112,6 +128,7 @@ fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
     }
     assert_eq!(state.marks.len(), 0);
     assert_eq!(state.leases.len() + state.backlog.len(), 0);
+    assert_eq!(state.holders.len(), 0);
     assert!(state.keys.is_empty());
     assert!(state.entries.capacity() <= KEPT);
     assert!(state.index.capacity() <= 4 * KEPT);
@@ -129,7 +146,7 @@ macro_rules! leasing {
 fn a_reliable_queue_does_not_grow() {
     let state = State::<Reliable>::create(&leasing!(queue_core::ReliableConfig::default()));
     churn(state, |state, now, _, pushes| {
-        state.push(now, &pushes);
+        state.push(now, &delayed(pushes).collect::<Vec<_>>());
     });
 }
 
@@ -143,8 +160,8 @@ fn a_priority_queue_does_not_grow() {
             // The test takes fewer messages than it pushes, so the least urgent would wait for
             // ever.
             let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
-            let pushes = pushes.into_iter().enumerate();
-            let pushes: Vec<_> = pushes
+            let pushes: Vec<_> = delayed(pushes)
+                .enumerate()
                 .map(|(n, push)| Prioritized::new(push, priority(n)))
                 .collect();
             state.enqueue(now, &pushes);
@@ -161,9 +178,7 @@ fn a_delay_queue_does_not_grow() {
             .map(|(n, push)| Scheduled::new(push, Duration::from_millis((n + round % 5) as u64)))
             .collect();
         let first = state.schedule(now, &scheduled)[0].id();
-        state.cancel(now, &[first, MessageId::new(1)]);
-        let next = MessageId::new(first.get() + 1);
-        state.reschedule(now, next, Duration::from_millis(3).into());
+        state.reschedule(now, first, Duration::from_millis(3).into());
     });
 }
 
@@ -175,7 +190,7 @@ fn a_bounded_queue_does_not_grow() {
             0 => Offer::new(push).with_distinct(format!("{}", (round + n) % 50)),
             _ => Offer::new(push),
         };
-        let offers: Vec<_> = pushes.into_iter().enumerate().map(offer).collect();
+        let offers: Vec<_> = delayed(pushes).enumerate().map(offer).collect();
         state.offer(now, &offers, Overflow::DropOldest);
         assert!(state.entries.len() <= 64);
     });

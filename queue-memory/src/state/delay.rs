@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{
-    Cancelled, DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled,
-    Timestamp,
+    DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
 };
 
-use super::{
-    backlog::Backlog, due::DueLine, entry::Slot, kind::Delay, leasing::State, opening::Openable,
-};
+use super::{backlog::Backlog, due::DueLine, kind::Delay, leasing::State, opening::Openable};
 
 impl Openable for State<Delay> {
     type Config = DelayConfig;
@@ -42,25 +39,13 @@ impl State<Delay> {
     pub(crate) fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |message: &Scheduled| {
-            self.admit(&message.push, now, |backlog, entries, slot| {
-                backlog.delay(entries, slot, message.due.resolve(now));
+            self.admit(&message.push, now, |state, slot| {
+                let due = message.due.resolve(now);
+                // Nothing is promoted at that time, so no call need know of it.
+                state.backlog.delay(&mut state.entries, slot, due);
             })
         };
         messages.iter().map(admit).collect()
-    }
-
-    pub(crate) fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Cancelled> {
-        self.begin(now);
-        ids.iter().map(|id| self.cancel_one(*id)).collect()
-    }
-
-    fn cancel_one(&mut self, id: MessageId) -> Cancelled {
-        let Some(slot) = self.undelivered(id) else {
-            return Cancelled::TooLate;
-        };
-        self.withdraw(slot);
-        self.counters.cancelled += 1;
-        Cancelled::Cancelled
     }
 
     pub(crate) fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Rescheduled {
@@ -76,10 +61,5 @@ impl State<Delay> {
     pub(crate) fn next_due(&mut self, now: Timestamp) -> Option<Duration> {
         let now = self.begin(now);
         Some(self.backlog.next_due()?.since(now))
-    }
-
-    fn undelivered(&self, id: MessageId) -> Option<Slot> {
-        let slot = self.index.get(id)?;
-        (!self.entries[slot].is_leased()).then_some(slot)
     }
 }

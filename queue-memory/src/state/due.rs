@@ -71,4 +71,16 @@ impl Backlog for DueLine {
     fn oldest_ready(&self, _entries: &Entries, now: Timestamp) -> Option<Timestamp> {
         self.0.first_time().filter(|due| *due <= now)
     }
+
+    fn ready<'a>(
+        &'a self,
+        _entries: &'a Entries,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        self.0.slots_until(now)
+    }
+
+    fn delayed(&self, now: Timestamp) -> impl Iterator<Item = Slot> + '_ {
+        self.0.slots_after(now)
+    }
 }

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use queue_core::{Headers, Message, MessageId, Push, Timestamp, Token};
 use slab::Slab;
 
+use super::holders::Name;
+
 /// An entry's index in [`Entries`].
 pub(crate) type Slot = u32;
 
@@ -32,10 +34,10 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
     /// The time from which it is ready.
     pub(crate) since: Timestamp,
-    /// Its arrival, as ageing counts it (P4): the push, until a retry or a revival.
+    /// Its arrival, as ageing counts it (P4): the push or its due time, until a retry or a revival.
     pub(crate) arrival: Timestamp,
-    /// What is told of it once it has been retried: few messages are, so the others have no room for
-    /// it.
+    /// What is told of it once it was retried or revived, or if its push delayed it: few messages
+    /// are, so the others have no room for it.
     pub(crate) past: Option<Box<Past>>,
     /// Its distinct key, if it still has one (B7).
     pub(crate) distinct: Option<Key>,
@@ -64,7 +66,12 @@ pub(crate) enum Place {
     /// In the order of due times.
     Due(Timestamp),
     /// With a consumer.
-    Leased { token: Token, deadline: Timestamp },
+    Leased {
+        token: Token,
+        deadline: Timestamp,
+        /// The name of that consumer. It fits beside the enum's tag, so that it costs no room.
+        holder: Name,
+    },
 }
 
 impl Entry {
@@ -183,5 +190,16 @@ impl IndexMut<Slot> for Entries {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut Entry {
         &mut self.0[slot as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each message of a long queue costs this, whether anything uses all of it or not.
+    #[test]
+    fn an_entry_is_no_larger_than_two_lines_of_a_cache() {
+        assert!(size_of::<Entry>() <= 128, "{} bytes", size_of::<Entry>());
     }
 }

@@ -64,4 +64,9 @@ impl Lines for Fifo {
         let returned = self.returned.values().next().copied();
         returned.into_iter().chain(self.line.first())
     }
+
+    fn forwards<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a {
+        let returned = self.returned.values().copied();
+        returned.chain(self.line.forwards(entries))
+    }
 }

@@ -9,7 +9,7 @@ use queue_core::MessageId;
 
 use super::entry::{KEPT, Slot};
 
-/// Slots by id: of leased messages, and on delay queues of all, since callers can cancel them.
+/// The slots of all messages or items, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Index(HashMap<u64, Slot, BuildHasherDefault<IdHasher>>);
 

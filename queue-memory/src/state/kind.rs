@@ -18,9 +18,6 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
 
     /// The configuration that the first open fixes.
     type Config: Debug + Clone + Send + 'static;
-
-    /// Whether callers look up undelivered messages by id. They always look up leased ones.
-    const INDEXED: bool = false;
 }
 
 #[derive(Debug)]
@@ -37,7 +34,6 @@ pub(crate) enum Delay {}
 impl Kind for Delay {
     type Backlog = DueLine;
     type Config = DelayConfig;
-    const INDEXED: bool = true;
 }
 
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use queue_core::{
-    Counters, DeathReason, Delivery, Leased, LeasingConfig, MessageId, Push, Pushed, Receipt,
-    Timestamp, Token, limits,
+    Counters, DeathReason, Delivery, Holder, Leased, LeasingConfig, MessageId, Receipt, Timestamp,
+    Token, limits,
 };
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     backlog::Backlog,
     dead::DeadLetters,
     entry::{Entries, Entry, Key, Place, Slot},
+    holders::{Holders, Name},
     index::Index,
     kind::Kind,
     marks::Marks,
@@ -30,6 +31,8 @@ pub(crate) struct State<K: Kind> {
     pub(super) entries: Entries,
     pub(super) backlog: K::Backlog,
     pub(super) leases: Timeline,
+    /// The names on the leases (L16).
+    pub(super) holders: Holders,
     pub(super) index: Index,
     pub(super) marks: Marks,
     pub(super) dead: DeadLetters,
@@ -42,7 +45,7 @@ pub(crate) struct State<K: Kind> {
     pub(super) max_attempts: u32,
     pub(super) paused: bool,
     pub(super) counters: Counters,
-    last_id: u64,
+    pub(super) last_id: u64,
     last_token: u64,
     latest: Timestamp,
     /// The time before which nothing expires, comes due or ends by itself.
@@ -63,6 +66,7 @@ impl<K: Kind> State<K> {
             entries: Entries::default(),
             backlog,
             leases: Timeline::default(),
+            holders: Holders::default(),
             index: Index::default(),
             marks: Marks::default(),
             dead: DeadLetters::new(leasing.dead_letter_cap),
@@ -130,12 +134,9 @@ impl<K: Kind> State<K> {
             let Some((deadline, slot)) = self.leases.pop_until(until) else {
                 break;
             };
-            let entry = &mut self.entries[slot];
-            if !K::INDEXED {
-                self.index.remove(entry.id);
-            }
+            self.forget_holder(slot);
             self.counters.expired += 1;
-            planted!(ExpiryIsFree => entry.attempts -= 1);
+            planted!(ExpiryIsFree => self.entries[slot].attempts -= 1);
             if self.is_spent(slot) {
                 self.die(slot, DeathReason::Expired, now);
             } else {
@@ -166,55 +167,20 @@ impl<K: Kind> State<K> {
         self.expect(deadline);
     }
 
-    /// Accepts a message unless it is a duplicate; `place` puts it into the backlog.
+    /// Forgets who holds a message, whose lease ends.
     #[inline]
-    pub(super) fn admit(
-        &mut self,
-        push: &Push,
-        now: Timestamp,
-        place: impl FnOnce(&mut K::Backlog, &mut Entries, Slot),
-    ) -> Pushed {
-        if let Some(first) = self.duplicate_of(push, now) {
-            planted!(DuplicateExtendsTheMark => self.mark(push, first, now));
-            return Pushed::Duplicate(first);
-        }
-        let (id, slot) = self.accept(push, now);
-        place(&mut self.backlog, &mut self.entries, slot);
-        Pushed::Accepted(id)
-    }
-
-    /// The message whose live mark makes this push a duplicate (L9).
-    #[inline]
-    pub(super) fn duplicate_of(&self, push: &Push, now: Timestamp) -> Option<MessageId> {
-        self.marks.find(&push.dedup.as_ref()?.key, now)
-    }
-
-    /// Gives a message its id and a slot; the caller puts it in the backlog.
-    #[inline]
-    pub(super) fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
-        self.last_id += 1;
-        let id = MessageId::new(self.last_id);
-        self.mark(push, id, now);
-        self.counters.accepted += 1;
-        (id, self.keep(Entry::new(id, push, now)))
-    }
-
-    /// Sets the dedup mark that a push asks for.
-    #[inline]
-    pub(super) fn mark(&mut self, push: &Push, id: MessageId, now: Timestamp) {
-        if let Some(dedup) = &push.dedup {
-            let end = self.marks.set(dedup, id, now);
-            self.expect(end);
+    pub(super) fn forget_holder(&mut self, slot: Slot) {
+        if let Place::Leased { holder, .. } = self.entries[slot].place {
+            self.holders.leave(holder);
         }
     }
 
+    /// Gives a message a slot; the caller puts it into the backlog.
     #[inline]
     pub(super) fn keep(&mut self, entry: Entry) -> Slot {
         let id = entry.id;
         let slot = self.entries.insert(entry);
-        if K::INDEXED {
-            self.index.insert(id, slot);
-        }
+        self.index.insert(id, slot);
         slot
     }
 
@@ -222,9 +188,7 @@ impl<K: Kind> State<K> {
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> Entry {
         let entry = self.entries.remove(slot);
-        if K::INDEXED {
-            self.index.remove(entry.id);
-        }
+        self.index.remove(entry.id);
         if let Some(key) = &entry.distinct {
             self.keys.remove(key);
         }
@@ -245,13 +209,21 @@ impl<K: Kind> State<K> {
         self.counters.trimmed += self.dead.add(entry, reason, now);
     }
 
-    pub(crate) fn lease(&mut self, now: Timestamp, max: usize, ttl: u64) -> Leased {
+    /// `holder` is the name that the leases carry.
+    pub(crate) fn lease(
+        &mut self,
+        now: Timestamp,
+        max: usize,
+        ttl: u64,
+        holder: Option<Holder>,
+    ) -> Leased {
         let now = self.begin(now);
         let is_paused = self.paused;
         planted!(LeasesWhilePaused => is_paused = false);
         if is_paused {
             return Leased::nothing(None);
         }
+        let holder = self.holders.add(holder);
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
         let mut bytes = 0_usize;
         while deliveries.len() < max {
@@ -265,8 +237,9 @@ impl<K: Kind> State<K> {
             if bytes > limits::MAX_BATCH_BYTES && !deliveries.is_empty() {
                 break;
             }
-            deliveries.push(self.grant(slot, now, ttl));
+            deliveries.push(self.grant(slot, now, ttl, holder));
         }
+        self.holders.granted(holder, deliveries.len());
         if deliveries.is_empty() {
             let next = self.next_change();
             return Leased::nothing(next.map(|time| time.since(now)));
@@ -275,7 +248,7 @@ impl<K: Kind> State<K> {
     }
 
     #[inline]
-    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64) -> Delivery {
+    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64, holder: Name) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         planted!(TokenReused => self.last_token = now.as_millis() * Token::PER_MILLI);
@@ -284,12 +257,13 @@ impl<K: Kind> State<K> {
         planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(ttl));
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
-        entry.place = Place::Leased { token, deadline };
+        entry.place = Place::Leased {
+            token,
+            deadline,
+            holder,
+        };
         let id = entry.id;
         planted!(KeyFreedAtDelivery => self.free_key(slot));
-        if !K::INDEXED {
-            self.index.insert(id, slot);
-        }
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
         Delivery {

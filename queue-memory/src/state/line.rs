@@ -1,5 +1,5 @@
 //! A line of messages in the order of joining, linked through the entries themselves: joining,
-//! leaving from anywhere and a step backwards cost the same, however long it is.
+//! leaving from anywhere and a step either way cost the same, however long it is.
 
 use super::entry::{Entries, Entry, NONE, Slot};
 
@@ -58,6 +58,16 @@ impl Line {
             entries[after].before = before;
         }
         self.len -= 1;
+    }
+
+    /// From the first to the last.
+    pub(crate) fn forwards<'a>(&self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a {
+        let mut next = self.head;
+        std::iter::from_fn(move || {
+            let slot = (next != NONE).then_some(next)?;
+            next = entries[slot].after;
+            Some(slot)
+        })
     }
 
     /// From the last to the first.

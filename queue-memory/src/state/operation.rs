@@ -1,11 +1,13 @@
-//! Operators' calls: depth, counters, dead letters, purging.
+//! Operators' calls: depth, counters, dead letters, purging, cancelling.
 
-use queue_core::{Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp};
+use queue_core::{
+    Cancelled, Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp,
+};
 
 use super::{
     backlog::Backlog,
     dead::Dead,
-    entry::{Entry, Past},
+    entry::{Entry, Past, Slot},
     kind::Kind,
     leasing::State,
 };
@@ -93,5 +95,30 @@ impl<K: Kind> State<K> {
         }
         self.counters.purged += removed.len() as u64;
         removed
+    }
+
+    pub(crate) fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Cancelled> {
+        self.begin(now);
+        ids.iter().map(|id| self.cancel_one(*id)).collect()
+    }
+
+    fn cancel_one(&mut self, id: MessageId) -> Cancelled {
+        planted!(CancelsTheLeased => self.take_back(id));
+        if let Some(slot) = self.undelivered(id) {
+            self.withdraw(slot);
+            planted!(CancelForgetsTheCount => return Cancelled::Cancelled);
+            self.counters.cancelled += 1;
+            return Cancelled::Cancelled;
+        }
+        match (1..=self.last_id).contains(&id.get()) {
+            true => Cancelled::TooLate,
+            false => Cancelled::NeverWas,
+        }
+    }
+
+    /// The message with this id, if it is ready or delayed.
+    pub(super) fn undelivered(&self, id: MessageId) -> Option<Slot> {
+        let slot = self.index.get(id)?;
+        (!self.entries[slot].is_leased()).then_some(slot)
     }
 }

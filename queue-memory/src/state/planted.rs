@@ -12,6 +12,7 @@ use super::{
     entry::{Entry, Place, Slot},
     kind::{Bounded, Kind},
     leasing::State,
+    looking,
     rotating::Ring,
 };
 use crate::planted::{self, Bug};
@@ -45,6 +46,26 @@ impl<K: Kind> State<K> {
         }
     }
 
+    /// If the message is leased, takes the lease away.
+    pub(super) fn take_back(&mut self, id: MessageId) {
+        if let Some(slot) = self.index.get(id)
+            && let Place::Leased { deadline, .. } = self.entries[slot].place
+        {
+            self.leases.remove(deadline, id);
+            self.forget_holder(slot);
+            self.backlog.rejoin(&mut self.entries, slot, deadline);
+        }
+    }
+
+    /// The ready messages that a page may show, without those that came back.
+    pub(super) fn unreturned(&self, now: Timestamp, page: Page) -> Vec<Slot> {
+        let ready = self.backlog.ready(&self.entries, now);
+        looking::part(
+            ready.filter(|slot| self.entries[*slot].place != Place::Returned),
+            page,
+        )
+    }
+
     /// Whether a settlement gives the message back to the queue.
     pub(super) fn comes_back(settlement: &Settlement) -> bool {
         !matches!(settlement.disposition, Ack | Bury { .. })
@@ -63,7 +84,7 @@ impl State<Bounded> {
         if self.backlog.len() == 0
             && let Some((deadline, slot)) = self.leases.pop_until(Timestamp::from_millis(u64::MAX))
         {
-            self.index.remove(self.entries[slot].id);
+            self.forget_holder(slot);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
     }

@@ -3,7 +3,7 @@
 use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timestamp, millis_ceil};
 
 use super::{
-    backlog::{Backlog, Lined, Lines},
+    backlog::{Lined, Lines},
     kind::Priority,
     leasing::State,
     opening::Openable,
@@ -50,9 +50,9 @@ impl State<Priority> {
     pub(crate) fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |message: &Prioritized| {
-            self.admit(&message.push, now, |backlog, entries, slot| {
-                entries[slot].priority = message.priority;
-                backlog.join(entries, slot, now);
+            self.admit(&message.push, now, |state, slot| {
+                state.entries[slot].priority = message.priority;
+                state.enter(slot, &message.push, now);
             })
         };
         messages.iter().map(admit).collect()

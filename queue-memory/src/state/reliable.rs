@@ -2,12 +2,7 @@
 
 use queue_core::{Push, Pushed, QueueKind, ReliableConfig, Result, Timestamp};
 
-use super::{
-    backlog::{Backlog, Lined},
-    kind::Reliable,
-    leasing::State,
-    opening::Openable,
-};
+use super::{backlog::Lined, kind::Reliable, leasing::State, opening::Openable};
 
 impl Openable for State<Reliable> {
     type Config = ReliableConfig;
@@ -39,11 +34,7 @@ impl Openable for State<Reliable> {
 impl State<Reliable> {
     pub(crate) fn push(&mut self, now: Timestamp, messages: &[Push]) -> Vec<Pushed> {
         let now = self.begin(now);
-        let admit = |push| {
-            self.admit(push, now, |backlog, entries, slot| {
-                backlog.join(entries, slot, now);
-            })
-        };
+        let admit = |push: &Push| self.admit(push, now, |state, slot| state.enter(slot, push, now));
         messages.iter().map(admit).collect()
     }
 }

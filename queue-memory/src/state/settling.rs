@@ -1,8 +1,8 @@
 //! Ending leases, and moving their deadlines.
 
 use queue_core::{
-    DeathReason, Disposition, Extended, Leased, Receipt, Settled, Settlement, Timestamp, limits,
-    millis_ceil,
+    DeathReason, Disposition, Extended, Holder, Leased, Receipt, Settled, Settlement, Timestamp,
+    limits, millis_ceil,
 };
 
 use super::{
@@ -28,12 +28,13 @@ impl<K: Kind> State<K> {
         settlements: &[Settlement],
         max: usize,
         ttl: u64,
+        holder: Option<Holder>,
     ) -> (Vec<Settled>, Leased) {
         let settled = match settlements {
             [] => Vec::new(),
             _ => self.settle(now, settlements),
         };
-        (settled, self.lease(now, max, ttl))
+        (settled, self.lease(now, max, ttl, holder))
     }
 
     fn settle_one(&mut self, settlement: &Settlement, now: Timestamp) -> Settled {
@@ -43,9 +44,7 @@ impl<K: Kind> State<K> {
         let id = settlement.receipt.id;
         planted!(NackKeepsItsLease => if Self::comes_back(settlement) { return Settled::Done });
         self.leases.remove(deadline, id);
-        if !K::INDEXED {
-            self.index.remove(id);
-        }
+        self.forget_holder(slot);
         match &settlement.disposition {
             Disposition::Ack => {
                 self.forget(slot);
@@ -110,8 +109,9 @@ impl<K: Kind> State<K> {
         };
         let deadline = now.plus_millis(ttl);
         planted!(ExtendTakesTheLater => deadline = deadline.max(old));
-        let token = receipt.token;
-        self.entries[slot].place = Place::Leased { token, deadline };
+        if let Place::Leased { deadline: end, .. } = &mut self.entries[slot].place {
+            *end = deadline;
+        }
         self.leases.remove(old, receipt.id);
         self.hold(slot, receipt.id, deadline);
         Extended::Extended
@@ -121,7 +121,10 @@ impl<K: Kind> State<K> {
     #[inline]
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;
-        let Place::Leased { token, deadline } = self.entries[slot].place else {
+        let Place::Leased {
+            token, deadline, ..
+        } = self.entries[slot].place
+        else {
             return None;
         };
         let held = token == receipt.token;

@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    ops::Bound::{Excluded, Included},
+    iter,
+    ops::Bound::{Excluded, Included, Unbounded},
 };
 
 use queue_core::{MessageId, Timestamp};
@@ -11,6 +12,8 @@ use super::{entry::Slot, sorted_slots::SortedSlots};
 
 type Key = (Timestamp, MessageId);
 
+/// Before all messages, whose ids start at 1.
+const START: Key = (Timestamp::from_millis(0), MessageId::new(0));
 const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
@@ -93,6 +96,39 @@ impl Timeline {
         self.passed
     }
 
+    /// All messages, in order.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.after(START).map(|(_, slot)| slot)
+    }
+
+    /// The messages whose time has come, in order.
+    pub(crate) fn slots_until(&self, now: Timestamp) -> impl Iterator<Item = Slot> + '_ {
+        let come = self.after(START).take_while(move |(key, _)| key.0 <= now);
+        come.map(|(_, slot)| slot)
+    }
+
+    /// The messages whose time has not come, in order.
+    pub(crate) fn slots_after(&self, now: Timestamp) -> impl Iterator<Item = Slot> + '_ {
+        self.after((now, LAST)).map(|(_, slot)| slot)
+    }
+
+    /// The messages after this key, in order.
+    fn after(&self, key: Key) -> impl Iterator<Item = (Key, Slot)> + '_ {
+        let tree = self.tree.range((Excluded(key), Unbounded));
+        let mut tree = tree.map(|(key, slot)| (*key, *slot)).peekable();
+        let mut run = self.run.after(key).peekable();
+        iter::from_fn(move || {
+            let tree_is_next = match (tree.peek(), run.peek()) {
+                (Some(tree), Some(run)) => tree < run,
+                (tree, _) => tree.is_some(),
+            };
+            match tree_is_next {
+                true => tree.next(),
+                false => run.next(),
+            }
+        })
+    }
+
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.run.capacity()
@@ -139,6 +175,13 @@ mod tests {
             if below(100) == 0 {
                 let passed = naive.iter().filter(|(time, ..)| *time <= at(now)).count();
                 assert_eq!(line.count_until(at(now)), passed);
+                let mut sorted = naive.clone();
+                sorted.sort_unstable();
+                let sorted: Vec<Slot> = sorted.iter().map(|(.., slot)| *slot).collect();
+                let (come, later) = sorted.split_at(passed);
+                assert!(line.slots().eq(sorted.iter().copied()));
+                assert!(line.slots_until(at(now)).eq(come.iter().copied()));
+                assert!(line.slots_after(at(now)).eq(later.iter().copied()));
                 let first = naive.iter().min().copied();
                 assert_eq!(line.first(), first.map(|(time, _, slot)| (time, slot)));
                 let due = first.filter(|(time, ..)| *time <= at(now));

@@ -79,6 +79,16 @@ impl Lines for Urgency {
         let heads = levels.into_iter().flatten().flat_map(Fifo::heads);
         heads.chain(aged)
     }
+
+    fn forwards<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a {
+        let (levels, aged) = match self {
+            Self::Strict(levels) => (Some(levels.0.values().rev()), None),
+            Self::Ageing(ageing) => (None, Some(ageing.line.values().copied())),
+        };
+        let levels = levels.into_iter().flatten();
+        let strict = levels.flat_map(move |level| level.forwards(entries));
+        strict.chain(aged.into_iter().flatten())
+    }
 }
 
 /// The lines of each priority that has messages, and the number of messages.

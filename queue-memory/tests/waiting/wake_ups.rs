@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, BoundedQueueExt, DelayQueueExt, Insert, LeasingExt, Offered, Overflow,
+    Backend, BoundedQueueExt, DelayQueueExt, Insert, LeasingExt, Offered, Overflow, Push,
     ReliableQueueExt, RotatingConfig, RotatingQueueExt, Settlement,
 };
 use queue_memory::MemoryBackend;
@@ -70,6 +70,26 @@ async fn an_earlier_due_time_moves_the_alarm() {
     queue.reschedule(late, (10 * MS).into()).await.unwrap();
     let second = consumers.join_next().await.unwrap().unwrap();
     assert_eq!(second, ("late".into(), 20 * MS));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_push_with_a_due_time_wakes_to_the_millisecond() {
+    let queue = reliable().await;
+    let late = Push::new("late").with_due(SECOND);
+    queue.push_one(late).await.unwrap();
+    let start = Instant::now();
+    let consumer = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.receive_one(SECOND, LONG).await.unwrap().unwrap() }
+    });
+    settle_down().await;
+    let early = Push::new("early").with_due(10 * MS);
+    queue.push_one(early).await.unwrap();
+    assert_eq!(consumer.await.unwrap().body, "early");
+    assert_eq!(start.elapsed(), 10 * MS);
+    let delivery = queue.receive_one(SECOND, LONG).await.unwrap().unwrap();
+    assert_eq!(delivery.body, "late");
+    assert_eq!(start.elapsed(), SECOND);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,6 +167,12 @@ async fn whatever_makes_room_lets_a_producer_in() {
     settle_down().await;
     queue.purge_all().await.unwrap();
     assert!(matches!(purged.await.unwrap(), Offered::Accepted { .. }));
+
+    let cancelled = producer();
+    settle_down().await;
+    let only = queue.recent(1).await.unwrap()[0].id;
+    queue.cancel_one(only).await.unwrap();
+    assert!(matches!(cancelled.await.unwrap(), Offered::Accepted { .. }));
 
     let resized = producer();
     settle_down().await;

@@ -1,0 +1,73 @@
+//! Looking at messages without taking them (L16).
+
+use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp, limits};
+
+use super::{
+    backlog::Backlog,
+    entry::{Entry, Place, Slot},
+    kind::Kind,
+    leasing::State,
+};
+
+impl<K: Kind> State<K> {
+    pub(crate) fn peek(
+        &mut self,
+        now: Timestamp,
+        place: queue_core::Place,
+        page: Page,
+    ) -> Paged<Peeked> {
+        use queue_core::Place::{Delayed, Leased, Ready};
+
+        let now = self.begin(now);
+        let slots = match place {
+            Ready => part(self.backlog.ready(&self.entries, now), page),
+            Delayed => part(self.backlog.delayed(now), page),
+            Leased => part(self.leases.slots(), page),
+        };
+        planted!(PeekSkipsTheReturned =>
+            slots = if place == Ready { self.unreturned(now, page) } else { slots });
+        let shown = || slots.iter().map(|slot| &self.entries[*slot]);
+        let count = limits::fitting(shown().map(Entry::size), page.limit);
+        let peeked = shown()
+            .take(count)
+            .map(|entry| self.peeked(entry, place, now));
+        let shown_before = page.after.map_or(0, Cursor::get);
+        Paged {
+            entries: peeked.collect(),
+            next: (slots.len() > count).then(|| Cursor::new(shown_before + count as u64)),
+        }
+    }
+
+    fn peeked(&self, entry: &Entry, place: queue_core::Place, now: Timestamp) -> Peeked {
+        let standing = match entry.place {
+            Place::Leased {
+                token,
+                deadline,
+                holder,
+            } => Standing::Leased {
+                receipt: Receipt::new(entry.id, token),
+                time_left: deadline.since(now),
+                holder: self.holders.get(holder),
+            },
+            // On a delay queue, a due message is ready in its place.
+            Place::Due(due) if place == queue_core::Place::Delayed => Standing::Delayed {
+                due_in: due.since(now),
+            },
+            _ => Standing::Ready,
+        };
+        Peeked {
+            message: entry.message(),
+            attempts: entry.attempts,
+            age: now.since(entry.pushed()),
+            failure: entry.failure(),
+            standing,
+        }
+    }
+}
+
+/// The messages that a page may show, and the one after them, which tells that there are more.
+pub(super) fn part(slots: impl Iterator<Item = Slot>, page: Page) -> Vec<Slot> {
+    let shown = page.after.map_or(0, Cursor::get);
+    let shown = usize::try_from(shown).unwrap_or(usize::MAX);
+    slots.skip(shown).take(page.limit + 1).collect()
+}
