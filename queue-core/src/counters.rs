@@ -60,7 +60,7 @@ pub struct Counters {
     pub evicted: u64,
     /// Messages replaced under a distinct key.
     pub replaced: u64,
-    /// Messages cancelled on a delay queue.
+    /// Undelivered messages cancelled (L15).
     pub cancelled: u64,
     /// Dead letters discarded by an operator.
     pub discarded: u64,
