@@ -52,6 +52,8 @@ pub enum Feature {
     Headers,
     /// Messages may carry dedup keys (L9).
     Dedup,
+    /// A dedup mark may end with its message (L9).
+    Unique,
     /// Messages may carry due times, also where the kind asks for none (D1).
     Due,
     /// Offers may carry distinct keys (B7), and items keys (T2).
@@ -85,9 +87,10 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Headers,
         Self::Dedup,
+        Self::Unique,
         Self::Due,
         Self::Keys,
         Self::Reject,
@@ -108,6 +111,7 @@ impl Feature {
         match self {
             Self::Headers => "headers",
             Self::Dedup => "dedup keys",
+            Self::Unique => "dedup keys that end with their messages",
             Self::Due => "due times",
             Self::Keys => "distinct keys",
             Self::Reject => "refusal of a message for want of room: it drops the oldest",
@@ -266,6 +270,8 @@ impl Guarantees {
     fn check_push(&self, push: &Push) -> Result<()> {
         self.place_for(Feature::Headers, !push.headers.is_empty())?;
         self.place_for(Feature::Dedup, push.dedup.is_some())?;
+        let until_done = push.dedup.as_ref().is_some_and(|dedup| dedup.until_done);
+        self.place_for(Feature::Unique, until_done)?;
         self.place_for(Feature::Due, push.due.is_some())
     }
 

@@ -60,6 +60,19 @@ impl Push {
         self.dedup = Some(Dedup {
             key: key.into(),
             window,
+            until_done: false,
+        });
+        self
+    }
+
+    /// Makes a repeat of this push a duplicate until its message is acked, dead or gone, and at the
+    /// longest for this time (L9): one message under the key at a time.
+    #[must_use]
+    pub fn with_unique(mut self, key: impl Into<Bytes>, longest: Duration) -> Self {
+        self.dedup = Some(Dedup {
+            key: key.into(),
+            window: longest,
+            until_done: true,
         });
         self
     }
@@ -110,13 +123,24 @@ impl<B: Into<Bytes>> From<B> for Push {
 /// A dedup key and how long its mark lives (L9).
 ///
 /// The mark holds the first message's id and lives from the first push for the window. A duplicate
-/// does not extend it, and it outlives the message.
+/// does not extend it, and it outlives the message, unless it is to end with it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dedup {
     /// Names the business event, 1 to 256 bytes.
     pub key: Bytes,
     /// The time in which a repeat is a duplicate: 1 ms to 7 days.
     pub window: Duration,
+    /// Whether the mark ends with its message, if that is acked, dead or gone before the window is
+    /// over. Such a key does not make it safe to repeat a push of unknown outcome: the message may
+    /// be done by then.
+    pub until_done: bool,
+}
+
+impl Dedup {
+    /// Whether a push with this key can be repeated safely after an unknown outcome (L8).
+    pub const fn makes_repeats_safe(&self) -> bool {
+        !self.until_done
+    }
 }
 
 /// The result of pushing one message.

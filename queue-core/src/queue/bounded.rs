@@ -9,7 +9,7 @@ use super::{
     leasing::{Leasing, chunks},
     patience::Patience,
 };
-use crate::{Error, Message, MessageId, Push, Result, limits};
+use crate::{Dedup, Error, Message, MessageId, Push, Result, limits};
 
 /// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that anyone
 /// can observe (B1). It delivers in the order of a reliable queue (F1, L11).
@@ -165,7 +165,8 @@ pub trait BoundedQueueExt: BoundedQueue {
     /// answers [`Offered::Full`] if none came.
     ///
     /// It waits as [`LeasingExt`](crate::LeasingExt) says, with one exception: after a try that
-    /// perhaps took effect, it offers only a message with a dedup key again. The answer is then
+    /// perhaps took effect, it offers only a message with a dedup key again (and not one that is
+    /// unique until it is done). The answer is then
     /// [`Offered::Duplicate`] if the lost reply said that the message was accepted.
     ///
     /// Dropping it between two tries leaves nothing behind. If it is dropped during a try, or cut
@@ -182,7 +183,8 @@ pub trait BoundedQueueExt: BoundedQueue {
     ) -> impl Future<Output = Result<Offered>> + Send {
         let message = [message.into()];
         async move {
-            let repeatable = message[0].push.dedup.is_some();
+            let dedup = message[0].push.dedup.as_ref();
+            let repeatable = dedup.is_some_and(Dedup::makes_repeats_safe);
             let mut patience = Patience::new(timeout);
             loop {
                 let offer = self.offer(&message, Overflow::Reject);

@@ -144,6 +144,26 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
         self.push = self.push.map(|push| push.with_dedup(key, window));
         self
     }
+
+    /// Makes it a duplicate, which changes nothing, as long as a message that was sent under this key
+    /// is not done (acked, dead or gone), and at the longest for this time (L9).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # async fn example(rebuilds: queue_core::Reliable<u64>) -> queue_core::Result<()> {
+    /// let day = Duration::from_secs(24 * 60 * 60);
+    /// for _two_changes in 0..2 {
+    ///     rebuilds.message(&42).unique("index-42", day).send().await?;
+    /// }
+    /// assert_eq!(rebuilds.queue().depth().await?.ready, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn unique(mut self, key: impl Into<Bytes>, longest: Duration) -> Self {
+        self.push = self.push.map(|push| push.with_unique(key, longest));
+        self
+    }
 }
 
 /// A kind of queue whose messages may be delayed, and need not be.
