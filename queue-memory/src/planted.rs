@@ -47,6 +47,10 @@ pub enum Bug {
     LeasesWhilePaused,
     /// A duplicate makes the mark live a window longer.
     DuplicateExtendsTheMark,
+    /// A mark that should end with its message does not.
+    UniqueOutlivesItsMessage,
+    /// Every mark ends with its message.
+    MarksEndWithTheirMessages,
     /// A push refused for lack of room leaves a mark.
     RefusalLeavesAMark,
     /// A push checks capacity before marks.

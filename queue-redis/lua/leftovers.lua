@@ -75,13 +75,18 @@ local function look(queue, keys)
     return value
   end
 
-  -- What else `frames` keeps: what stands before an id in the line, and of some leases the holder.
+  -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
+  -- messages a dedup key.
   local besides = {}
+  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+    besides['u' .. string.sub(frame, ID, SINCE - 1)] = #frame > HEAD
+  end
   for _, suffix in ipairs({ 'line', 'delayed', 'leases', 'dead' }) do
     for _, member in ipairs(members(suffix)) do
       -- A lease's token stands behind its id, the number of a place before it.
       local id = suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7)
       stand(suffix, id)
+      besides['u' .. id] = suffix ~= 'dead'
       if suffix == 'leases' then
         besides['h' .. id] = true
       elseif #member > 7 then

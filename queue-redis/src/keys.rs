@@ -6,9 +6,9 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready`; `holders`, once a lease had a holder's name |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `paused`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready`; `holders`, once a lease had a holder's name; `uniques`, once a dedup mark was to end with its message |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
@@ -121,9 +121,13 @@ impl Keys {
         &self.names
     }
 
-    /// All keys but those of the dedup marks.
+    /// All keys but those of the dedup marks, which a ring has none of.
     pub(crate) fn without_dedup(&self) -> &[String] {
-        &self.names[..self.names.len() - DEDUP_KEYS]
+        let marks = match self.kind {
+            QueueKind::Rotating => 0,
+            _ => DEDUP_KEYS,
+        };
+        &self.names[..self.names.len() - marks]
     }
 
     /// The type of each key.

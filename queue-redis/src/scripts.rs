@@ -77,7 +77,7 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
-const LEASES: Part = Files(lua!["shared/holders"]);
+const LEASES: Part = Files(lua!["shared/uniques" "shared/holders"]);
 const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
 
 /// A script that tidies, then does this.

@@ -189,6 +189,7 @@ impl<K: Kind> State<K> {
     pub(super) fn forget(&mut self, slot: Slot) -> Entry {
         let entry = self.entries.remove(slot);
         self.index.remove(entry.id);
+        self.marks.done(entry.id);
         if let Some(key) = &entry.distinct {
             self.keys.remove(key);
         }

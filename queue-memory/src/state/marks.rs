@@ -15,6 +15,8 @@ pub(crate) struct Marks {
     // By the standard hasher: the keys may come from strangers.
     keys: HashMap<Key, Mark>,
     ends: BTreeMap<(Timestamp, MessageId), Key>,
+    /// The keys of marks that end with their messages.
+    uniques: HashMap<MessageId, Key>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,9 +46,28 @@ impl Marks {
         let end = now.plus_millis(millis_ceil(dedup.window));
         if let Some(ended) = self.keys.insert(Arc::clone(&key), Mark { id, end }) {
             self.ends.remove(&(ended.end, ended.id));
+            self.uniques.remove(&ended.id);
+        }
+        let until_done = dedup.until_done;
+        planted!(UniqueOutlivesItsMessage => until_done = false);
+        planted!(MarksEndWithTheirMessages => until_done = true);
+        if until_done {
+            self.uniques.insert(id, Arc::clone(&key));
         }
         self.ends.insert((end, id), key);
         end
+    }
+
+    /// This message is done: its mark ends, if it is one that ends with it.
+    #[inline]
+    pub(crate) fn done(&mut self, id: MessageId) {
+        if self.uniques.is_empty() {
+            return;
+        }
+        let key = self.uniques.remove(&id);
+        if let Some(mark) = key.and_then(|key| self.keys.remove(&key)) {
+            self.ends.remove(&(mark.end, mark.id));
+        }
     }
 
     /// The end of the next mark.
@@ -58,13 +79,16 @@ impl Marks {
     /// Clears away ended marks, at most as many as one call can add.
     pub(crate) fn clear_ended(&mut self, now: Timestamp) {
         for _ in 0..limits::MAX_BATCH {
-            match self.ends.first_entry() {
-                Some(first) if first.key().0 <= now => self.keys.remove(&first.remove()),
-                _ => break,
+            let Some(first) = self.ends.first_entry().filter(|first| first.key().0 <= now) else {
+                break;
             };
+            if let Some(mark) = self.keys.remove(&first.remove()) {
+                self.uniques.remove(&mark.id);
+            }
         }
         if self.keys.is_empty() && self.keys.capacity() > 2 * KEPT {
             self.keys = HashMap::new();
+            self.uniques = HashMap::new();
         }
     }
 }

@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, holes, id_of
--- needs: leave_line, mark, pick, place_of, quiet, read_terms, write_marks
+-- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, end_marks, holes
+-- needs: id_of, leave_line, mark, pick, place_of, quiet, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -99,6 +99,7 @@ local function act()
     elseif place then
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
       call('HINCRBY', META, 'replaced', 1)
+      end_marks({ owner })
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
       if place == LINE then

@@ -11,7 +11,7 @@
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
-local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
+local last_token, acked = tonumber(meta[6]) or 0, tonumber(meta[7]) or 0
 
 -- Leases into `reply`; answers whether any.
 local function lease(reply)
@@ -70,7 +70,7 @@ local function act(settle, tidy, left)
       tidy()
     end
   end
-  if max > 0 and not meta[7] then
+  if max > 0 and not meta[8] then
     leased = lease(reply)
     if not leased then
       reply[3] = time_left()

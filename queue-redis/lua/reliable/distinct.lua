@@ -1,4 +1,4 @@
--- A reliable queue has no distinct keys and no limit: there is nothing to do when messages leave for
--- good.
+-- A reliable queue has no distinct keys and no limit: nothing but its dedup mark may end with a message.
+-- needs: end_marks
 -- gives: gone
-local function gone() end
+local gone = end_marks

@@ -4,4 +4,4 @@
 -- needs: ARRIVALS, META
 -- gives: meta
 call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'holes', 'holders', 'token', 'acked', 'paused')
+local meta = call('HMGET', META, 'config', 'accepted', 'holes', 'holders', 'uniques', 'token', 'acked', 'paused')

@@ -1,11 +1,11 @@
 -- What a push says of some of its messages: dedup marks (L9) and due times (D1). DEDUP holds each
 -- dedup key by the end of its window, FIRSTS its first message's id.
--- ARGV[from …] are triples: entry's number, then window in ms and key, or 'due' and the time (8 bytes: 0
--- and ms from now, or 1 and ms since 1970). A handle that never pushed any dedup key leaves DEDUP and
--- FIRSTS out of the KEYS.
--- needs: DEDUP, FIRSTS
+-- ARGV[from …] are triples: entry's number, then window in ms and key (with a 'u' before the window if the
+-- mark ends with the message, see `uniques`), or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
+-- ms since 1970). A handle that never pushed any dedup key leaves DEDUP and FIRSTS out of the KEYS.
+-- needs: DEDUP, FIRSTS, FRAMES, META
 -- gives: time_of, read_terms, duplicate_of, due_of, mark, clear_marks, write_marks
-local marks, first_ids, new_marks, new_firsts, due_times
+local marks, first_ids, new_marks, new_firsts, new_uniques, due_times
 
 -- The time that 8 of these bytes name, and never one that is over.
 local function time_of(times, at)
@@ -17,14 +17,15 @@ local function read_terms(from)
   if not ARGV[from] then
     return
   end
-  marks, first_ids, new_marks, new_firsts, due_times = {}, {}, {}, {}, {}
+  marks, first_ids, new_marks, new_firsts, new_uniques, due_times = {}, {}, {}, {}, {}, {}
   local keys = {}
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
     if what == 'due' then
       due_times[entry] = time_of(value, 1)
     else
-      marks[entry] = { key = value, window = tonumber(what) }
+      local unique = byte(what, 1) == 117
+      marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }
       keys[#keys + 1] = value
     end
   end
@@ -61,6 +62,10 @@ local function mark(entry, id)
     new_marks[#new_marks + 1] = new.key
     new_firsts[#new_firsts + 1] = new.key
     new_firsts[#new_firsts + 1] = pack('>I7', id)
+    if new.unique then
+      new_uniques[#new_uniques + 1] = 'u' .. pack('>I7', id)
+      new_uniques[#new_uniques + 1] = new.key
+    end
   end
 end
 
@@ -78,6 +83,10 @@ local function write_marks()
   if marks and new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
+    if new_uniques[1] then
+      call('HSET', FRAMES, unpack(new_uniques))
+      call('HSET', META, 'uniques', 1)
+    end
   end
   if DEDUP then
     clear_marks()

@@ -54,16 +54,13 @@ impl BoundedQueue for Queue<Bounded> {
     async fn recent(&self, n: usize) -> Result<Vec<Message>> {
         self.checked(limits::check_page(n))?;
         let script = &scripts::BOUNDED_RECENT;
-        let reply = self
-            .handle
-            .call_without_dedup(script, |call| call.push(n))
-            .await?;
+        let reply = self.handle.call(script, |call| call.push(n)).await?;
         reply.rest(|bytes| frame::frame(bytes, Bounded::HEAD).map(|frame| frame.message))
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {
         let script = &scripts::BOUNDED_CAPACITY;
-        let mut reply = self.handle.call_without_dedup(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, |_| {}).await?;
         let capacity = usize::try_from(reply.count()?).ok();
         capacity
             .and_then(NonZeroUsize::new)
@@ -74,7 +71,7 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(check_capacity(capacity.get()))?;
         let script = &scripts::BOUNDED_RESIZE;
         let fill = |call: &mut Call| call.push(capacity.get());
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let mut reply = self.handle.call(script, fill).await?;
         let dropped = reply.len();
         (0..dropped)
             .map(|_| reply.count().map(MessageId::new))

@@ -38,7 +38,8 @@ pub(crate) struct Handle {
     capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
-    /// Whether this handle has pushed dedup keys: then each push clears old marks away.
+    /// Whether this handle knows of dedup marks that concern its calls: it has pushed dedup keys, and
+    /// clears old marks away with each push; or a script has asked for the keys of the marks.
     marks: AtomicBool,
     /// Counts the pushes without dedup keys.
     plain_pushes: AtomicU32,
@@ -96,28 +97,29 @@ impl Handle {
         self.try_open().await.map_err(|error| self.name(error))
     }
 
-    /// Calls a script with all keys of the queue, and the arguments that `fill` adds.
+    /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
+    /// the keys of dedup marks, each of which costs the server some time, while the handle knows of no
+    /// marks.
     pub(crate) async fn call(
         &self,
         script: &'static Script,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        self.call_with(script, self.keys.all(), fill).await
+        let all = self.marks.load(Ordering::Relaxed);
+        self.call_with(script, all, fill).await
     }
 
-    /// [`call`](Self::call) without the keys of dedup marks, unless the handle needs them.
-    pub(crate) async fn call_without_dedup(
+    /// Calls a script that looks at the dedup marks.
+    pub(crate) async fn call_with_marks(
         &self,
         script: &'static Script,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        self.call_with(script, self.keys.without_dedup(), fill)
-            .await
+        self.call_with(script, true, fill).await
     }
 
-    /// Calls the script of a push, whose batch may carry dedup keys. While the handle has never
-    /// pushed any, it leaves out the keys of the marks, each of which costs the server some time; but
-    /// for one push in [`CLEARS`], which clears away what a producer that is gone has left.
+    /// Calls the script of a push, whose batch may carry dedup keys. While the handle knows of no
+    /// marks, one push in [`CLEARS`] clears away what a producer that is gone has left.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -131,26 +133,27 @@ impl Handle {
             let before = self.plain_pushes.fetch_add(1, Ordering::Relaxed);
             before.is_multiple_of(CLEARS)
         };
-        if self.marks.load(Ordering::Relaxed) || clears() {
-            self.call(script, fill).await
-        } else {
-            self.call_without_dedup(script, fill).await
-        }
+        let all = self.marks.load(Ordering::Relaxed) || clears();
+        self.call_with(script, all, fill).await
     }
 
     async fn call_with(
         &self,
         script: &'static Script,
-        keys: &[String],
+        mut all: bool,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
         // The queue is not there: the server was flushed, or somebody removed it. So this creates it
         // anew. Only a caller that does nothing else makes that happen twice in a row.
         for _ in 0..3 {
-            let mut call = self.client.prepare(script, keys);
-            call.push(&self.config);
-            fill(&mut call);
-            match self.client.run(call).await {
+            let mut value = self.try_call(script, all, &fill).await;
+            if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
+                // Marks end with their messages here, and the script did nothing without their keys.
+                self.marks.store(true, Ordering::Relaxed);
+                all = true;
+                value = self.try_call(script, all, &fill).await;
+            }
+            match value {
                 Ok(Value::Nil) if self.only_looks => {
                     let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
                     return Err(self.name(gone));
@@ -171,6 +174,22 @@ impl Handle {
             "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
              removing the queue",
         )))
+    }
+
+    async fn try_call(
+        &self,
+        script: &'static Script,
+        all: bool,
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Value> {
+        let keys = match all {
+            true => self.keys.all(),
+            false => self.keys.without_dedup(),
+        };
+        let mut call = self.client.prepare(script, keys);
+        call.push(&self.config);
+        fill(&mut call);
+        self.client.run(call).await
     }
 
     /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,

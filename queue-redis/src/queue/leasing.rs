@@ -74,7 +74,7 @@ impl<K: LeasingKind> Queue<K> {
             }
         };
         let turn = &K::SCRIPTS.turn;
-        let call = self.handle.call_without_dedup(turn, fill);
+        let call = self.handle.call(turn, fill);
         let mut reply = if max == 0 {
             call.await?
         } else {
@@ -141,7 +141,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             }
         };
         let extend = &K::SCRIPTS.extend;
-        let mut reply = self.handle.call_without_dedup(extend, fill).await?;
+        let mut reply = self.handle.call(extend, fill).await?;
         reply.letters(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
@@ -158,7 +158,10 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn counters(&self) -> Result<Counters> {
-        let mut reply = self.handle.call(&K::SCRIPTS.counters, |_| {}).await?;
+        let mut reply = self
+            .handle
+            .call_with_marks(&K::SCRIPTS.counters, |_| {})
+            .await?;
         reply.counters()
     }
 
@@ -169,7 +172,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(page.limit);
         };
         let script = &K::SCRIPTS.dead_letters;
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let mut reply = self.handle.call(script, fill).await?;
         let next = cursor(&mut reply)?;
         let entries = reply.rest(|bytes| frame::dead_letter(bytes, K::HEAD))?;
         Ok(Paged { entries, next })
@@ -179,7 +182,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.revive;
         let fill = |call: &mut Call| add_ids(call, ids);
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let mut reply = self.handle.call(script, fill).await?;
         reply.letters(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
             b'n' => Some(Revived::NotFound),
@@ -192,18 +195,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.discard;
         let fill = |call: &mut Call| add_ids(call, ids);
-        self.handle.call_without_dedup(script, fill).await?.count()
+        self.handle.call(script, fill).await?.count()
     }
 
     async fn pause(&self) -> Result<()> {
         let script = &K::SCRIPTS.pause;
-        let mut reply = self.handle.call_without_dedup(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, |_| {}).await?;
         reply.count().map(drop)
     }
 
     async fn resume(&self) -> Result<()> {
         let script = &K::SCRIPTS.resume;
-        let mut reply = self.handle.call_without_dedup(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, |_| {}).await?;
         reply.count().map(drop)
     }
 
@@ -211,14 +214,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_page(max.get()))?;
         let script = &K::SCRIPTS.purge;
         let fill = |call: &mut Call| call.push(max.get());
-        self.handle.call_without_dedup(script, fill).await?.count()
+        self.handle.call(script, fill).await?.count()
     }
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.cancel;
         let fill = |call: &mut Call| add_ids(call, ids);
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let mut reply = self.handle.call(script, fill).await?;
         reply.letters(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
             b't' => Some(Cancelled::TooLate),
@@ -241,7 +244,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(page.limit);
         };
         let script = &K::SCRIPTS.peek;
-        let mut reply = self.handle.call_without_dedup(script, fill).await?;
+        let mut reply = self.handle.call(script, fill).await?;
         let now = Timestamp::from_millis(reply.count()?);
         let listed = u64::try_from(reply.number()?).ok();
         let lined = reply.count()?;

@@ -73,7 +73,11 @@ impl<P: Put> Verb for Way<P> {
             for (entry, push) in pushes().enumerate() {
                 if let Some(dedup) = &push.dedup {
                     call.push(entry + 1);
-                    call.push(limits::window_millis(dedup.window).unwrap_or(1));
+                    let window = limits::window_millis(dedup.window).unwrap_or(1);
+                    match dedup.until_done {
+                        true => call.push(format!("u{window}")),
+                        false => call.push(window),
+                    }
                     call.push(&dedup.key[..]);
                 }
                 if let Some(due) = push.due {

@@ -148,7 +148,7 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/turn": "max > 0 and not meta[7]" => "max > 0";
+        "leasing/turn": "max > 0 and not meta[8]" => "max > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
         "shared/terms": "return mark and first_ids[mark.key]" =>
@@ -391,6 +391,14 @@ edits! {
         "leasing/peek": "local function take_ready(frame)" =>
             "local function take_ready(frame)
                if byte(frame, 1) > 0 then return true end";
+    }
+    UNIQUE_OUTLIVES_ITS_MESSAGE {
+        "shared/uniques": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
+    }
+    MARKS_END_WITH_THEIR_MESSAGES {
+        "shared/terms": "local unique = byte(what, 1) == 117" => "local unique = true";
+        "shared/terms": "tonumber(unique and sub(what, 2) or what)" =>
+            "tonumber((string.gsub(what, 'u', '')))";
     }
     HOLDER_OUTLIVES_ITS_LEASE {
         "shared/holders": "call('HDEL', FRAMES, unpack(names))" => "";
