@@ -21,7 +21,7 @@ fn call_of(name: &str) -> Call {
     match name {
         "lease" => Call::Lease(ONE, LONG),
         "settle" => Call::Settle(vec![Settlement::ack(receipt)]),
-        "turn" => Call::Turn(vec![Settlement::ack(receipt)], ONE, LONG),
+        "turn" => Call::Turn(vec![Settlement::ack(receipt)], ONE, LONG, None),
         "extend" => Call::Extend(vec![receipt], LONG),
         "wait_for_arrival" => Call::WaitForArrival(Duration::ZERO),
         "counters" => Call::Counters,
@@ -32,6 +32,7 @@ fn call_of(name: &str) -> Call {
         "resume" => Call::Resume,
         "purge" => Call::Purge(ONE),
         "cancel" => Call::Cancel(vec![id]),
+        "peek" => Call::Peek(Place::Ready, Page::first(1)),
         "reschedule" => Call::Reschedule(id, Due::After(LONG)),
         "next_due" => Call::NextDue,
         "wait_for_room" => Call::WaitForRoom(Duration::ZERO),
@@ -139,6 +140,10 @@ async fn each_part_of_a_message_without_a_place_is_named_for_the_whole_batch() {
         if !made.guarantees.has(Feature::Dedup) && kind != QueueKind::Rotating {
             let batch = vec![fine.clone(), Push::new("x").with_dedup("key", LONG)];
             refused(&ground, &made, put(kind, batch), invalid, "dedup keys").await;
+        }
+        if !made.guarantees.has(Feature::Due) && kind != QueueKind::Rotating {
+            let batch = vec![fine.clone(), Push::new("x").with_due(LONG)];
+            refused(&ground, &made, put(kind, batch), invalid, "due times").await;
         }
         if !made.guarantees.has(Feature::Keys) {
             let named = match kind {
