@@ -111,6 +111,7 @@ macro_rules! __cases {
                 l15_a_cancel_dropped_at_any_await_never_half_happens,
                 l15_who_sleeps_towards_a_cancelled_message_is_not_stuck,
                 l16_an_empty_place_is_an_empty_page,
+                l16_bodies_and_headers_are_shown_unchanged,
                 l16_a_ready_message_is_shown_as_it_is [ExactClock],
                 l16_delayed_messages_tell_when_they_are_due [ExactClock],
                 l16_leased_messages_tell_their_receipt_and_time [ExactClock],

@@ -21,6 +21,36 @@ pub(crate) async fn l16_an_empty_place_is_an_empty_page(stage: &Stage<'_>) {
     }
 }
 
+pub(crate) async fn l16_bodies_and_headers_are_shown_unchanged(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let push = Push::new(&b"\x00\xff body"[..]).with_header("tenant", "ümlaut");
+    let push = push.with_header("a:b", "\0\r\n");
+    queue.put(push.clone()).await;
+    queue.put_due(push.clone(), FAR).await;
+    let message = |number| Message {
+        id: id(number),
+        body: push.body.clone(),
+        headers: push.headers.clone(),
+    };
+    assert_eq!(messages(&*queue, Place::Ready).await, [message(1)]);
+    assert_eq!(messages(&*queue, Place::Delayed).await, [message(2)]);
+    let delivery = take_one(&*queue).await;
+    assert_eq!(messages(&*queue, Place::Leased).await, [message(1)]);
+    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    assert_eq!(messages(&*queue, Place::Ready).await, [message(1)]);
+    let delivery = take_one(&*queue).await;
+    settle(&*queue, Settlement::defer(delivery.receipt, 2 * FAR)).await;
+    assert_eq!(
+        messages(&*queue, Place::Delayed).await,
+        [message(2), message(1)]
+    );
+}
+
+async fn messages(queue: &dyn Leasing, place: Place) -> Vec<Message> {
+    let peeked = peek(queue, place).await.into_iter();
+    peeked.map(|one| one.message).collect()
+}
+
 pub(crate) async fn l16_a_ready_message_is_shown_as_it_is(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let push = Push::new(&b"\x00\xff body"[..]).with_header("tenant", "acme");
@@ -140,6 +170,13 @@ pub(crate) async fn l16_leased_messages_tell_their_receipt_and_time(stage: &Stag
         "what has expired is not leased"
     );
     assert_eq!(past(&*queue).await, (1, None, ms(100)), "but ready");
+    let again = take_one(&*queue).await;
+    let retry = Settlement::retry_because(again.receipt, ms(0), "no paper");
+    settle(&*queue, retry).await;
+    take_one(&*queue).await;
+    let last = peek(&*queue, Place::Leased).await.remove(2);
+    assert_eq!((last.attempts, last.age), (3, ms(100)));
+    assert_eq!(last.failure.as_deref(), Some("no paper"));
 }
 
 /// The receipts of all leases and how long they live, as a peek shows them.
