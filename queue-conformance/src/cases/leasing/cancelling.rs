@@ -82,7 +82,7 @@ pub(crate) async fn l15_an_id_that_no_message_had_is_told_apart(stage: &Stage<'_
     stage.needs(Feature::Ids);
     let queue = stage.leasing().await;
     assert_eq!(cancel(&*queue, &[0, 1]).await, [NeverWas; 2], "none yet");
-    let marked = || Push::new("x").with_dedup("key", FAR);
+    let marked = || Push::new("x").with_dedup("key", LONG);
     queue.put(marked()).await;
     queue.put(marked()).await;
     let made_up = [0, 2, 1 << 53, (1 << 53) + 1, u64::MAX];
@@ -112,7 +112,7 @@ pub(crate) async fn l15_the_second_of_two_equal_ids_is_too_late(stage: &Stage<'_
 
 pub(crate) async fn l15_a_dedup_mark_outlives_a_cancelled_message(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    let marked = |key| Push::new("x").with_dedup(key, FAR);
+    let marked = |key| Push::new("x").with_dedup(key, LONG);
     queue.put(marked("ready")).await;
     queue.put_due(marked("delayed"), FAR).await;
     assert_eq!(cancel(&*queue, &[1, 2]).await, [Gone; 2]);
