@@ -8,9 +8,9 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, Backend, DelayQueue, DelayQueueExt, Insert, Leasing, LeasingExt, Offer, Offered,
-    Overflow, Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue,
-    Scheduled, Settlement,
+    AnyQueue, Backend, DelayQueue, Insert, Leasing, LeasingExt, Offer, Offered, Overflow,
+    Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Scheduled,
+    Settlement,
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 

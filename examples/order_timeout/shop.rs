@@ -113,6 +113,9 @@ impl Shop {
                 self.sales.paid += 1;
             }
             Cancelled::TooLate => println!("order {} paid too late: refunded", order.order),
+            Cancelled::NeverWas => {
+                return Err(format!("the queue never had timeout {id}: was it removed?").into());
+            }
         }
         Ok(())
     }

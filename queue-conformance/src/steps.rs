@@ -12,6 +12,10 @@ use queue_core::*;
 
 /// A lease that outlives its case.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
+/// A delay that outlives its case, however slow its calls are.
+pub(crate) const FAR: Duration = Duration::from_secs(1_000 * 3600);
+
+pub(crate) const PLACES: [Place; 3] = [Place::Ready, Place::Delayed, Place::Leased];
 
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
@@ -93,6 +97,26 @@ pub(crate) async fn dead(queue: &dyn Leasing) -> Vec<DeadLetter> {
     let page = page.expect("lists");
     assert_eq!(page.next, None, "the whole list fits one page");
     page.entries
+}
+
+/// All messages of a place.
+pub(crate) async fn peek(queue: &dyn Leasing, place: Place) -> Vec<Peeked> {
+    let page = queue.peek(place, Page::first(limits::MAX_PAGE)).await;
+    let page = page.expect("peeks");
+    assert_eq!(page.next, None, "the whole place fits one page");
+    page.entries
+}
+
+/// The ids of all messages of a place.
+pub(crate) async fn shown(queue: &dyn Leasing, place: Place) -> Vec<u64> {
+    let peeked = peek(queue, place).await;
+    peeked.iter().map(|one| one.message.id.get()).collect()
+}
+
+/// Cancels the messages of these numbers, in one call.
+pub(crate) async fn cancel(queue: &dyn Leasing, numbers: &[u64]) -> Vec<Cancelled> {
+    let ids: Vec<MessageId> = numbers.iter().copied().map(id).collect();
+    queue.cancel(&ids).await.expect("cancels")
 }
 
 /// The counters without the age of the oldest message, which grows by itself.

@@ -139,8 +139,10 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
         let mut settlements = Vec::new();
         let turns = async {
             for turn in 0..10 {
-                let (settled, leased) =
-                    queue.turn(&settlements, max(1), LEASE).await.expect("turn");
+                let (settled, leased) = queue
+                    .turn(&settlements, max(1), LEASE, None)
+                    .await
+                    .expect("turn");
                 assert_eq!(settled.len(), usize::from(turn > 0));
                 assert_eq!(leased.deliveries.len(), 1);
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];

@@ -52,6 +52,12 @@ impl Leasing for Plain {
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         self.0.purge(max).await
     }
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.0.cancel(ids).await
+    }
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        self.0.peek(place, page).await
+    }
 }
 
 const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -68,11 +74,11 @@ async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
     });
     let plain = Plain(full.front());
     let done = [Settlement::ack(held.receipt)];
-    let error = plain.turn(&done, ONE, SECOND).await.unwrap_err();
+    let error = plain.turn(&done, ONE, SECOND, None).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(jobs.counters().await.unwrap().acked, 1);
     // Nothing was settled: the lease's own outcome holds.
-    let error = plain.turn(&[], ONE, SECOND).await.unwrap_err();
+    let error = plain.turn(&[], ONE, SECOND, None).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotApplied);
 }
 
@@ -87,7 +93,7 @@ async fn a_turn_whose_settling_failed_leases_nothing() {
         _ => Behaviour::Made,
     });
     let done = [Settlement::ack(held.receipt)];
-    let error = Plain(broken.front()).turn(&done, ONE, SECOND).await;
+    let error = Plain(broken.front()).turn(&done, ONE, SECOND, None).await;
     assert_eq!(error.unwrap_err().outcome(), Outcome::NotApplied);
     let depth = jobs.depth().await.unwrap();
     assert_eq!((depth.ready, depth.leased), (1, 1));
@@ -100,12 +106,21 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let back = [Settlement::release(held.receipt)];
-    let (settled, leased) = plain.turn(&back, ONE, SECOND).await.unwrap();
+    let holder = Holder::new("mailer").unwrap();
+    let turned = plain.turn(&back, ONE, SECOND, Some(holder)).await;
+    let (settled, leased) = turned.unwrap();
     assert_eq!(settled, [Settled::Done]);
     assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
+    let held = plain.peek(Place::Leased, Page::first(1)).await.unwrap();
+    let standing = &held.entries[0].standing;
+    let untold = matches!(standing, Standing::Leased { holder: None, .. });
+    assert!(untold, "the default body tells nobody the name: {held:?}");
     // The call finds a bad argument to one part before it does the other.
     let back = [Settlement::release(leased.deliveries[0].receipt)];
-    let error = plain.turn(&back, ONE, Duration::ZERO).await.unwrap_err();
+    let error = plain
+        .turn(&back, ONE, Duration::ZERO, None)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(jobs.depth().await.unwrap().leased, 1);
 }

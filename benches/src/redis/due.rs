@@ -61,7 +61,7 @@ async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
     let mut held = Vec::new();
     let mut first = None;
     while late.len() < MESSAGES {
-        let turn = queue.turn(&held, count(BATCH), LEASE);
+        let turn = queue.turn(&held, count(BATCH), LEASE, None);
         let (_, leased) = turn.await.expect("turned");
         let at = now();
         if leased.is_empty() {

@@ -161,7 +161,7 @@ pub fn turn(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
                 let mut held = held.pop().expect("one for each");
                 async move {
                     for _ in 0..rounds {
-                        let turn = queue.leasing().turn(&held, count(shape.batch), LEASE);
+                        let turn = queue.leasing().turn(&held, count(shape.batch), LEASE, None);
                         let (settled, leased) = turn.await.expect("turned");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);

@@ -17,6 +17,15 @@ async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
     queue.enqueue(&batch).await.expect("is accepted");
 }
 
+/// Enqueues a message that is due this many milliseconds later.
+async fn enqueue_later(queue: &Arc<dyn PriorityQueue>, priority: i16, millis: u64) {
+    let push = Push::new(format!("x{priority}")).with_due(ms(millis));
+    queue
+        .enqueue_one(push, priority)
+        .await
+        .expect("is accepted");
+}
+
 async fn ageing(stage: &Stage<'_>, per_step: u64) -> Arc<dyn PriorityQueue> {
     let config = PriorityConfig::default().with_ageing(ms(per_step));
     stage.priority_with(config.with_max_attempts(20)).await
@@ -79,6 +88,58 @@ pub(crate) async fn p3_a_returned_message_keeps_its_priority(stage: &Stage<'_>) 
     stage.advance(100).await;
     queue.revive(&[id(5)]).await.expect("revives");
     assert_eq!(drain(&*queue).await, [5, 3, 1, 2, 4], "as at first");
+}
+
+pub(crate) async fn p3_a_delayed_push_keeps_its_priority(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    enqueue(&queue, &[5, 0]).await;
+    for (priority, delay) in [(5, 10), (5, 5), (9, 20), (0, 1)] {
+        enqueue_later(&queue, priority, delay).await;
+    }
+    stage.advance(10).await;
+    // Of priority 5 first what was ready, then 4 and 3 by due time; 5 is not due.
+    assert_eq!(drain(&*queue).await, [1, 4, 3, 2, 6]);
+    stage.advance(10).await;
+    assert_eq!(drain(&*queue).await, [5]);
+}
+
+pub(crate) async fn p4_a_delayed_push_arrives_when_it_is_due(stage: &Stage<'_>) {
+    let queue = ageing(stage, 100).await;
+    enqueue(&queue, &[-1]).await;
+    stage.advance(45).await;
+    enqueue_later(&queue, 0, 50).await;
+    stage.advance(5).await;
+    enqueue(&queue, &[0]).await;
+    stage.advance(55).await;
+    // 1 arrived at 0 and is a step less urgent: it goes as if at 100. 2 is due at 95, but nobody
+    // promotes it before 105; 3 arrived at 50.
+    assert_eq!(drain(&*queue).await, [3, 2, 1]);
+}
+
+pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    enqueue(&queue, &[5, 5, 5, -1, i16::MAX]).await;
+    let deliveries = take(&*queue, 3).await;
+    assert_eq!(ids(&deliveries), [5, 1, 2]);
+    settle(&*queue, Settlement::release(deliveries[2].receipt)).await;
+    settle(&*queue, Settlement::release(deliveries[0].receipt)).await;
+    enqueue(&queue, &[5, -1, i16::MIN]).await;
+    let order = shown(&*queue, Place::Ready).await;
+    assert_eq!(order, [5, 2, 3, 6, 4, 7, 8]);
+    assert_eq!(cancel(&*queue, &[3, 7]).await, [Cancelled::Cancelled; 2]);
+    assert_eq!(shown(&*queue, Place::Ready).await, [5, 2, 6, 4, 8]);
+    assert_eq!(drain(&*queue).await, [5, 2, 6, 4, 8]);
+    ack(&*queue, &deliveries[1]).await;
+}
+
+pub(crate) async fn l16_ageing_orders_what_is_shown(stage: &Stage<'_>) {
+    let queue = ageing(stage, 100).await;
+    enqueue(&queue, &[0]).await;
+    stage.advance(150).await;
+    enqueue(&queue, &[1, 2, 0]).await;
+    let order = shown(&*queue, Place::Ready).await;
+    assert_eq!(order, [3, 1, 2, 4]);
+    assert_eq!(drain(&*queue).await, order);
 }
 
 pub(crate) async fn p4_a_step_of_priority_is_worth_its_waiting_time(stage: &Stage<'_>) {

@@ -228,6 +228,7 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
             let gone = cancelled.iter().filter(|one| **one == Cancelled::Cancelled);
             counts.cancelled += gone.count() as u64;
         }
+        (Call::Peek(place, page), Answer::Peeked(paged)) => check_page(*place, page.limit, paged),
         (Call::Lease(max, _), Answer::Leased(leased)) => {
             assert!(
                 leased.deliveries.len() <= max.get(),
@@ -253,6 +254,32 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
         (Call::Discard(_), Answer::Count(count)) => counts.discarded += count,
         (Call::Purge(_), Answer::Count(count)) => counts.purged += count,
         _ => {}
+    }
+}
+
+/// Fails unless the page keeps to its limits, and shows messages of this place alone.
+fn check_page(place: Place, limit: usize, paged: &Paged<Peeked>) {
+    let Paged { entries, next } = paged;
+    assert!(entries.len() <= limit, "no more than asked for");
+    assert!(
+        next.is_none() || !entries.is_empty(),
+        "L16: a page that is not the last has entries"
+    );
+    let bytes: usize = entries.iter().map(Peeked::size).sum();
+    assert!(
+        bytes <= limits::MAX_BATCH_BYTES || entries.len() == 1,
+        "L16: a page of {bytes} bytes"
+    );
+    for peeked in entries {
+        let shown = match peeked.standing {
+            Standing::Ready => Place::Ready,
+            Standing::Delayed { .. } => Place::Delayed,
+            Standing::Leased { receipt, .. } => {
+                assert_eq!(receipt.id, peeked.message.id, "L16: another's receipt");
+                Place::Leased
+            }
+        };
+        assert_eq!(shown, place, "L16: {:?}", peeked.message.id);
     }
 }
 

@@ -129,7 +129,7 @@ impl Guarded {
         let held = &lock(&self.seen).held;
         match call {
             Call::Lease(max, _) => max.get() > 1 || !held.is_empty(),
-            Call::Turn(batch, max, _) => {
+            Call::Turn(batch, max, ..) => {
                 let settles = |receipt: &Receipt| batch.iter().any(|each| each.receipt == *receipt);
                 max.get() > 1 || !held.iter().all(settles)
             }
@@ -151,9 +151,9 @@ impl Guarded {
     /// Whether one answer could hold more bytes than one may.
     fn large(&self, call: &Call) -> bool {
         let most = match call {
-            Call::Lease(max, _) | Call::Turn(_, max, _) | Call::Rotate(max) => max.get(),
+            Call::Lease(max, _) | Call::Turn(_, max, ..) | Call::Rotate(max) => max.get(),
             Call::Recent(n) => *n,
-            Call::List(page) | Call::DeadLetters(page) => page.limit,
+            Call::List(page) | Call::DeadLetters(page) | Call::Peek(_, page) => page.limit,
             _ => 0,
         };
         most > 1 && lock(&self.seen).bytes > limits::MAX_BATCH_BYTES
@@ -197,7 +197,7 @@ impl Guarded {
 /// A lease that ends within the case.
 fn expires(call: &Call) -> bool {
     match call {
-        Call::Lease(_, ttl) | Call::Turn(_, _, ttl) | Call::Extend(_, ttl) => {
+        Call::Lease(_, ttl) | Call::Turn(_, _, ttl, _) | Call::Extend(_, ttl) => {
             !ttl.is_zero() && *ttl < LONG
         }
         _ => false,

@@ -9,6 +9,10 @@ use std::{
 };
 
 use queue_core::*;
+use tokio::task::JoinHandle;
+
+use super::Stage;
+use crate::steps::LONG;
 
 /// The queue of a case that holds for all leasing kinds.
 #[derive(Debug, Clone)]
@@ -51,6 +55,36 @@ impl LeasingQueue {
         pushed[0]
     }
 
+    /// Pushes one plain message that is due then, in the way of the kind.
+    pub(crate) async fn put_due(
+        &self,
+        message: impl Into<Push> + Send,
+        due: impl Into<Due> + Send,
+    ) -> MessageId {
+        let (message, due) = ([message.into()], due.into());
+        self.put_all_due(&message, due).await[0]
+    }
+
+    /// Pushes plain messages that are all due then, in the way of the kind.
+    pub(crate) async fn put_all_due(&self, messages: &[Push], due: Due) -> Vec<MessageId> {
+        let put = if let AnyQueue::Delay(queue) = &self.queue {
+            let scheduled = messages.iter().cloned();
+            let scheduled: Vec<_> = scheduled.map(|push| Scheduled::new(push, due)).collect();
+            queue.schedule(&scheduled).await
+        } else {
+            let delayed: Vec<_> = messages
+                .iter()
+                .cloned()
+                .map(|push| push.with_due(due))
+                .collect();
+            self.try_put(&delayed).await
+        };
+        put.expect("is accepted")
+            .into_iter()
+            .map(Pushed::id)
+            .collect()
+    }
+
     /// Pushes this many numbered messages: in a fresh queue, body `m1` under id 1, and so on.
     pub(crate) async fn put_numbered(&self, count: u64) -> Vec<MessageId> {
         let first = 1 + match &self.numbered {
@@ -65,6 +99,16 @@ impl LeasingQueue {
             ids.extend(pushed.into_iter().map(Pushed::id));
         }
         ids
+    }
+}
+
+impl Stage<'_> {
+    /// A consumer that waits for a message, for much longer than the case lasts.
+    pub(crate) async fn receiver(&self, queue: &LeasingQueue) -> JoinHandle<Delivery> {
+        let queue = queue.clone();
+        let receive = async move { queue.receive_one(LONG, LONG).await };
+        let received = async move { receive.await.expect("receives").expect("a message") };
+        self.start(received).await
     }
 }
 

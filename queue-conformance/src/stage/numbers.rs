@@ -151,6 +151,7 @@ impl Numbers {
             Answer::Rotated(rotated) => self.seen(&mut rotated.items, |item| &mut item.id),
             Answer::Items(page) => self.seen(&mut page.entries, |item| &mut item.id),
             Answer::DeadLetters(page) => self.seen(&mut page.entries, |letter| &mut letter.id),
+            Answer::Peeked(page) => self.peeked(&mut page.entries),
             _ => {}
         }
         answer
@@ -237,6 +238,18 @@ impl Numbers {
             let nth = *count;
             *count += 1;
             *id = self.nth(*id, nth);
+        }
+    }
+
+    fn peeked(&mut self, entries: &mut [Peeked]) {
+        self.seen(entries, |peeked| &mut peeked.message.id);
+        for Peeked {
+            message, standing, ..
+        } in entries
+        {
+            if let Standing::Leased { receipt, .. } = standing {
+                receipt.id = message.id;
+            }
         }
     }
 

@@ -59,6 +59,7 @@ impl Seen {
                 self.note_settled(call, settled);
                 self.note_leased(leased);
             }
+            Answer::Cancelled(cancelled) => self.note_cancelled(call, cancelled),
             _ => {}
         }
     }
@@ -97,6 +98,15 @@ impl Seen {
         }
     }
 
+    fn note_cancelled(&mut self, call: &Call, cancelled: &[Cancelled]) {
+        let Call::Cancel(ids) = call else { return };
+        for (id, cancelled) in ids.iter().zip(cancelled) {
+            if *cancelled == Cancelled::Cancelled {
+                self.due.remove(id);
+            }
+        }
+    }
+
     /// Forgets what was held: nobody knows what became of it.
     fn give_up(&mut self, call: &Call) {
         for settlement in settlements(call) {
@@ -130,12 +140,20 @@ pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
 
 /// Which of so many messages are due as soon as they are in.
 fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
+    let at_once = |due: Option<Due>| match due {
+        Some(Due::After(delay)) => delay.is_zero(),
+        Some(Due::At(_)) => false,
+        None => true,
+    };
+    let pushed = |push: &Push| at_once(push.due);
     match call {
+        Call::Push(messages) => messages.iter().map(pushed).collect(),
         Call::Schedule(messages) => {
-            let due = messages.iter().map(|each| each.due);
-            due.map(|due| matches!(due, Due::After(delay) if delay.is_zero()))
-                .collect()
+            let due = messages.iter().map(|each| Some(each.due));
+            due.map(at_once).collect()
         }
+        Call::Enqueue(messages) => messages.iter().map(|each| pushed(&each.push)).collect(),
+        Call::Offer(messages, _) => messages.iter().map(|each| pushed(&each.push)).collect(),
         _ => vec![true; count],
     }
 }

@@ -132,7 +132,7 @@ impl Test<'_> {
     async fn turn(&mut self, cut: Cut, delivery: &Delivery) {
         let leasing = self.queue.leasing();
         let ack = [Settlement::ack(delivery.receipt)];
-        let turned = self.run(cut, leasing.turn(&ack, NonZeroUsize::MIN, LEASE));
+        let turned = self.run(cut, leasing.turn(&ack, NonZeroUsize::MIN, LEASE, None));
         match turned.await {
             Some((settled, leased)) => {
                 self.settled(settled[0], delivery);

@@ -47,7 +47,10 @@ async fn a_crowd_is_handed_out_in_order_and_in_parts() {
     let mut expected = 0;
     within("the crowd", async {
         loop {
-            let (settled, leased) = queue.turn(&settlements, max, LEASE).await.expect("turn");
+            let (settled, leased) = queue
+                .turn(&settlements, max, LEASE, None)
+                .await
+                .expect("turn");
             assert!(settled.iter().all(|settled| *settled == Settled::Done));
             if leased.is_empty() {
                 break;

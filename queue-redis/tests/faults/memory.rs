@@ -77,7 +77,7 @@ async fn a_full_server_is_drained() {
         let drained = async {
             loop {
                 let (settled, leased) = leasing
-                    .turn(&settlements, max, LEASE)
+                    .turn(&settlements, max, LEASE, None)
                     .await
                     .expect("a full server is drained");
                 let done = settled.iter().filter(|settled| **settled == Settled::Done);

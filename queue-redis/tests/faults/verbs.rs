@@ -26,6 +26,10 @@ pub(crate) async fn reads(queue: &Subject) -> Vec<Called> {
             leasing.dead_letters(Page::first(10)).await.map(drop),
         ),
     ];
+    for place in [Place::Ready, Place::Delayed, Place::Leased] {
+        let peeked = leasing.peek(place, Page::first(10)).await;
+        called.push(("peek", peeked.map(drop)));
+    }
     match queue.queue() {
         AnyQueue::Delay(queue) => called.push(("next_due", queue.next_due().await.map(drop))),
         AnyQueue::Bounded(queue) => {
@@ -46,7 +50,7 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ("put", queue.put_one("body").await.map(drop)),
         ("lease", leasing.lease(one, LEASE).await.map(drop)),
         ("settle", leasing.settle(&ack).await.map(drop)),
-        ("turn", leasing.turn(&ack, one, LEASE).await.map(drop)),
+        ("turn", leasing.turn(&ack, one, LEASE, None).await.map(drop)),
         (
             "extend",
             leasing.extend(&[receipt()], LEASE).await.map(drop),
@@ -56,10 +60,10 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ("pause", leasing.pause().await),
         ("resume", leasing.resume().await),
         ("purge", leasing.purge(one).await.map(drop)),
+        ("cancel", leasing.cancel(&ids).await.map(drop)),
     ];
     match queue.queue() {
         AnyQueue::Delay(queue) => {
-            called.push(("cancel", queue.cancel(&ids).await.map(drop)));
             let later = Due::After(LEASE);
             called.push((
                 "reschedule",

@@ -10,13 +10,6 @@ fn keyed(body: &'static str) -> Offer {
     Offer::new(body).with_distinct("key")
 }
 
-const fn replacing(number: u64, replaced: u64) -> Offered {
-    Offered::Replaced {
-        id: MessageId::new(number),
-        replaced: MessageId::new(replaced),
-    }
-}
-
 async fn offer_keyed(queue: &Arc<dyn BoundedQueue>, overflow: Overflow) -> Offered {
     queue.offer_one(keyed("x"), overflow).await.expect("offers")
 }
@@ -179,6 +172,22 @@ pub(crate) async fn b7_a_key_is_free_once_its_message_is_gone(stage: &Stage<'_>)
         replacing(9, 8),
         "not this one"
     );
+}
+
+pub(crate) async fn b7_a_cancelled_messages_key_is_free(stage: &Stage<'_>) {
+    let queue = stage.bounded(3).await;
+    let gone = [Cancelled::Cancelled];
+    assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(1));
+    assert_eq!(cancel(&*queue, &[1]).await, gone);
+    assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(2));
+    let former = take_one(&*queue).await;
+    let third = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(third, accepted(3), "the key passes to it");
+    settle(&*queue, Settlement::release(former.receipt)).await;
+    assert_eq!(cancel(&*queue, &[2]).await, gone);
+    let fourth = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(fourth, replacing(4, 3), "and stays with it");
+    assert_eq!(drain(&*queue).await, [4]);
 }
 
 pub(crate) async fn b7_a_revived_message_has_no_key(stage: &Stage<'_>) {

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod distinct;
+mod due;
 mod overflow;
 mod recent;
 mod room;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{capacity::*, distinct::*, overflow::*, recent::*, room::*};
+pub(super) use self::{capacity::*, distinct::*, due::*, overflow::*, recent::*, room::*};
 use crate::steps::id;
 
 /// Offers this many messages, which must fit.
@@ -32,6 +33,13 @@ const fn accepted(number: u64) -> Offered {
     Offered::Accepted {
         id: MessageId::new(number),
         evicted: None,
+    }
+}
+
+const fn replacing(number: u64, replaced: u64) -> Offered {
+    Offered::Replaced {
+        id: MessageId::new(number),
+        replaced: MessageId::new(replaced),
     }
 }
 

@@ -108,6 +108,19 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
     ack_all(&*queue, &[deliveries[2].clone(), ready, newest]).await;
 }
 
+pub(crate) async fn b2_what_was_cancelled_is_not_dropped(stage: &Stage<'_>) {
+    let queue = stage.bounded(4).await;
+    fill(&queue, 4).await;
+    assert_eq!(cancel(&*queue, &[1, 3]).await, [Cancelled::Cancelled; 2]);
+    fill(&queue, 2).await;
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 2));
+    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(8, 4));
+    assert_eq!(cancel(&*queue, &[5]).await, [Cancelled::Cancelled]);
+    let dropped = queue.resize(count(2)).await.expect("resizes");
+    assert_eq!(numbers(&dropped), [6]);
+    assert_eq!(drain(&*queue).await, [7, 8]);
+}
+
 pub(crate) async fn b2_all_leased_means_full(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
     fill(&queue, 2).await;

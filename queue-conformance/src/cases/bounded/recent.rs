@@ -55,6 +55,28 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
     assert_eq!(drain(&*queue).await, [3, 4, 6, 1]);
 }
 
+pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
+    let queue = stage.bounded(10).await;
+    fill(&queue, 6).await;
+    assert_eq!(cancel(&*queue, &[6, 1, 3]).await, [Cancelled::Cancelled; 3]);
+    assert_eq!(recent(&queue, 10).await, [5, 4, 2]);
+    assert_eq!(recent(&queue, 2).await, [5, 4], "as many as asked for");
+    assert_eq!(depth(&*queue).await, [3, 0, 0, 0]);
+}
+
+pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>) {
+    let queue = stage.bounded(10).await;
+    fill(&queue, 6).await;
+    for delivery in take(&*queue, 2).await {
+        settle(&*queue, Settlement::release(delivery.receipt)).await;
+    }
+    assert_eq!(cancel(&*queue, &[4]).await, [Cancelled::Cancelled]);
+    let mut order = shown(&*queue, Place::Ready).await;
+    assert_eq!(order, [1, 2, 3, 5, 6]);
+    order.reverse();
+    assert_eq!(recent(&queue, 10).await, order);
+}
+
 pub(crate) async fn b6_recent_reads_no_more_than_8_mib(stage: &Stage<'_>) {
     let config = BoundedConfig::new(10).with_max_body(limits::MAX_BATCH_BYTES);
     let queue = stage.bounded_with(config).await;

@@ -54,6 +54,22 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
     );
 }
 
+pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
+    let queue = stage.bounded(3).await;
+    fill(&queue, 2).await;
+    let later = Offer::new(Push::new("x").with_due(FAR));
+    let third = queue.offer_one(later, Overflow::Reject).await;
+    assert_eq!(third.expect("offers"), accepted(3));
+    let waiting = [producer(stage, &queue).await, producer(stage, &queue).await];
+    let gone = [Cancelled::Cancelled; 2];
+    assert_eq!(cancel(&*queue, &[1, 3]).await, gone, "ready, and delayed");
+    for task in waiting {
+        let offered = stage.prompt("an offer after a cancel", task).await;
+        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+    }
+    assert_eq!(drain(&*queue).await, [2, 4, 5]);
+}
+
 pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
     let queue = stage
         .bounded_with(BoundedConfig::new(1).with_max_attempts(1))

@@ -1,69 +1,10 @@
-use queue_core::{
-    Cancelled::{Cancelled as Gone, TooLate},
-    *,
-};
+use queue_core::*;
 
 use super::schedule;
 use crate::{
     stage::{Stage, ms},
     steps::*,
 };
-
-pub(crate) async fn d4_cancel_takes_out_what_is_not_leased(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    for delay in [100, 0, 100, 0, 0] {
-        schedule(&queue, delay).await;
-    }
-    let leased = take_one(&*queue).await;
-    assert_eq!(leased.id(), id(2));
-    let asked = [id(1), id(4), id(1), id(2), id(99)];
-    let cancelled = queue.cancel(&asked).await.expect("cancels");
-    assert_eq!(cancelled, [Gone, Gone, TooLate, TooLate, TooLate]);
-    ack(&*queue, &leased).await;
-    stage.advance(100).await;
-    assert_eq!(drain(&*queue).await, [5, 3]);
-    assert_eq!(
-        queue.cancel(&[id(2), id(5)]).await.expect("cancels"),
-        [TooLate; 2],
-        "done"
-    );
-}
-
-pub(crate) async fn d4_cancel_takes_out_what_has_come_back(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    for _ in 0..4 {
-        schedule(&queue, 0).await;
-    }
-    let deliveries = take_for(&*queue, 4, ms(100)).await;
-    let receipt = |index: usize| deliveries[index].receipt;
-    settle(&*queue, Settlement::retry(receipt(0), LONG)).await;
-    settle(&*queue, Settlement::release(receipt(1))).await;
-    settle(&*queue, Settlement::bury(receipt(2), "dead")).await;
-    let asked = [id(1), id(2), id(3), id(4)];
-    let cancelled = queue.cancel(&asked).await.expect("cancels");
-    assert_eq!(cancelled, [Gone, Gone, TooLate, TooLate]);
-    stage.advance(100).await;
-    let expired = queue.cancel_one(id(4)).await.expect("cancels");
-    assert_eq!(expired, Gone, "from its deadline on it is not leased");
-    let settled = settle(&*queue, Settlement::ack(receipt(3))).await;
-    assert_eq!(settled, Settled::LeaseLost);
-    assert_eq!(depth(&*queue).await, [0, 0, 0, 1]);
-}
-
-pub(crate) async fn d4_a_dedup_mark_outlives_a_cancelled_message(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    let push = || Push::new("x").with_dedup("key", LONG);
-    queue
-        .schedule_one(push(), ms(10))
-        .await
-        .expect("is accepted");
-    queue.cancel_one(id(1)).await.expect("cancels");
-    let again = queue
-        .schedule_one(push(), ms(10))
-        .await
-        .expect("is accepted");
-    assert_eq!(again, Pushed::Duplicate(id(1)));
-}
 
 pub(crate) async fn d4_a_duplicate_changes_no_due_time(stage: &Stage<'_>) {
     let queue = stage.delay().await;
@@ -106,6 +47,9 @@ pub(crate) async fn d4_reschedule_moves_what_is_not_leased(stage: &Stage<'_>) {
     assert_eq!(moved(99, 0).await, Rescheduled::TooLate, "never there");
     ack(&*queue, &leased).await;
     assert_eq!(moved(4, 0).await, Rescheduled::TooLate, "done");
+    schedule(&queue, 0).await;
+    queue.cancel_one(id(5)).await.expect("cancels");
+    assert_eq!(moved(5, 0).await, Rescheduled::TooLate, "cancelled");
     stage.advance(19).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(1)));
     stage.advance(1).await;
@@ -141,54 +85,22 @@ pub(crate) async fn d4_rescheduled_messages_keep_to_due_time_then_id(stage: &Sta
     assert_eq!(drain(&*queue).await, [1, 2, 3, 4]);
 }
 
-pub(crate) async fn d4_a_message_is_cancelled_or_delivered_never_both(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    let batch = vec![Scheduled::new("x", ms(0)); 120];
-    queue.schedule(&batch).await.expect("is accepted");
-    let canceller = queue.clone();
-    let cancel = tokio::spawn(async move {
-        let mut gone = Vec::new();
-        for number in (1..=120).rev() {
-            if canceller.cancel_one(id(number)).await.expect("cancels") == Gone {
-                gone.push(number);
-            }
-            tokio::task::yield_now().await;
-        }
-        gone
-    });
-    let consumer = queue.clone();
-    let consume = tokio::spawn(async move {
-        let mut seen = Vec::new();
-        while let Some(delivery) = take(&*consumer, 1).await.pop() {
-            seen.push(delivery.id().get());
-            tokio::task::yield_now().await;
-            ack(&*consumer, &delivery).await;
-        }
-        seen
-    });
-    let mut all = cancel.await.expect("runs");
-    all.extend(consume.await.expect("runs"));
-    all.sort_unstable();
-    assert_eq!(all, (1..=120).collect::<Vec<u64>>(), "each has one fate");
-}
-
 pub(crate) async fn d4_a_change_dropped_at_any_await_never_half_happens(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     for polls in 0..1_000 {
-        let first = schedule(&queue, 100).await;
-        let second = schedule(&queue, 100).await;
-        let cancelled = cut(queue.cancel(&[first]), polls).await.is_some();
+        let message = schedule(&queue, 100).await;
         let sooner = Due::After(ms(10));
-        let moved = cut(queue.reschedule(second, sooner), polls).await.is_some();
-        let held = queue.depth().await.expect("depth").delayed;
-        assert!(held == 1 || held == 2, "cut after {polls} polls");
-        stage.advance(100).await;
+        let moved = cut(queue.reschedule(message, sooner), polls)
+            .await
+            .is_some();
         assert_eq!(
-            drain(&*queue).await.len() as u64,
-            held,
+            depth(&*queue).await,
+            [0, 1, 0, 0],
             "cut after {polls} polls"
         );
-        if cancelled && moved {
+        stage.advance(100).await;
+        assert_eq!(drain(&*queue).await, [message.get()]);
+        if moved {
             return;
         }
     }

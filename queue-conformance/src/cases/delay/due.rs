@@ -64,6 +64,23 @@ pub(crate) async fn d1_a_due_time_in_the_past_means_now(stage: &Stage<'_>) {
     assert_eq!(drain(&*queue).await, [2]);
 }
 
+pub(crate) async fn d1_a_second_due_time_is_refused(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for second in [Due::After(ms(20)), Due::After(ms(0))] {
+        let push = Push::new("x").with_due(second);
+        let batch = [
+            Scheduled::new("good", ms(0)),
+            Scheduled::new(push.clone(), ms(10)),
+        ];
+        refused(queue.schedule(&batch).await, "with_due");
+        let plain = stage.leasing().await;
+        refused(plain.try_put(&[push]).await, "with_due");
+    }
+    assert_eq!(depth(&*queue).await, [0; 4]);
+    schedule(&queue, 0).await;
+    assert_eq!(drain(&*queue).await, [1], "no id was used up");
+}
+
 pub(crate) async fn d2_due_messages_come_by_due_time_then_id(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let delays = [30, 10, 20, 10, 30, 0, 20, 10];
@@ -73,6 +90,22 @@ pub(crate) async fn d2_due_messages_come_by_due_time_then_id(stage: &Stage<'_>) 
     assert_eq!(ids(&take(&*queue, 4).await), [6, 2, 4, 8]);
     stage.advance(10).await;
     assert_eq!(drain(&*queue).await, [3, 7, 1, 5]);
+}
+
+pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for delay in [30, 10, 20, 30, 90, 80] {
+        schedule(&queue, delay).await;
+    }
+    stage.advance(30).await;
+    assert_eq!(shown(&*queue, Place::Ready).await, [2, 3, 1, 4]);
+    assert_eq!(shown(&*queue, Place::Delayed).await, [6, 5]);
+    let first = take_one(&*queue).await;
+    stage.advance(1).await;
+    settle(&*queue, Settlement::release(first.receipt)).await;
+    let order = shown(&*queue, Place::Ready).await;
+    assert_eq!(order, [3, 1, 4, 2], "due when it was released");
+    assert_eq!(drain(&*queue).await, order);
 }
 
 pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
@@ -201,7 +234,5 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
         queue.reschedule(id(1), at(limits::MAX_TIME).into()).await,
         "9007199254740992",
     );
-    refused(queue.cancel(&[]).await, "empty batch");
-    refused(queue.cancel(&vec![id(1); 129]).await, "129");
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
 }

@@ -64,18 +64,6 @@ pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<
         .await;
 }
 
-pub(crate) async fn d5_who_sleeps_towards_a_cancelled_message_is_not_stuck(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    schedule(&queue, 50).await;
-    let waiting = receiver(stage, &queue).await;
-    queue.cancel_one(id(1)).await.expect("cancels");
-    schedule(&queue, 90).await;
-    let got = stage
-        .within("a receive of the other", ms(90), waiting)
-        .await;
-    assert_eq!(got, id(2));
-}
-
 pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let mut waiting = Vec::new();

@@ -184,12 +184,15 @@ pub(crate) async fn l4_equal_receipts_in_a_batch_act_once(stage: &Stage<'_>) {
 pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 2).await;
     queue.put_numbered(3).await;
-    let (settled, leased) = queue.turn(&[], count(1), LONG).await.expect("turns");
+    let (settled, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
     assert_eq!((settled, ids(&leased.deliveries)), (vec![], vec![1]));
     let first = leased.deliveries[0].receipt;
 
     let release = [Settlement::release(first), Settlement::ack(first)];
-    let (settled, leased) = queue.turn(&release, count(3), LONG).await.expect("turns");
+    let (settled, leased) = queue
+        .turn(&release, count(3), LONG, None)
+        .await
+        .expect("turns");
     assert_eq!(settled, [Settled::Done, Settled::LeaseLost]);
     let mut got = ids(&leased.deliveries);
     got.sort_unstable();
@@ -206,7 +209,10 @@ pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
         .iter()
         .map(|delivery| Settlement::ack(delivery.receipt));
     let acks: Vec<Settlement> = acks.collect();
-    let (settled, leased) = queue.turn(&acks, count(1), LONG).await.expect("turns");
+    let (settled, leased) = queue
+        .turn(&acks, count(1), LONG, None)
+        .await
+        .expect("turns");
     assert_eq!(
         (settled, leased),
         (vec![Settled::Done; 3], Leased::nothing(None))

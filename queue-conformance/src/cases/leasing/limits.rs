@@ -33,7 +33,7 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     let mut acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
     refused(queue.settle(&[]).await, "empty batch");
     refused(queue.settle(&acks).await, "129");
-    refused(queue.turn(&acks, count(1), LONG).await, "129");
+    refused(queue.turn(&acks, count(1), LONG, None).await, "129");
     assert_eq!(depth(&*queue).await, [0, 0, 128, 0], "none was settled");
     acks.pop();
     assert_eq!(
@@ -47,6 +47,10 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     refused(queue.discard(&[]).await, "empty batch");
     refused(queue.discard(&letters).await, "129");
     assert_eq!(queue.discard(&letters[1..]).await.expect("discards"), 0);
+    refused(queue.cancel(&[]).await, "empty batch");
+    refused(queue.cancel(&letters).await, "129");
+    let cancelled = queue.cancel(&letters[..128]).await.expect("cancels");
+    assert_eq!(cancelled, [Cancelled::TooLate; 128]);
 }
 
 pub(crate) async fn batches_have_at_most_8_mib(stage: &Stage<'_>) {
@@ -75,7 +79,10 @@ pub(crate) async fn batches_hand_out_no_more_than_8_mib(stage: &Stage<'_>) {
     );
     assert_eq!(ids(&take(&*queue, 128).await), [3], "one byte too many");
     assert_eq!(ids(&take(&*queue, 128).await), [4]);
-    let (_, leased) = queue.turn(&[], count(128), LONG).await.expect("turns");
+    let (_, leased) = queue
+        .turn(&[], count(128), LONG, None)
+        .await
+        .expect("turns");
     assert_eq!(ids(&leased.deliveries), [5], "always one");
     assert_eq!(ids(&take(&*queue, 128).await), [6]);
 }
@@ -104,7 +111,10 @@ pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
         queue.lease(count(1), MAX_LEASE + ms(1)).await,
         "of 86400001 ms",
     );
-    refused(queue.turn(&[], count(1), Duration::ZERO).await, "of 0 ms");
+    refused(
+        queue.turn(&[], count(1), Duration::ZERO, None).await,
+        "of 0 ms",
+    );
     refused(queue.receive(0, LONG, ms(0)).await, "0");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");
     let delivery = take_one_for(&*queue, MAX_LEASE).await;
@@ -197,6 +207,10 @@ pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &St
     queue.put_numbered(1).await;
     refused(queue.dead_letters(Page::first(0)).await, "0 entries");
     refused(queue.dead_letters(Page::first(1_001)).await, "1001");
+    for place in PLACES {
+        refused(queue.peek(place, Page::first(0)).await, "0 entries");
+        refused(queue.peek(place, Page::first(1_001)).await, "1001");
+    }
     refused(queue.purge(count(1_001)).await, "1001");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1);

@@ -1,18 +1,22 @@
 //! Cases of every leasing kind: written once, played on each.
 
 mod attempts;
-mod cancellation;
+mod cancelling;
 mod dead_letters;
 mod dedup;
+mod dropped;
 mod failures;
 mod fencing;
+mod holders;
 mod leases;
 mod limits;
 mod operators;
+mod paging;
+mod peeking;
 mod progress;
 mod waiting;
 
 pub(super) use self::{
-    attempts::*, cancellation::*, dead_letters::*, dedup::*, failures::*, fencing::*, leases::*,
-    limits::*, operators::*, progress::*, waiting::*,
+    attempts::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*, fencing::*,
+    holders::*, leases::*, limits::*, operators::*, paging::*, peeking::*, progress::*, waiting::*,
 };

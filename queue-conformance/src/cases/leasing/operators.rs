@@ -21,7 +21,7 @@ pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>
     );
     let same = stage.leasing().await;
     assert_eq!(take_nothing(&*same).await, None, "for every client");
-    let (_, leased) = queue.turn(&[], count(1), LONG).await.expect("turns");
+    let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
     assert_eq!(leased, Leased::nothing(None));
 
     queue.put_numbered(1).await;
@@ -121,15 +121,17 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
     queue.discard(&[id(5)]).await.expect("discards");
     queue.revive(&[id(6)]).await.expect("revives");
     queue.purge(count(1)).await.expect("purges");
+    queue.cancel_one(id(9)).await.expect("cancels");
     let counters = queue.counters().await.expect("counters");
     assert!(counters.balance());
     let gone = [
         counters.acked,
         counters.discarded,
         counters.purged,
+        counters.cancelled,
         counters.trimmed,
     ];
-    assert_eq!(gone, [1, 1, 1, 0]);
+    assert_eq!(gone, [1, 1, 1, 1, 0]);
     let moved = [
         counters.retried,
         counters.deferred,
@@ -147,7 +149,7 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
         leased,
         dead,
     } = counters.depth;
-    assert_eq!([ready, delayed, leased, dead], [4, 2, 0, 0]);
+    assert_eq!([ready, delayed, leased, dead], [3, 2, 0, 0]);
     assert_eq!(
         queue.depth().await.expect("depth"),
         counters.depth,

@@ -55,7 +55,10 @@ pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
 pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
     let queue = expired(stage, 257).await;
     let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
-    let (_, leased) = queue.turn(&[made_up], count(1), LONG).await.expect("turns");
+    let (_, leased) = queue
+        .turn(&[made_up], count(1), LONG, None)
+        .await
+        .expect("turns");
     assert_eq!(leased, Leased::nothing(Some(ms(0))), "256 of 257");
     assert_eq!(take_nothing(&*queue).await, None);
 }
@@ -93,6 +96,43 @@ pub(crate) async fn l7_a_purge_reclaims(stage: &Stage<'_>) {
     stage.advance(100).await;
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 128);
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 72);
+}
+
+/// A queue whose 130 leases have expired, none of them on a last attempt.
+async fn lapsed(stage: &Stage<'_>) -> LeasingQueue {
+    let queue = stage.leasing().await;
+    queue.put_numbered(130).await;
+    take_for(&*queue, 128, ms(100)).await;
+    take_for(&*queue, 128, ms(100)).await;
+    stage.advance(100).await;
+    queue
+}
+
+pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
+    let queue = lapsed(stage).await;
+    assert_eq!(
+        cancel(&*queue, &[128, 129]).await,
+        [Cancelled::Cancelled, Cancelled::TooLate],
+        "the first 128 by (deadline, id)"
+    );
+    assert_eq!(cancel(&*queue, &[129]).await, [Cancelled::Cancelled]);
+    assert_eq!(depth(&*queue).await, [128, 0, 0, 0]);
+}
+
+pub(crate) async fn l7_a_peek_reclaims(stage: &Stage<'_>) {
+    let queue = lapsed(stage).await;
+    let leased = peek(&*queue, Place::Leased).await;
+    let left: Vec<u64> = leased.iter().map(|one| one.message.id.get()).collect();
+    assert_eq!(left, [129, 130], "leased still, though expired");
+    for one in leased {
+        let Standing::Leased { time_left, .. } = one.standing else {
+            panic!("{one:?} is not leased");
+        };
+        assert_eq!(time_left, ms(0));
+    }
+    let all: Vec<u64> = (1..=130).collect();
+    assert_eq!(shown(&*queue, Place::Ready).await, all);
+    assert_eq!(shown(&*queue, Place::Leased).await, Vec::<u64>::new());
 }
 
 pub(crate) async fn l7_everything_ends_acked_or_dead(stage: &Stage<'_>) {

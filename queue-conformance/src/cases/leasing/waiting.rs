@@ -3,26 +3,16 @@
 use std::time::Duration;
 
 use queue_core::*;
-use tokio::task::JoinHandle;
 
 use crate::{
-    stage::LeasingQueue,
     stage::{Stage, ms},
     steps::*,
 };
 
-/// A consumer that waits for a message, for much longer than the case lasts.
-async fn receiver(stage: &Stage<'_>, queue: &LeasingQueue) -> JoinHandle<Delivery> {
-    let queue = queue.clone();
-    let receive = async move { queue.receive_one(LONG, LONG).await };
-    let received = async move { receive.await.expect("receives").expect("a message") };
-    stage.start(received).await
-}
-
 pub(crate) async fn waiting_a_push_wakes_a_consumer(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     for number in 1..=3 {
-        let waiting = receiver(stage, &queue).await;
+        let waiting = stage.receiver(&queue).await;
         queue.put_numbered(1).await;
         let delivery = stage.prompt("a receive after a push", waiting).await;
         assert_eq!(delivery.id(), id(number));
@@ -31,7 +21,7 @@ pub(crate) async fn waiting_a_push_wakes_a_consumer(stage: &Stage<'_>) {
 
 pub(crate) async fn waiting_a_push_through_another_client_wakes_too(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    let waiting = receiver(stage, &queue).await;
+    let waiting = stage.receiver(&queue).await;
     let same = stage.leasing().await;
     same.put_numbered(1).await;
     stage.prompt("a receive after a push", waiting).await;
@@ -60,7 +50,7 @@ pub(crate) async fn waiting_one_batch_wakes_as_many_as_it_serves(stage: &Stage<'
     let queue = stage.leasing().await;
     let mut waiting = Vec::new();
     for _ in 0..5 {
-        waiting.push(receiver(stage, &queue).await);
+        waiting.push(stage.receiver(&queue).await);
     }
     let batch = vec![Push::new("x"); 5];
     queue.try_put(&batch).await.expect("is accepted");
@@ -80,7 +70,7 @@ pub(crate) async fn waiting_a_release_wakes(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
-    let waiting = receiver(stage, &queue).await;
+    let waiting = stage.receiver(&queue).await;
     settle(&*queue, Settlement::release(held.receipt)).await;
     stage.prompt("a receive after a release", waiting).await;
 }
@@ -90,7 +80,7 @@ pub(crate) async fn waiting_a_retry_without_delay_wakes(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     for delivery_of in [Settlement::retry, Settlement::defer] {
         let held = take_one(&*queue).await;
-        let waiting = receiver(stage, &queue).await;
+        let waiting = stage.receiver(&queue).await;
         settle(&*queue, delivery_of(held.receipt, ms(0))).await;
         let again = stage.prompt("a receive after a retry", waiting).await;
         settle(&*queue, Settlement::release(again.receipt)).await;
@@ -102,7 +92,7 @@ pub(crate) async fn waiting_a_retry_delay_that_ends_sooner_wakes_in_time(stage: 
     queue.put_numbered(1).await;
     for delivery_of in [Settlement::retry, Settlement::defer] {
         let held = take_one(&*queue).await;
-        let waiting = receiver(stage, &queue).await;
+        let waiting = stage.receiver(&queue).await;
         settle(&*queue, delivery_of(held.receipt, ms(60))).await;
         let again = stage
             .within("a receive after a delay", ms(60), waiting)
@@ -116,7 +106,7 @@ pub(crate) async fn waiting_the_expiry_of_anothers_lease_ends_it(stage: &Stage<'
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     take_for(&*queue, 1, ms(60)).await;
-    let waiting = receiver(stage, &queue).await;
+    let waiting = stage.receiver(&queue).await;
     let delivery = stage
         .within("a receive after an expiry", ms(60), waiting)
         .await;
@@ -129,7 +119,7 @@ pub(crate) async fn waiting_a_deadline_brought_nearer_ends_it_sooner(stage: &Sta
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
-    let waiting = receiver(stage, &queue).await;
+    let waiting = stage.receiver(&queue).await;
     queue
         .extend_one(held.receipt, ms(60))
         .await
@@ -144,7 +134,7 @@ pub(crate) async fn waiting_a_revival_wakes(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let dead = bury_next(&*queue, "dead").await;
-    let waiting = receiver(stage, &queue).await;
+    let waiting = stage.receiver(&queue).await;
     queue.revive(&[dead]).await.expect("revives");
     assert_eq!(
         stage
@@ -161,7 +151,7 @@ pub(crate) async fn waiting_resume_wakes_who_waits(stage: &Stage<'_>) {
     queue.pause().await.expect("pauses");
     let mut waiting = Vec::new();
     for _ in 0..3 {
-        waiting.push(receiver(stage, &queue).await);
+        waiting.push(stage.receiver(&queue).await);
     }
     queue.resume().await.expect("resumes");
     for task in waiting {

@@ -6,23 +6,26 @@ use super::state::{Line, State};
 
 impl State {
     /// Leases ready messages, in order, for `ttl` milliseconds.
-    pub(crate) fn lease(&mut self, max: usize, ttl: u64, now: Timestamp) -> Leased {
+    pub(crate) fn lease(
+        &mut self,
+        max: usize,
+        ttl: u64,
+        holder: Option<&Holder>,
+        now: Timestamp,
+    ) -> Leased {
         if self.counters.paused {
             return Leased::nothing(None);
         }
-        let sizes = self.ready.values().map(|id| {
-            let stored = &self.messages[id];
-            stored.body.len() + stored.headers.size()
-        });
+        let sizes = self.ready.values().map(|id| self.messages[id].size());
         let count = limits::fitting(sizes, max);
         if count == 0 {
             let next = self.next_change();
             return Leased::nothing(next.map(|time| time.since(now)));
         }
-        Leased::of((0..count).map(|_| self.grant(ttl, now)).collect())
+        Leased::of((0..count).map(|_| self.grant(ttl, holder, now)).collect())
     }
 
-    fn grant(&mut self, ttl: u64, now: Timestamp) -> Delivery {
+    fn grant(&mut self, ttl: u64, holder: Option<&Holder>, now: Timestamp) -> Delivery {
         let (_, id) = self.ready.pop_first().expect("was counted");
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         let (token, deadline) = (Token::new(self.last_token), now.plus_millis(ttl));
@@ -30,6 +33,7 @@ impl State {
         let stored = self.stored(id);
         stored.attempts += 1;
         stored.lease = Some((token, deadline));
+        stored.holder = holder.cloned();
         Delivery {
             receipt: Receipt::new(id, token),
             attempt: stored.attempts,

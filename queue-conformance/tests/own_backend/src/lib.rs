@@ -3,6 +3,7 @@
 mod clock;
 mod lease;
 mod operate;
+mod peek;
 mod push;
 mod queue;
 mod state;

@@ -4,7 +4,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use queue_core::*;
 
-use super::state::{Line, State};
+use super::state::{Line, State, Stored};
 
 impl State {
     pub(crate) fn depth(&self, now: Timestamp) -> Depth {
@@ -47,6 +47,22 @@ impl State {
         self.counters.purged += purged as u64;
         purged as u64
     }
+
+    /// Takes an undelivered message out for good (L15).
+    pub(crate) fn cancel(&mut self, id: MessageId) -> Cancelled {
+        if id.get() == 0 || id.get() > self.counters.accepted {
+            return Cancelled::NeverWas;
+        }
+        let before = self.ready.len() + self.delayed.len();
+        self.ready.retain(|_, ready| *ready != id);
+        self.delayed.retain(|(_, delayed)| *delayed != id);
+        if self.ready.len() + self.delayed.len() == before {
+            return Cancelled::TooLate;
+        }
+        self.messages.remove(&id);
+        self.counters.cancelled += 1;
+        Cancelled::Cancelled
+    }
 }
 
 impl State {
@@ -68,7 +84,9 @@ impl State {
         let Some(letter) = self.take_dead(id) else {
             return Revived::NotFound;
         };
-        self.store(id, letter.body, letter.headers, letter.pushed_at, now);
+        let stored = Stored::new(letter.body, letter.headers, letter.pushed_at);
+        self.messages.insert(id, stored);
+        self.join(id, now);
         self.counters.revived += 1;
         Revived::Revived
     }

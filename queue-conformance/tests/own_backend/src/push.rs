@@ -5,7 +5,8 @@ use queue_core::*;
 use super::state::{State, Stored};
 
 impl State {
-    /// Accepts a message unless its dedup key has a live mark (L9).
+    /// Accepts a message unless its dedup key has a live mark (L9). Until its due time, if it has
+    /// one, it is delayed (D1).
     pub(crate) fn push(&mut self, push: &Push, now: Timestamp) -> Pushed {
         if let Some(dedup) = &push.dedup
             && let Some((first, _)) = self.marks.get(&dedup.key)
@@ -18,29 +19,14 @@ impl State {
             let end = now.plus_millis(millis_ceil(dedup.window));
             self.marks.insert(dedup.key.clone(), (id, end));
         }
-        self.store(id, push.body.clone(), push.headers.clone(), now, now);
-        Pushed::Accepted(id)
-    }
-
-    /// Puts a pushed or revived message, which has no attempt yet, at the tail.
-    pub(crate) fn store(
-        &mut self,
-        id: MessageId,
-        body: Bytes,
-        headers: Headers,
-        pushed: Timestamp,
-        now: Timestamp,
-    ) {
-        let stored = Stored {
-            body,
-            headers,
-            pushed,
-            attempts: 0,
-            failure: None,
-            ready_since: now,
-            lease: None,
-        };
+        let stored = Stored::new(push.body.clone(), push.headers.clone(), now);
         self.messages.insert(id, stored);
-        self.join(id, now);
+        match push.due.map(|due| due.resolve(now)) {
+            Some(due) if due > now => {
+                self.delayed.insert((due, id));
+            }
+            _ => self.join(id, now),
+        }
+        Pushed::Accepted(id)
     }
 }

@@ -88,7 +88,7 @@ impl Leasing for Handle {
     async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
         limits::check_max(max.get())?;
         let ttl = limits::lease_millis(ttl)?;
-        self.call(|state, now| state.lease(max.get(), ttl, now))
+        self.call(|state, now| state.lease(max.get(), ttl, None, now))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -98,6 +98,27 @@ impl Leasing for Handle {
             let each = settlements.iter();
             each.map(|settlement| state.settle(settlement, now))
                 .collect()
+        })
+    }
+
+    async fn turn(
+        &self,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        ttl: Duration,
+        holder: Option<Holder>,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        Settlement::check_all(settlements)?;
+        limits::check_max(max.get())?;
+        let ttl = limits::lease_millis(ttl)?;
+        self.call(|state, now| {
+            let each = settlements.iter();
+            let settled: Vec<Settled> = each.map(|one| state.settle(one, now)).collect();
+            if !settled.is_empty() {
+                // The lease is a call of its own.
+                state.begin(now);
+            }
+            (settled, state.lease(max.get(), ttl, holder.as_ref(), now))
         })
     }
 
@@ -177,5 +198,15 @@ impl Leasing for Handle {
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         limits::check_page(max.get())?;
         self.call(|state, _| state.purge(max.get()))
+    }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        limits::check_batch(ids.len())?;
+        self.call(|state, _| ids.iter().map(|id| state.cancel(*id)).collect())
+    }
+
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        page.check()?;
+        self.call(|state, now| state.peek(place, page, now))
     }
 }

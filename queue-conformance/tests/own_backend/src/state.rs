@@ -16,6 +16,29 @@ pub(crate) struct Stored {
     pub(crate) ready_since: Timestamp,
     /// The live lease's token and deadline.
     pub(crate) lease: Option<(Token, Timestamp)>,
+    /// Who has that lease, if the holder gave a name.
+    pub(crate) holder: Option<Holder>,
+}
+
+impl Stored {
+    /// A pushed or revived message, which has no attempt yet.
+    pub(crate) fn new(body: Bytes, headers: Headers, pushed: Timestamp) -> Self {
+        Self {
+            body,
+            headers,
+            pushed,
+            attempts: 0,
+            failure: None,
+            ready_since: pushed,
+            lease: None,
+            holder: None,
+        }
+    }
+
+    /// Bytes of body and headers.
+    pub(crate) fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
 }
 
 /// A ready message's place, in one of two lines (L11).

@@ -120,7 +120,7 @@ pub(crate) async fn l12_a_settlement_dropped_at_any_await_leaves_each_message_in
             Settlement::release(receipt(3)),
             Settlement::bury(receipt(4), "dead"),
         ];
-        let done = cut(queue.turn(&batch, count(1), ms(100)), polls)
+        let done = cut(queue.turn(&batch, count(1), ms(100), None), polls)
             .await
             .is_some();
         let counters = queue.counters().await.expect("counters");
@@ -147,9 +147,12 @@ pub(crate) async fn l12_a_refused_batch_changes_nothing(stage: &Stage<'_>) {
         Settlement::retry(delivery.receipt, too_long),
     ];
     refused(queue.settle(&batch).await, "too long");
-    refused(queue.turn(&batch, count(1), LONG).await, "too long");
-    refused(queue.turn(&batch[..1], count(129), LONG).await, "129");
-    refused(queue.turn(&batch[..1], count(1), ms(0)).await, "of 0 ms");
+    refused(queue.turn(&batch, count(1), LONG, None).await, "too long");
+    refused(queue.turn(&batch[..1], count(129), LONG, None).await, "129");
+    refused(
+        queue.turn(&batch[..1], count(1), ms(0), None).await,
+        "of 0 ms",
+    );
     let big = [
         Push::new("good"),
         Push::new(vec![0; limits::DEFAULT_MAX_BODY + 1]),

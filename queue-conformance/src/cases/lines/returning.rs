@@ -1,5 +1,4 @@
-//! L11: the place of a message that comes back, on reliable, priority and bounded queues. A delay
-//! queue orders by due time alone.
+//! L11: the place of a message that comes back. A delay queue orders by due time alone.
 
 use queue_core::*;
 
@@ -31,6 +30,35 @@ pub(crate) async fn l11_what_expired_goes_before_all_others_by_id(stage: &Stage<
         [1, 2, 3, 4, 5, 6],
         "with what was released"
     );
+}
+
+pub(crate) async fn l16_what_came_back_is_shown_in_its_place(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(6).await;
+    let deliveries = take(&*queue, 4).await;
+    let receipt = |index: usize| deliveries[index].receipt;
+    let batch = [
+        Settlement::release(receipt(2)),
+        Settlement::retry(receipt(1), ms(0)),
+        Settlement::release(receipt(0)),
+    ];
+    queue.settle(&batch).await.expect("settles");
+    assert_eq!(cancel(&*queue, &[5]).await, [Cancelled::Cancelled]);
+    let order = shown(&*queue, Place::Ready).await;
+    assert_eq!(order, [1, 3, 6, 2]);
+    assert_eq!(shown(&*queue, Place::Leased).await, [4]);
+    assert_eq!(drain(&*queue).await, order);
+}
+
+pub(crate) async fn l15_what_came_back_is_cancelled_out_of_its_line(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(8).await;
+    for delivery in take(&*queue, 5).await {
+        settle(&*queue, Settlement::release(delivery.receipt)).await;
+    }
+    let asked = [1, 3, 5, 6, 8];
+    assert_eq!(cancel(&*queue, &asked).await, [Cancelled::Cancelled; 5]);
+    assert_eq!(drain(&*queue).await, [2, 4, 7]);
 }
 
 pub(crate) async fn l11_what_was_retried_or_deferred_goes_behind_what_is_ready(stage: &Stage<'_>) {

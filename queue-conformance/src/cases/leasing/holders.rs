@@ -1,0 +1,129 @@
+//! L16: who holds a lease, and an operator's way to end it for them.
+
+use queue_core::*;
+
+use crate::{
+    stage::{Stage, ms},
+    steps::*,
+};
+
+fn holder(name: &str) -> Option<Holder> {
+    Some(Holder::new(name).expect("a good name"))
+}
+
+/// Settles these and leases the next message, which must be there.
+async fn turn(queue: &dyn Leasing, settlements: &[Settlement], holder: Option<Holder>) -> Receipt {
+    let turned = queue.turn(settlements, count(1), LONG, holder).await;
+    let (_, leased) = turned.expect("turns");
+    let delivery = leased.deliveries.first();
+    delivery.expect("a message is ready").receipt
+}
+
+/// The receipts and the holders of all leases, by id.
+async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>)> {
+    let leased = peek(queue, Place::Leased).await.into_iter();
+    let told = leased.map(|one| match one.standing {
+        Standing::Leased {
+            receipt, holder, ..
+        } => (receipt, holder),
+        other => panic!("{other:?} is not leased"),
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort_by_key(|(receipt, _)| receipt.id);
+    told
+}
+
+pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(5).await;
+    let mailer = holder("mailer on web-3, process 4711");
+    let turned = queue.turn(&[], count(2), LONG, mailer.clone()).await;
+    let (_, Leased { deliveries, .. }) = turned.expect("turns");
+    let mut expected = vec![
+        (deliveries[0].receipt, mailer.clone()),
+        (deliveries[1].receipt, mailer),
+        (
+            turn(&*queue, &[], holder("printer")).await,
+            holder("printer"),
+        ),
+        (turn(&*queue, &[], None).await, None),
+        (take_one(&*queue).await.receipt, None),
+    ];
+    assert_eq!(holders(&*queue).await, expected);
+    let receipts: Vec<Receipt> = expected.iter().map(|(receipt, _)| *receipt).collect();
+    queue.extend(&receipts, LONG).await.expect("extends");
+    assert_eq!(holders(&*queue).await, expected, "an extension keeps it");
+    let same = stage.leasing().await;
+    assert_eq!(holders(&*same).await, expected, "for every client");
+    settle(&*queue, Settlement::ack(expected.remove(0).0)).await;
+    assert_eq!(holders(&*queue).await, expected, "no name moved");
+}
+
+pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(1).await;
+    let first = turn(&*queue, &[], holder("first")).await;
+    settle(&*queue, Settlement::release(first)).await;
+    let second = take_one(&*queue).await.receipt;
+    assert_eq!(holders(&*queue).await, [(second, None)]);
+    // Each ends the lease before it, and leases the same message.
+    let third = turn(&*queue, &[Settlement::release(second)], holder("third")).await;
+    assert_eq!(holders(&*queue).await, [(third, holder("third"))]);
+    let fourth = turn(&*queue, &[Settlement::retry(third, ms(0))], None).await;
+    assert_eq!(holders(&*queue).await, [(fourth, None)]);
+    let fifth = turn(
+        &*queue,
+        &[Settlement::defer(fourth, ms(0))],
+        holder("fifth"),
+    )
+    .await;
+    assert_eq!(holders(&*queue).await, [(fifth, holder("fifth"))]);
+    settle(&*queue, Settlement::bury(fifth, "dead")).await;
+    queue.revive(&[id(1)]).await.expect("revives");
+    let last = take_one(&*queue).await.receipt;
+    assert_eq!(holders(&*queue).await, [(last, None)]);
+}
+
+pub(crate) async fn l16_an_expired_lease_takes_its_holders_name_along(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(1).await;
+    let turned = queue.turn(&[], count(1), ms(10), holder("first")).await;
+    turned.expect("turns");
+    stage.advance(10).await;
+    assert_eq!(holders(&*queue).await, []);
+    let second = take_one(&*queue).await.receipt;
+    assert_eq!(holders(&*queue).await, [(second, None)]);
+}
+
+pub(crate) async fn l16_a_holders_name_is_any_text_of_1_to_128_bytes(stage: &Stage<'_>) {
+    refused(Holder::new(""), "0 bytes");
+    refused(Holder::new("x".repeat(129)), "129 bytes");
+    let queue = stage.leasing().await;
+    queue.put_numbered(3).await;
+    let mut expected = Vec::new();
+    let longest = "ü".repeat(64);
+    for name in ["x", longest.as_str(), "\0\r\n \"two\" {words}:"] {
+        expected.push((turn(&*queue, &[], holder(name)).await, holder(name)));
+    }
+    assert_eq!(holders(&*queue).await, expected);
+}
+
+pub(crate) async fn l16_the_receipt_that_it_shows_ends_the_lease(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(2).await;
+    let ends: [fn(Receipt) -> Settlement; 2] = [Settlement::ack, |receipt| {
+        Settlement::bury(receipt, "stopped")
+    }];
+    for (end, expected) in ends.into_iter().zip([Settled::Done, Settled::Dead]) {
+        let held = turn(&*queue, &[], holder("mailer")).await;
+        let operator = stage.leasing().await;
+        let told = holders(&*operator).await;
+        assert_eq!(told, [(held, holder("mailer"))]);
+        assert_eq!(settle(&*operator, end(told[0].0)).await, expected);
+        let extended = queue.extend(&[held], LONG).await.expect("extends");
+        assert_eq!(extended, [Extended::LeaseLost], "its holder learns of it");
+        let settled = settle(&*queue, Settlement::ack(held)).await;
+        assert_eq!(settled, Settled::LeaseLost);
+    }
+    assert_eq!(depth(&*queue).await, [0, 0, 0, 1]);
+}
