@@ -218,15 +218,18 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 }
 
 impl Call {
-    /// Puts plain messages in, in the way of the kind: due at once, of priority 0, without a distinct
-    /// key, refused where there is no room. Into a ring go their bodies and headers.
+    /// Puts plain messages in, in the way of the kind: due as their pushes say or at once, of priority
+    /// 0, without a distinct key, refused where there is no room. Into a ring go their bodies and headers.
     pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
         let plain = messages.into_iter();
         match kind {
             QueueKind::Reliable => Self::Push(plain.collect()),
             QueueKind::Delay => {
-                let at_once = |push| Scheduled::new(push, Duration::ZERO);
-                Self::Schedule(plain.map(at_once).collect())
+                let scheduled = |mut push: Push| {
+                    let due = push.due.take();
+                    Scheduled::new(push, due.unwrap_or(Due::After(Duration::ZERO)))
+                };
+                Self::Schedule(plain.map(scheduled).collect())
             }
             QueueKind::Priority => {
                 let equal = |push| Prioritized::new(push, 0);
