@@ -16,6 +16,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 What::Cancelled(Some(Cancelled::Cancelled)) => {
                     was_undelivered(life, span, "L15", "cancelled", found);
                     stays_cancelled(life, span, found);
+                    may_have_been(facts, life, span, found);
                 }
                 What::Cancelled(Some(Cancelled::TooLate)) => {
                     was_taken(facts, life, span, "L15", "cancelled", found);
@@ -95,8 +96,8 @@ pub(super) fn was_taken(
     }
 }
 
-/// It is not too late for a message that cannot have been there: ids count the accepted ones. Only a
-/// backend that tells what it executed gives such ids.
+/// Nothing is cancelled, nor too late to be, that cannot have been there: ids count the accepted
+/// messages. Only a backend that tells what it executed gives such ids.
 fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     if !facts.case.history.has_truth {
         return;
@@ -106,8 +107,7 @@ fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut
     });
     let (id, accepted) = (life.id().get(), accepted.count() as u64);
     if !(1..=accepted).contains(&id) {
-        let message =
-            format!("no message ever had the id {id}, and it is too late to cancel that one");
+        let message = format!("no message ever had the id {id}, and a cancel does not say so");
         found.push(Found::at("L15", &[span], message));
     }
 }
