@@ -353,6 +353,9 @@ pub(super) fn cancelled(actor: &Actor, answers: &[Cancelled]) {
 /// Meanwhile other lanes take and settle them, and so does this lane.
 async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
     let place = [Place::Ready, Place::Delayed, Place::Leased][actor.choose(3) as usize];
+    if place == Place::Leased && actor.flip(50) {
+        turn(actor, queue).await;
+    }
     let limit = actor.page_limit();
     let mut page = match actor.peek_end {
         Some((of, cursor)) if of == place && actor.flip(50) => Page::after(cursor, limit),

@@ -42,11 +42,15 @@ impl<'f, 'a> Life<'f, 'a> {
     /// attempt.
     pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
         let first = self.leases().next()?;
+        let is_untold = |token| {
+            let mut leases = self.leases();
+            leases.all(|lease| lease.delivery.receipt.token != token)
+        };
         let refunded = self.0.iter().any(|happened| {
             let refunds = matches!(
                 happened.what,
-                What::Settled(_, Disposition::Defer { .. } | Disposition::Release, answer)
-                    if answer != Some(Settled::LeaseLost)
+                What::Settled(token, Disposition::Defer { .. } | Disposition::Release, answer)
+                    if answer != Some(Settled::LeaseLost) && is_untold(token)
             );
             refunds && happened.span.may_precede(&first.span)
         });
