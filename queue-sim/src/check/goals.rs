@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use queue_core::{
     Cancelled, DeathReason, Disposition, Extended, Offered, QueueKind, Rescheduled, Revived,
-    Settled,
+    Settled, Standing,
     call::{Answer, Call},
 };
 
@@ -23,10 +23,13 @@ const LEASING: &[&str] = &[
     "ack reply lost",
     "batch leased",
     "buried",
+    "cancelled",
+    "cancelled what never was",
     "counters read",
     "crash under lease",
     "dead letters seen",
     "deferred",
+    "delivered when due",
     "discarded",
     "duplicate refused",
     "empty lease",
@@ -34,10 +37,15 @@ const LEASING: &[&str] = &[
     "expired on the last attempt",
     "extend refused",
     "extended",
+    "holder seen",
+    "late cancel",
     "lease expired",
     "lease expired under load",
     "lease reply lost",
     "paused lease",
+    "peeked at the delayed",
+    "peeked at the leased",
+    "peeked at the ready",
     "purged",
     "push reply lost",
     "push without effect",
@@ -50,13 +58,7 @@ const LEASING: &[&str] = &[
     "waited in vain",
     "woken",
 ];
-const DELAY: &[&str] = &[
-    "cancelled",
-    "late cancel",
-    "late reschedule",
-    "moved",
-    "not due",
-];
+const DELAY: &[&str] = &["late reschedule", "moved", "not due"];
 const PRIORITY: &[&str] = &["overtaken"];
 const BOUNDED: &[&str] = &[
     "evicted",
@@ -236,6 +238,10 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             goals.insert("overtaken");
         }
         last_fresh = first.map(|lease| lease.span).or(last_fresh);
+        let push = life.push().map(|at| &facts.pushes[at]);
+        if first.is_some() && push.is_some_and(|push| facts.is_delayed(push) == Some(true)) {
+            goals.insert("delivered when due");
+        }
         let mut visits = 0;
         for happened in life.iter() {
             goals.extend(match happened.what {
@@ -254,6 +260,15 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                 What::Extended(_, _, Some(Extended::LeaseLost)) => Some("extend refused"),
                 What::Cancelled(Some(Cancelled::Cancelled)) => Some("cancelled"),
                 What::Cancelled(Some(Cancelled::TooLate)) => Some("late cancel"),
+                What::Cancelled(Some(Cancelled::NeverWas)) => Some("cancelled what never was"),
+                What::Peeked(peeked) => Some(match &peeked.standing {
+                    Standing::Ready => "peeked at the ready",
+                    Standing::Delayed { .. } => "peeked at the delayed",
+                    Standing::Leased {
+                        holder: Some(_), ..
+                    } => "holder seen",
+                    Standing::Leased { holder: None, .. } => "peeked at the leased",
+                }),
                 What::Rescheduled(_, Some(Rescheduled::Moved)) => Some("moved"),
                 What::Rescheduled(_, Some(Rescheduled::TooLate)) => Some("late reschedule"),
                 What::Revived(Some(Revived::Revived)) => Some("revived"),

@@ -138,7 +138,6 @@ impl Model {
 fn delay(model: &mut DelayModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
     Ok(match call {
         Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
-        Call::Cancel(ids) => Answer::Cancelled(model.cancel(now, ids)?),
         Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),
         Call::NextDue => Answer::Next(model.next_due(now)),
         call => leasing(model, now, call)?,
@@ -180,8 +179,8 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answ
     Ok(match call {
         Call::Lease(max, ttl) => Answer::Leased(model.lease(now, *max, *ttl)?),
         Call::Settle(batch) => Answer::Settled(model.settle(now, batch)?),
-        Call::Turn(batch, max, ttl) => {
-            let (settled, leased) = model.turn(now, batch, *max, *ttl)?;
+        Call::Turn(batch, max, ttl, holder) => {
+            let (settled, leased) = model.turn(now, batch, *max, *ttl, holder.as_ref())?;
             Answer::Turned(settled, leased)
         }
         Call::Extend(receipts, ttl) => Answer::Extended(model.extend(now, receipts, *ttl)?),
@@ -199,6 +198,8 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answ
             Answer::Nothing
         }
         Call::Purge(max) => Answer::Count(model.purge(now, *max)?),
+        Call::Cancel(ids) => Answer::Cancelled(model.cancel(now, ids)?),
+        Call::Peek(place, page) => Answer::Peeked(model.peek(now, *place, *page)?),
         _ => return Err(ErrorKind::Invalid),
     })
 }

@@ -2,16 +2,9 @@
 
 use std::time::Duration;
 
-use queue_core::{
-    Cancelled, DelayConfig, Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp,
-};
+use queue_core::{DelayConfig, Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp};
 
-use super::{
-    Answer, LeasingModel,
-    entry::{Exit, Place},
-    limits,
-    order::Order,
-};
+use super::{Answer, LeasingModel, entry::Place, limits, order::Order, push::resolve};
 
 /// The model of a delay queue; [`LeasingModel`] has the verbs of all leasing kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,9 +28,11 @@ impl DelayModel {
     pub fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Answer<Vec<Pushed>> {
         let pushes = messages.iter().map(|message| &message.push);
         limits::pushes(pushes, self.config.max_body)?;
-        messages
-            .iter()
-            .try_for_each(|message| limits::due(message.due))?;
+        for message in messages {
+            limits::due(message.due)?;
+            // It has one due time already.
+            limits::require(message.push.due.is_none())?;
+        }
         let now = self.begin(now);
         let mut pushed = Vec::new();
         for message in messages {
@@ -55,27 +50,6 @@ impl DelayModel {
         Ok(pushed)
     }
 
-    /// Takes undelivered messages out.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`.
-    pub fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<Vec<Cancelled>> {
-        limits::batch(ids.len())?;
-        self.begin(now);
-        let mut cancelled = Vec::new();
-        for id in ids {
-            cancelled.push(match self.undelivered_by(*id) {
-                None => Cancelled::TooLate,
-                Some(at) => {
-                    self.leave(at, Exit::Cancelled);
-                    Cancelled::Cancelled
-                }
-            });
-        }
-        Ok(cancelled)
-    }
-
     /// Gives an undelivered message another due time.
     ///
     /// # Errors
@@ -84,7 +58,8 @@ impl DelayModel {
     pub fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Answer<Rescheduled> {
         limits::due(due)?;
         let now = self.begin(now);
-        let Some(at) = self.undelivered_by(id) else {
+        let mut entries = self.entries.iter();
+        let Some(at) = entries.position(|entry| entry.id == id && entry.is_undelivered()) else {
             return Ok(Rescheduled::TooLate);
         };
         let due = resolve(due, now);
@@ -97,19 +72,6 @@ impl DelayModel {
         let now = self.begin(now);
         let next = self.entries.iter().filter_map(|entry| entry.due()).min()?;
         Some(Duration::from_millis(next.saturating_sub(now)))
-    }
-
-    fn undelivered_by(&self, id: MessageId) -> Option<usize> {
-        let mut entries = self.entries.iter();
-        entries.position(|entry| entry.id == id && entry.due().is_some())
-    }
-}
-
-/// The due time that a value means now; never earlier than now.
-fn resolve(due: Due, now: u64) -> u64 {
-    match due {
-        Due::After(delay) => now + limits::millis(delay),
-        Due::At(time) => time.as_millis().max(now),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A message, and its place.
 
 use bytes::Bytes;
-use queue_core::{DeathReason, Headers, MessageId, Token};
+use queue_core::{DeathReason, Headers, Holder, MessageId, Token};
 
 /// An accepted message. It stays in the model when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,6 +50,14 @@ impl Entry {
         }
     }
 
+    /// Whether it is ready or delayed.
+    pub(super) fn is_undelivered(&self) -> bool {
+        matches!(
+            self.place,
+            Place::Ready | Place::Returned | Place::Delayed { .. }
+        )
+    }
+
     /// Its death, if it is a dead letter.
     pub(super) fn death(&self) -> Option<&Death> {
         match &self.place {
@@ -72,7 +80,12 @@ pub(super) enum Place {
     /// Waits for its due time; on a delay queue, ready from then on.
     Delayed { due: u64 },
     /// Leased, until the deadline or until a call reclaims it.
-    Leased { token: Token, deadline: u64 },
+    Leased {
+        token: Token,
+        deadline: u64,
+        /// The name of its holder, if the call that leased it told one.
+        holder: Option<Holder>,
+    },
     /// Among the dead letters.
     Dead(Death),
     /// No longer in the queue.

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    DeathReason, Delivery, Disposition, Extended, Leased, LeasingConfig, Receipt, Settled,
+    DeathReason, Delivery, Disposition, Extended, Holder, Leased, LeasingConfig, Receipt, Settled,
     Settlement, Timestamp, Token, limits::MAX_REASON,
 };
 
@@ -68,6 +68,16 @@ impl LeasingModel {
     ///
     /// `Invalid`.
     pub fn lease(&mut self, now: Timestamp, max: NonZeroUsize, ttl: Duration) -> Answer<Leased> {
+        self.lease_to(None, now, max, ttl)
+    }
+
+    fn lease_to(
+        &mut self,
+        holder: Option<&Holder>,
+        now: Timestamp,
+        max: NonZeroUsize,
+        ttl: Duration,
+    ) -> Answer<Leased> {
         limits::max(max.get())?;
         let ttl = limits::lease(ttl)?;
         let now = self.begin(now);
@@ -79,7 +89,7 @@ impl LeasingModel {
         let count = limits::carried(&sizes, max.get());
         let deliveries: Vec<Delivery> = line[..count]
             .iter()
-            .map(|at| self.deliver(*at, now, ttl))
+            .map(|at| self.deliver(*at, holder, now, ttl))
             .collect();
         if deliveries.is_empty() {
             return Ok(Leased::nothing(self.next_change(now)));
@@ -102,7 +112,7 @@ impl LeasingModel {
             .collect())
     }
 
-    /// [`settle`](Self::settle), then [`lease`](Self::lease).
+    /// [`settle`](Self::settle), then [`lease`](Self::lease) under the holder's name.
     ///
     /// # Errors
     ///
@@ -113,6 +123,7 @@ impl LeasingModel {
         settlements: &[Settlement],
         max: NonZeroUsize,
         ttl: Duration,
+        holder: Option<&Holder>,
     ) -> Answer<(Vec<Settled>, Leased)> {
         limits::settlements(settlements)?;
         limits::max(max.get())?;
@@ -122,7 +133,7 @@ impl LeasingModel {
         } else {
             self.settle(now, settlements)?
         };
-        Ok((settled, self.lease(now, max, ttl)?))
+        Ok((settled, self.lease_to(holder, now, max, ttl)?))
     }
 
     /// Sets the deadline of live leases to now + `ttl`.
@@ -145,8 +156,9 @@ impl LeasingModel {
                 extended.push(Extended::LeaseLost);
                 continue;
             };
-            let (token, deadline) = (receipt.token, now + ttl);
-            self.entries[at].place = Place::Leased { token, deadline };
+            if let Place::Leased { deadline, .. } = &mut self.entries[at].place {
+                *deadline = now + ttl;
+            }
             extended.push(Extended::Extended);
         }
         Ok(extended)
@@ -156,12 +168,12 @@ impl LeasingModel {
     fn held(&self, receipt: Receipt, now: u64) -> Option<usize> {
         self.entries.iter().position(|entry| {
             entry.id == receipt.id
-                && matches!(entry.place, Place::Leased { token, deadline }
+                && matches!(entry.place, Place::Leased { token, deadline, .. }
                     if token == receipt.token && now < deadline)
         })
     }
 
-    fn deliver(&mut self, at: usize, now: u64, ttl: u64) -> Delivery {
+    fn deliver(&mut self, at: usize, holder: Option<&Holder>, now: u64, ttl: u64) -> Delivery {
         self.last_token = (self.last_token + 1).max(now * 1_000);
         let token = Token::new(self.last_token);
         let entry = &mut self.entries[at];
@@ -169,6 +181,7 @@ impl LeasingModel {
         entry.place = Place::Leased {
             token,
             deadline: now + ttl,
+            holder: holder.cloned(),
         };
         Delivery {
             receipt: Receipt::new(entry.id, token),

@@ -58,9 +58,12 @@ pub(super) fn pushes<'a>(
     let all: Vec<usize> = batch_of.clone().map(size).collect();
     batch(all.len())?;
     sizes(&all, max_body)?;
-    for dedup in batch_of.filter_map(|push| push.dedup.as_ref()) {
-        key(&dedup.key)?;
-        require(dedup.window > Duration::ZERO && dedup.window <= MAX_DEDUP_WINDOW)?;
+    for push in batch_of {
+        if let Some(dedup) = &push.dedup {
+            key(&dedup.key)?;
+            require(dedup.window > Duration::ZERO && dedup.window <= MAX_DEDUP_WINDOW)?;
+        }
+        push.due.map_or(Ok(()), due)?;
     }
     Ok(())
 }

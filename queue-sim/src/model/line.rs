@@ -15,12 +15,26 @@ impl LeasingModel {
     /// The undelivered messages in delivery order, delayed ones last by (due, id).
     pub(super) fn undelivered(&self, now: u64) -> Vec<usize> {
         let mut line = self.ready(now);
+        line.extend(self.delayed(now));
+        line
+    }
+
+    /// The delayed messages, by (due, id).
+    pub(super) fn delayed(&self, now: u64) -> Vec<usize> {
         let mut delayed: Vec<(u64, usize)> = (0..self.entries.len())
             .filter(|at| !self.order.is_ready(&self.entries[*at], now))
             .filter_map(|at| Some((self.entries[at].due()?, at)))
             .collect();
         delayed.sort_unstable();
-        line.extend(delayed.into_iter().map(|(_, at)| at));
-        line
+        delayed.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// The leased messages, by (deadline, id), also those whose leases are over and not reclaimed.
+    pub(super) fn leased(&self) -> Vec<usize> {
+        let mut leased: Vec<(u64, usize)> = (0..self.entries.len())
+            .filter_map(|at| Some((self.entries[at].deadline()?, at)))
+            .collect();
+        leased.sort_unstable();
+        leased.into_iter().map(|(_, at)| at).collect()
     }
 }

@@ -7,6 +7,7 @@
 
 mod any;
 mod bounded;
+mod cancel;
 mod delay;
 mod entry;
 mod leasing;
@@ -15,6 +16,7 @@ mod line;
 mod mark;
 mod operator;
 mod order;
+mod peek;
 mod places;
 mod priority;
 mod push;

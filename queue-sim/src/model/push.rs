@@ -1,6 +1,6 @@
-//! Accepting messages, and refusing repeats (L9).
+//! Accepting messages, at once or for later (D1), and refusing repeats (L9).
 
-use queue_core::{Dedup, MessageId, Push};
+use queue_core::{Dedup, Due, MessageId, Push};
 
 use super::{
     LeasingModel,
@@ -18,7 +18,8 @@ impl LeasingModel {
         Some(first.id)
     }
 
-    /// Accepts a message and marks its key. The message is ready, at the tail. Answers its index.
+    /// Accepts a message and marks its key. The message is ready, at the tail, or delayed until its
+    /// due time if that is still to come. Answers its index.
     pub(super) fn accept(&mut self, now: u64, push: &Push) -> usize {
         let at = self.entries.len();
         let id = MessageId::new(at as u64 + 1);
@@ -43,7 +44,21 @@ impl LeasingModel {
             distinct: None,
             place: Place::Ready,
         });
-        self.join(at, now);
+        match push.due.map(|due| resolve(due, now)) {
+            Some(due) if due > now => {
+                self.entries[at].arrival = due;
+                self.entries[at].place = Place::Delayed { due };
+            }
+            _ => self.join(at, now),
+        }
         at
+    }
+}
+
+/// The due time that a value means now; never earlier than now.
+pub(super) fn resolve(due: Due, now: u64) -> u64 {
+    match due {
+        Due::After(delay) => now + limits::millis(delay),
+        Due::At(time) => time.as_millis().max(now),
     }
 }

@@ -67,6 +67,17 @@ const RULES: &[(&str, &str)] = &[
         "Why it failed. A retry may carry a reason (its first 1,024 bytes, cut between characters).",
     ),
     (
+        "L15",
+        "Cancelling. cancel takes undelivered messages out for good, ready or delayed, and counts \
+         them as cancelled.",
+    ),
+    (
+        "L16",
+        "Peeking. peek shows the messages of one place as they are, and changes nothing of them: \
+         the ready ones in delivery order, the delayed ones by (due, id), the leased ones by \
+         (deadline, id), each with its id, attempts, age, body and headers.",
+    ),
+    (
         "R1",
         "Lost history. A failover or power loss may undo acknowledged steps (which ones, per \
          durability setting, is documented).",
@@ -77,7 +88,11 @@ const RULES: &[(&str, &str)] = &[
          of it).",
     ),
     ("F2", "a batch keeps its inner order."),
-    ("D1", "never early."),
+    (
+        "D1",
+        "never early, on every kind: a message that was pushed with a due time is delayed until \
+         then, and counts as such.",
+    ),
     (
         "D2",
         "due messages come in (due, id) order; a message that returns is due when it returns (at \
@@ -86,8 +101,8 @@ const RULES: &[(&str, &str)] = &[
     ("D3", "equal bodies are different messages."),
     (
         "D4",
-        "cancel and reschedule act on an undelivered message, or say that it is too late; they \
-         never half-happen.",
+        "reschedule, like cancel (L15), acts on an undelivered message, or says that it is too \
+         late; it never half-happens.",
     ),
     (
         "D5",
@@ -103,7 +118,8 @@ const RULES: &[(&str, &str)] = &[
     (
         "P4",
         "optional ageing a (stored): order by (arrival_ms − priority × a, id), so that strict \
-         priority cannot starve the rest; arrival starts anew only after retry.",
+         priority cannot starve the rest; arrival starts anew only after retry; that of a message \
+         pushed with a due time is its due time.",
     ),
     (
         "B1",

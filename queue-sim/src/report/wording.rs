@@ -8,8 +8,8 @@ use std::{
 
 use queue_core::{
     Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
-    Offered, Overflow, Push, QueueConfig, QueueName, Receipt, Settled, Settlement, Timestamp,
-    Token,
+    Offered, Overflow, Peeked, Place, Push, QueueConfig, QueueName, Receipt, Settled, Settlement,
+    Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
@@ -108,10 +108,10 @@ impl Words {
 
     pub(super) fn call(&self, queue: &QueueName, call: &Call) -> String {
         match call {
-            Call::Push(messages) => format!("push {}", list(messages, push)),
+            Call::Push(messages) => format!("push {}", list(messages, |each| self.push(each))),
             Call::Schedule(messages) => {
                 let each = list(messages, |each| {
-                    format!("{} {}", push(&each.push), self.due(each.due))
+                    format!("{} {}", self.push(&each.push), self.due(each.due))
                 });
                 format!("schedule {each}")
             }
@@ -120,11 +120,11 @@ impl Words {
             Call::NextDue => "next due".to_owned(),
             Call::Enqueue(messages) => {
                 let each = list(messages, |each| {
-                    format!("{} at {}", push(&each.push), each.priority)
+                    format!("{} at {}", self.push(&each.push), each.priority)
                 });
                 format!("enqueue {each}")
             }
-            Call::Offer(messages, overflow) => offer(messages, *overflow),
+            Call::Offer(messages, overflow) => self.offer(messages, *overflow),
             Call::WaitForRoom(timeout) => format!("wait for room, {}", ms(*timeout)),
             Call::Recent(n) => format!("recent {n}"),
             Call::Capacity => "capacity".to_owned(),
@@ -139,7 +139,9 @@ impl Words {
             Call::Len => "len".to_owned(),
             Call::Lease(max, ttl) => lease(*max, *ttl),
             Call::Settle(batch) => self.settle(queue, batch),
-            Call::Turn(batch, max, ttl) => {
+            // A worker leases so, to tell its name; its lane says who it is.
+            Call::Turn(batch, max, ttl, _) if batch.is_empty() => lease(*max, *ttl),
+            Call::Turn(batch, max, ttl, _) => {
                 format!("turn: {}; {}", self.settle(queue, batch), lease(*max, *ttl))
             }
             Call::Extend(receipts, ttl) => {
@@ -155,6 +157,11 @@ impl Words {
             Call::Pause => "pause".to_owned(),
             Call::Resume => "resume".to_owned(),
             Call::Purge(max) => format!("purge {max}"),
+            Call::Peek(place, _) => match place {
+                Place::Ready => "peek at the ready".to_owned(),
+                Place::Delayed => "peek at the delayed".to_owned(),
+                Place::Leased => "peek at the leased".to_owned(),
+            },
         }
     }
 
@@ -186,6 +193,7 @@ impl Words {
             Answer::Items(items) => list(&items.entries, message),
             Answer::Leased(leased) => self.leased(queue, leased, at),
             Answer::Settled(settled) => list(settled, debug::<Settled>),
+            Answer::Turned(settled, leased) if settled.is_empty() => self.leased(queue, leased, at),
             Answer::Turned(settled, leased) => {
                 let settled = list(settled, debug::<Settled>);
                 format!("{settled}; {}", self.leased(queue, leased, at))
@@ -203,6 +211,30 @@ impl Words {
             }),
             Answer::Revived(revived) => list(revived, debug),
             Answer::Count(count) => count.to_string(),
+            Answer::Peeked(page) => list(&page.entries, |peeked| self.peeked(queue, peeked, at)),
+        }
+    }
+
+    /// `103`, `103 due at t=20`, or `103 #1 <120 held by lane 2`.
+    fn peeked(&self, queue: &QueueName, peeked: &Peeked, at: Timestamp) -> String {
+        let time = |left: Duration| self.time(at) + i128::from(millis_ceil(left));
+        match &peeked.standing {
+            Standing::Ready => peeked.message.id.to_string(),
+            Standing::Delayed { due_in } => {
+                format!("{} due at t={}", peeked.message.id, time(*due_in))
+            }
+            Standing::Leased {
+                receipt,
+                time_left,
+                holder,
+            } => {
+                let leased = self.receipt(queue, *receipt);
+                let deadline = time(*time_left);
+                match holder {
+                    Some(holder) => format!("{leased} <{deadline} held by {holder}"),
+                    None => format!("{leased} <{deadline}"),
+                }
+            }
         }
     }
 
@@ -239,6 +271,29 @@ impl Words {
                 Disposition::Bury { .. } => format!("bury({receipt})"),
             }
         })
+    }
+
+    fn push(&self, push: &Push) -> String {
+        let mut words = bytes(&push.body);
+        if let Some(dedup) = &push.dedup {
+            let (key, window) = (bytes(&dedup.key), ms(dedup.window));
+            words.push_str(&format!(" once as {key} in {window}"));
+        }
+        if let Some(due) = push.due {
+            words.push_str(&format!(" due {}", self.due(due)));
+        }
+        words
+    }
+
+    fn offer(&self, messages: &[Offer], overflow: Overflow) -> String {
+        let each = list(messages, |offer| match &offer.distinct {
+            Some(key) => format!("{} distinct as {}", self.push(&offer.push), bytes(key)),
+            None => self.push(&offer.push),
+        });
+        match overflow {
+            Overflow::DropOldest => format!("offer {each}, drop the oldest"),
+            _ => format!("offer {each}"),
+        }
     }
 
     fn due(&self, due: Due) -> String {
@@ -325,34 +380,11 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-fn push(push: &Push) -> String {
-    let body = bytes(&push.body);
-    match &push.dedup {
-        Some(dedup) => format!(
-            "{body} once as {} in {}",
-            bytes(&dedup.key),
-            ms(dedup.window)
-        ),
-        None => body,
-    }
-}
-
 fn insert(item: &Insert) -> String {
     let body = bytes(&item.body);
     match &item.key {
         Some(key) => format!("{body} as {}", bytes(key)),
         None => body,
-    }
-}
-
-fn offer(messages: &[Offer], overflow: Overflow) -> String {
-    let each = list(messages, |offer| match &offer.distinct {
-        Some(key) => format!("{} distinct as {}", push(&offer.push), bytes(key)),
-        None => push(&offer.push),
-    });
-    match overflow {
-        Overflow::DropOldest => format!("offer {each}, drop the oldest"),
-        _ => format!("offer {each}"),
     }
 }
 

@@ -28,18 +28,25 @@ const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// in the history ([`check::reached`](crate::check::reached)).
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     const EVERY: [&str; 1] = ["an invalid call was refused"];
-    const LEASING: [&str; 17] = [
+    const LEASING: [&str; 24] = [
         "8 MiB cut a lease short",
+        "8 MiB cut a peek short",
         "128 leases expired at once",
         "a dead letter was trimmed",
         "buried",
+        "cancelled",
+        "cancelled what never was",
         "deferred",
+        "delivered when due",
         "discarded",
         "duplicate refused",
         "extend refused",
         "extended",
+        "holder seen",
+        "late cancel",
         "lease expired",
         "paused lease",
+        "peeked at the delayed",
         "purged",
         "released",
         "retried",
@@ -49,7 +56,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     ];
     let own: &[&str] = match kind {
         QueueKind::Reliable => &[],
-        QueueKind::Delay => &["cancelled", "late cancel", "moved", "not due"],
+        QueueKind::Delay => &["moved", "not due"],
         QueueKind::Priority => &["overtaken"],
         QueueKind::Bounded => &["evicted", "full", "recent", "replaced", "revive refused"],
         QueueKind::Rotating => &[
@@ -149,7 +156,7 @@ impl Client {
         // The checks compare answers; they have the whole history.
         let _ = self.model.apply(now, &call);
         if let Ok(answer) = &answer {
-            self.known.learn(answer);
+            self.known.learn(&call, answer);
         }
         self.reach(&call, &answer);
     }
@@ -163,6 +170,11 @@ impl Client {
                     && self.model.is_ready(now) =>
             {
                 "8 MiB cut a lease short"
+            }
+            (Call::Peek(_, page), Ok(Answer::Peeked(seen)))
+                if seen.entries.len() < page.limit && seen.next.is_some() =>
+            {
+                "8 MiB cut a peek short"
             }
             (Call::Rotate(max), Ok(Answer::Rotated(rotated)))
                 if (1..max.get()).contains(&rotated.items.len()) && self.model.is_ready(now) =>

@@ -2,10 +2,11 @@
 //!
 //! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call
 //! stands for itself, so a made-up receipt is just an ordinary receipt. A page with a cursor,
-//! whichever it is, goes on after the last page of the same call.
+//! whichever it is, goes on after the last page of the same call; a peek, after the last one of its
+//! place.
 
 use queue_core::{
-    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
+    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Push, Receipt, Timestamp, Token,
     call::{Answer, Call},
 };
 
@@ -63,6 +64,8 @@ pub(super) struct Known {
     ids: Vec<MessageId>,
     receipts: Vec<Receipt>,
     end_of_page: Option<Cursor>,
+    /// Of a peek, for each place.
+    ends_of_peeks: [Option<Cursor>; 3],
 }
 
 impl Known {
@@ -89,10 +92,25 @@ impl Known {
                 *id = self.id(*id);
                 *due = time(*due, now);
             }
+            Call::Push(batch) => batch.iter_mut().for_each(|push| due(push, now)),
+            Call::Enqueue(batch) => {
+                batch
+                    .iter_mut()
+                    .for_each(|message| due(&mut message.push, now));
+            }
+            Call::Offer(batch, _) => {
+                batch
+                    .iter_mut()
+                    .for_each(|message| due(&mut message.push, now));
+            }
             Call::Schedule(batch) => {
                 for message in batch {
                     message.due = time(message.due, now);
+                    due(&mut message.push, now);
                 }
+            }
+            Call::Peek(place, page) => {
+                page.after = page.after.and(self.ends_of_peeks[*place as usize]);
             }
             Call::DeadLetters(page) | Call::List(page) => {
                 page.after = page.after.and(self.end_of_page);
@@ -103,7 +121,10 @@ impl Known {
     }
 
     /// Learns from the answer to a call.
-    pub(super) fn learn(&mut self, answer: &Answer) {
+    pub(super) fn learn(&mut self, call: &Call, answer: &Answer) {
+        if let (Call::Peek(place, _), Answer::Peeked(page)) = (call, answer) {
+            self.ends_of_peeks[*place as usize] = page.next;
+        }
         match answer {
             Answer::Pushed(pushed) => {
                 let new = pushed.iter().filter(|one| !one.is_duplicate());
@@ -151,6 +172,10 @@ impl Known {
         };
         Receipt::new(known, Token::new(token.unwrap_or(symbol)))
     }
+}
+
+fn due(push: &mut Push, now: Timestamp) {
+    push.due = push.due.map(|due| time(due, now));
 }
 
 fn time(due: Due, now: Timestamp) -> Due {

@@ -266,6 +266,7 @@ impl Service for Interrupted {
         // however often it looked in vain before, and a plan stays valid when it shrinks.
         let told = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
+            Ok(Answer::Turned(settled, leased)) => !settled.is_empty() || !leased.is_empty(),
             Ok(_) => !wait,
             Err(_) => false,
         };

@@ -294,6 +294,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             Box::pin(async move {
                 let worker = Worker::new(opening.await?)
                     .named(name)
+                    // The number of the process would make each run another.
+                    .holder(format!("lane {}", run.lane()))
                     .lease(lease)
                     .seed(run.seed())
                     .spawn(run.spawner());

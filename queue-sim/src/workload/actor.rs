@@ -4,12 +4,12 @@ use std::{
 };
 
 use queue_core::{
-    Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, QueueName, Receipt, Timestamp,
-    limits::MAX_BATCH,
+    Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, Place, QueueName, Receipt,
+    Timestamp, limits::MAX_BATCH,
 };
 use tokio::time;
 
-use super::{Pool, Size, Workload, goals, size};
+use super::{Pool, Size, Workload, goals, size, verbs::Verb};
 use crate::{
     plan::{Chance, Lane, What},
     workload::Mode,
@@ -27,6 +27,8 @@ pub(super) struct Actor {
     pub(super) held: Vec<Receipt>,
     /// Whether it only waits.
     pub(super) is_audience: bool,
+    /// The verb of its current step.
+    pub(super) verb: Verb,
     /// The backend that opens the queue again, and the queue's name.
     pub(super) backend: Arc<dyn Backend>,
     pub(super) name: QueueName,
@@ -34,6 +36,8 @@ pub(super) struct Actor {
     pub(super) heavy: AtomicBool,
     /// The end of the last page of dead letters, or of the ring.
     pub(super) page_end: Option<Cursor>,
+    /// The end of the last page of a peek, and its place.
+    pub(super) peek_end: Option<(Place, Cursor)>,
 }
 
 impl Actor {
@@ -52,10 +56,12 @@ impl Actor {
             pool,
             held: Vec::new(),
             is_audience: false,
+            verb: Verb::Idle,
             backend,
             name,
             heavy: AtomicBool::new(false),
             page_end: None,
+            peek_end: None,
         }
     }
 

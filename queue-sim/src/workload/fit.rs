@@ -88,7 +88,7 @@ impl Fit {
                     }
                 }
             }
-            Call::Lease(max, _) | Call::Turn(_, max, _)
+            Call::Lease(max, _) | Call::Turn(_, max, ..)
                 if !self.guarantees.has(Feature::Several) =>
             {
                 *max = NonZeroUsize::MIN;
@@ -105,6 +105,9 @@ impl Fit {
         }
         if !self.guarantees.has(Feature::Dedup) {
             push.dedup = None;
+        }
+        if !self.guarantees.has(Feature::Due) {
+            push.due = None;
         }
     }
 

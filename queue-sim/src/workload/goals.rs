@@ -17,6 +17,7 @@ goals! {
     DUPLICATE = "a duplicate",
     CANCELLATION = "a cancellation",
     LATE_CANCELLATION = "a cancellation that was too late",
+    VAIN_CANCELLATION = "a cancellation of what never was",
     RESCHEDULING = "a rescheduling",
     EVICTION = "an eviction",
     REPLACEMENT = "a replacement",
@@ -25,6 +26,8 @@ goals! {
     RESIZE_THAT_DROPS = "a resize that dropped messages",
     PRESENT = "an item that was there",
     REMOVAL = "a removal",
+    SECOND_PAGE_OF_PEEK = "a second page of a peek",
+    STOPPED = "a job stopped by the receipt that a peek showed",
     SECOND_PAGE_OF_RING = "a second page of the ring",
     OPENED_OR_RESIZED = "an open that changes the capacity",
     BEYOND_ONE_BATCH = "more put in at once than a batch has",
@@ -54,9 +57,14 @@ pub fn goals(kind: QueueKind) -> Vec<&'static str> {
         DUPLICATE,
         LATE_WORKER,
         PUT_OFF,
+        CANCELLATION,
+        LATE_CANCELLATION,
+        VAIN_CANCELLATION,
+        SECOND_PAGE_OF_PEEK,
+        STOPPED,
     ]);
     match kind {
-        QueueKind::Delay => goals.extend([CANCELLATION, LATE_CANCELLATION, RESCHEDULING]),
+        QueueKind::Delay => goals.push(RESCHEDULING),
         QueueKind::Bounded => goals.extend([
             EVICTION,
             REPLACEMENT,

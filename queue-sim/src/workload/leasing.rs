@@ -3,7 +3,8 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Disposition, Feature, Leasing, LeasingExt, Page, Receipt, Settled, Settlement, Timestamp, Token,
+    Cancelled, Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place,
+    Receipt, Settled, Settlement, Standing, Timestamp, Token,
 };
 use tokio::time;
 
@@ -45,6 +46,8 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Pause => pause(actor, queue).await,
         Verb::Reconfigure => reconfigure(actor).await,
         Verb::PutOff => lost_hints::put_off(actor, queue).await,
+        Verb::Cancel => cancel(actor, queue).await,
+        Verb::Peek => peek(actor, queue).await,
         Verb::Abandon => {
             // A wait without a look gets no hint of a message that was there all the time.
             take(actor, queue).await;
@@ -205,10 +208,18 @@ async fn settle_stale(actor: &mut Actor, queue: &dyn Leasing) {
 async fn turn(actor: &mut Actor, queue: &dyn Leasing) {
     let batch = settlements(actor);
     let (max, ttl) = (max(actor), actor.lease_time());
-    if let Ok((answer, leased)) = queue.turn(&batch, max, ttl).await {
+    if let Ok((answer, leased)) = queue.turn(&batch, max, ttl, holder(actor)).await {
         settled(actor, &batch, &answer);
         actor.take(&leased.deliveries);
     }
+}
+
+/// The name that a lane tells when it leases: none, or its number. It is drawn by nobody, so that
+/// plans from before such names still play the same run.
+fn holder(actor: &Actor) -> Option<Holder> {
+    let names = !actor.now().as_millis().is_multiple_of(3);
+    let name = format!("lane {}", actor.lane);
+    Holder::new(name).ok().filter(|_| names)
 }
 
 async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
@@ -309,6 +320,87 @@ async fn reconfigure(actor: &Actor) {
         leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
     }
     let _ = actor.backend.reconfigure(&actor.name, &config).await;
+}
+
+async fn cancel(actor: &Actor, queue: &dyn Leasing) {
+    if actor.flip(25) {
+        actor.sleep().await;
+    }
+    let mut ids = actor.ids();
+    if actor.flip(25) {
+        // An id that no message has had, as far as this lane knows.
+        let latest = actor.pool.latest(1).pop().map_or(0, MessageId::get);
+        let made_up = [latest + 1, 0, latest + 1_000][actor.choose(3) as usize];
+        ids[0] = MessageId::new(made_up);
+    }
+    if let Ok(answers) = queue.cancel(&ids).await {
+        cancelled(actor, &answers);
+    }
+}
+
+/// Notes what a cancellation answered.
+pub(super) fn cancelled(actor: &Actor, answers: &[Cancelled]) {
+    for answer in answers {
+        actor.reached(match answer {
+            Cancelled::Cancelled => goals::CANCELLATION,
+            Cancelled::TooLate => goals::LATE_CANCELLATION,
+            Cancelled::NeverWas => goals::VAIN_CANCELLATION,
+        });
+    }
+}
+
+/// Looks at the messages of one place, page by page, perhaps from the end of an earlier page.
+/// Meanwhile other lanes take and settle them, and so does this lane.
+async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
+    let place = [Place::Ready, Place::Delayed, Place::Leased][actor.choose(3) as usize];
+    if place == Place::Leased && actor.flip(50) {
+        turn(actor, queue).await;
+    }
+    let limit = actor.page_limit();
+    let mut page = match actor.peek_end {
+        Some((of, cursor)) if of == place && actor.flip(50) => Page::after(cursor, limit),
+        _ => Page::first(limit),
+    };
+    for _ in 0..PAGES_AT_ONCE {
+        let Ok(seen) = queue.peek(place, page).await else {
+            return;
+        };
+        if page.after.is_some() {
+            actor.reached(goals::SECOND_PAGE_OF_PEEK);
+        }
+        stop(actor, queue, &seen.entries).await;
+        actor.peek_end = seen.next.map(|cursor| (place, cursor));
+        let Some(cursor) = seen.next else {
+            return;
+        };
+        match actor.draw(4, 40) {
+            1 => return,
+            2 => take(actor, queue).await,
+            3 => settle(actor, queue).await,
+            _ => {}
+        }
+        page = Page::after(cursor, limit);
+    }
+}
+
+/// Perhaps ends the first lease that a peek showed, as an operator does who stops a job.
+async fn stop(actor: &Actor, queue: &dyn Leasing, seen: &[Peeked]) {
+    let leased = seen.iter().find_map(|peeked| match &peeked.standing {
+        Standing::Leased { receipt, .. } => Some(*receipt),
+        _ => None,
+    });
+    let Some(receipt) = leased.filter(|_| actor.flip(35)) else {
+        return;
+    };
+    let stop = match actor.choose(2) {
+        0 => Settlement::bury(receipt, "stopped"),
+        _ => Settlement::ack(receipt),
+    };
+    if let Ok(answers) = queue.settle(&[stop]).await
+        && answers != [Settled::LeaseLost]
+    {
+        actor.reached(goals::STOPPED);
+    }
 }
 
 async fn discard(actor: &Actor, queue: &dyn Leasing) {

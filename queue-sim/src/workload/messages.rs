@@ -4,11 +4,11 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use bytes::Bytes;
 use queue_core::{
-    Insert, Push,
+    Due, Insert, Push, Timestamp,
     limits::{MAX_BATCH, MAX_BATCH_BYTES},
 };
 
-use super::{Size, actor::Actor, goals, size};
+use super::{Size, actor::Actor, goals, size, verbs::Verb};
 use crate::world::Fault;
 
 const KEYS: [&str; 3] = ["k0", "k1", "k2"];
@@ -60,8 +60,17 @@ impl Actor {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
 
-    /// A message, perhaps with a dedup key.
+    /// A message, perhaps with a dedup key; with a due time, if that is what this step puts in.
     pub(super) fn message(&self) -> Push {
+        let push = self.message_without_due();
+        match self.verb {
+            Verb::PutLater => push.with_due(self.due()),
+            _ => push,
+        }
+    }
+
+    /// A message, perhaps with a dedup key.
+    pub(super) fn message_without_due(&self) -> Push {
         let mut push = Push::new(self.body());
         if self.flip(5) {
             push = push.with_header("h", "1");
@@ -70,6 +79,24 @@ impl Actor {
             push = push.with_dedup(self.key(), self.window());
         }
         push
+    }
+
+    /// A due time: soon, now, or in the past.
+    pub(super) fn due(&self) -> Due {
+        let span = self.span();
+        let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let now = self.now();
+        match self.weigh(&[60, 30, 10]) {
+            1 => {
+                self.pool.add_boundary(now.plus_millis(millis));
+                Due::At(now.plus_millis(millis))
+            }
+            2 => Due::At(Timestamp::from_millis(now.as_millis() - millis)),
+            _ => {
+                self.pool.add_boundary(now.plus_millis(millis));
+                Due::After(span)
+            }
+        }
     }
 
     /// The time for which the queue remembers a push: about a lease's time.

@@ -16,6 +16,7 @@ mod drain;
 mod fit;
 mod goals;
 mod interrupt;
+mod later;
 mod leasing;
 mod lost_hints;
 mod messages;

@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
-    leasing, lost_hints, plain, priority, rotating,
+    later, leasing, lost_hints, plain, priority, rotating,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -202,6 +202,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
     if verb == Verb::Idle {
         return;
     }
+    actor.verb = verb;
     actor.reached(verb.as_str());
     if verb == Verb::Sleep || actor.flip(20) {
         actor.sleep().await;
@@ -210,6 +211,12 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
         (queue, Verb::Put) => {
             put(actor, queue).await;
+            lost_hints::after_putting(actor).await;
+        }
+        (queue, Verb::PutLater) => {
+            if !later::overtakes(actor, queue).await {
+                put(actor, queue).await;
+            }
             lost_hints::after_putting(actor).await;
         }
         (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,

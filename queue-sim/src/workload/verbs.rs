@@ -78,6 +78,12 @@ verbs! {
     PutOff = "put off": [2, 4, 2, 1],
     /// Change the queue's configuration.
     Reconfigure = "reconfigure": [1, 1, 0, 3],
+    /// Put messages in that have due times, where the kind asks for none.
+    PutLater = "put for later": [8, 18, 2, 4],
+    /// Cancel messages.
+    Cancel = "cancel": [5, 5, 2, 6],
+    /// Look at messages without taking them.
+    Peek = "peek": [6, 2, 4, 10],
 }
 
 /// A lane's weights of the verbs, drawn once for each lane.
@@ -142,6 +148,8 @@ impl Verb {
                 )
             }
             Self::Wait => matches!(kind, QueueKind::Bounded),
+            // On a delay queue, each message has one.
+            Self::PutLater => !matches!(kind, QueueKind::Delay | QueueKind::Rotating),
             // What a bounded queue's capacity and a ring's pace do when they change is not judged.
             Self::Reconfigure => !matches!(kind, QueueKind::Bounded | QueueKind::Rotating),
             _ => !matches!(kind, QueueKind::Rotating),

@@ -2,10 +2,12 @@
 //! slightly wrong.
 
 mod bounded;
+mod cancelling;
 mod delay;
 mod leases;
 mod messages;
 mod order;
+mod peeking;
 mod rotating;
 mod runs;
 mod story;

@@ -17,6 +17,8 @@ mod memory {
         keyed_goes_first: Bug::KeyedGoesFirst, by "B7" | "F1";
         key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7" | "linearisable";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
+        due_is_ignored: Bug::DueIsIgnored, by "D1";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
         room_wakes_nobody: Bug::RoomWakesNobody, by "B4" | "waiting" | "progress";
     } }
     bugs! { before_memory(Bounded) {

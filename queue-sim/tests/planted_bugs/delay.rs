@@ -14,10 +14,6 @@ mod memory {
         lexicographic_ties: Bug::TextualTies, by "D2";
         earlier_due_time_wakes_nobody: Bug::EarlierWakesNobody, by "D5" | "waiting" | "progress";
     } }
-    bugs! { before_memory(Delay) {
-        early_by_a_millisecond: EarlyByOne, by "D1";
-        unchecked_removal: GoneMeansCancelled, by "D4";
-    } }
 }
 
 mod redis {
@@ -32,12 +28,9 @@ mod redis {
         pops_the_latest: lua::LATEST_FIRST, by "D2";
         lexicographic_ties: lua::TEXTUAL_TIES, by "D2";
         cancel_leaves_the_body: lua::CANCEL_LEAVES_THE_BODY, by "leftovers";
-        unchecked_zrem: lua::UNCHECKED_REMOVAL, by "D4" | "L5" | "L3";
+        unchecked_zrem: lua::UNCHECKED_REMOVAL, by "L15" | "L5" | "L3";
         push_does_not_wake_a_sleeper: lua::SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
         not_yet_due_is_nothing_ahead: lua::NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
         earlier_due_time_wakes_nobody: lua::EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
-    } }
-    bugs! { before_redis(Delay) {
-        early_by_a_millisecond: EarlyByOne, by "D1";
     } }
 }

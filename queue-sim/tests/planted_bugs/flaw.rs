@@ -6,7 +6,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use queue_core::{
     Cancelled, Counters, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName,
-    Receipt, Result, Scheduled, Settled, Settlement,
+    Receipt, Result, Settled, Settlement,
     call::{Answer, Call, Layer, Service},
 };
 use queue_sim::engine;
@@ -58,20 +58,22 @@ impl<F: Flaw> Service for Front<F> {
 pub(crate) struct EarlyByOne;
 
 impl Flaw for EarlyByOne {
-    fn ask(self, call: Call) -> Call {
-        let early = |mut message: Scheduled| {
-            message.due = match message.due {
-                Due::After(delay) => Due::After(delay.saturating_sub(MILLISECOND)),
-                Due::At(time) => Due::At(queue_core::Timestamp::from_millis(
-                    time.as_millis().max(1) - 1,
-                )),
-            };
-            message
+    fn ask(self, mut call: Call) -> Call {
+        let early = |due: Due| match due {
+            Due::After(delay) => Due::After(delay.saturating_sub(MILLISECOND)),
+            Due::At(time) => Due::At(queue_core::Timestamp::from_millis(
+                time.as_millis().max(1) - 1,
+            )),
         };
-        match call {
-            Call::Schedule(messages) => Call::Schedule(messages.into_iter().map(early).collect()),
-            call => call,
+        let pushed = |push: &mut Push| push.due = push.due.map(early);
+        match &mut call {
+            Call::Push(messages) => messages.iter_mut().for_each(pushed),
+            Call::Schedule(messages) => messages.iter_mut().for_each(|m| m.due = early(m.due)),
+            Call::Enqueue(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(pushed),
+            Call::Offer(messages, _) => messages.iter_mut().map(|m| &mut m.push).for_each(pushed),
+            _ => {}
         }
+        call
     }
 }
 

@@ -24,6 +24,8 @@ macro_rules! leasing_bugs_in_memory {
             retry_forgets_why: Bug::RetryForgetsWhy, by "L14";
             revival_keeps_why: Bug::RevivalKeepsWhy, by "L14" | "linearisable";
             pushed_when_it_died: Bug::PushedWhenItDied, by "L13" | "linearisable";
+            cancels_the_leased: Bug::CancelsTheLeased, by "L15";
+            cancel_forgets_the_count: Bug::CancelForgetsTheCount, by "L5";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {
@@ -36,6 +38,8 @@ macro_rules! leasing_bugs_in_memory {
             next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
             counters_drift: CountsWrong, by "L5" | "operators";
             headers_lost: LosesHeaders, by "L5";
+            unchecked_removal: GoneMeansCancelled, by "L15";
+            early_by_a_millisecond: EarlyByOne, by "D1";
         } }
     };
 }
@@ -88,6 +92,8 @@ macro_rules! leasing_bugs_on_redis {
             next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
             counters_drift: CountsWrong, by "L5" | "operators";
             headers_lost: LosesHeaders, by "L5";
+            unchecked_removal: GoneMeansCancelled, by "L15";
+            early_by_a_millisecond: EarlyByOne, by "D1";
         } }
     };
 }

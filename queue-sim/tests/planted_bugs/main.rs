@@ -14,7 +14,7 @@
 //! | non-atomic claim, reaper, nack; check, then push; rotate in two steps | memory | a call does all its work in one poll, under one lock: nothing can come in between |
 //! | a client's clock decides | memory | there is one clock |
 //! | `MULTI` for Lua, no fall-back for `NOSCRIPT`, a wrong hash tag | memory | no scripts, no keys |
-//! | unchecked `ZREM` | kinds other than delay | only cancelling removes a message that it does not hold; on memory it is an unchecked removal |
+//! | unchecked `ZREM` | memory | no sorted sets; in front of any backend it is an unchecked removal |
 //! | check, then register | | on Redis a marker keeps a hint for which no client waits, so the bug is a marker that forgets it |
 
 /// Makes a test of each bug: the checks must catch it, within two thousand seeds, by a rule that it

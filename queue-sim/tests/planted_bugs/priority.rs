@@ -14,6 +14,9 @@ mod memory {
         packing_overflows: Bug::PackingOverflows, by "P1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4";
+        due_arrives_at_its_push: Bug::DueArrivesAtItsPush, by "P4";
+        due_is_ignored: Bug::DueIsIgnored, by "D1";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
         revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
     } }
 }

@@ -12,6 +12,8 @@ mod memory {
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "F1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
+        due_is_ignored: Bug::DueIsIgnored, by "D1";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
     } }
     bugs! { before_memory(Reliable) {
         batch_backwards: BatchBackwards, by "F2" | "F1";

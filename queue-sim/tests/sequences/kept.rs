@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, Disposition, Insert, QueueConfig, QueueKind, RotatingConfig, Settlement,
-    call::Call, limits::MAX_BATCH,
+    BoundedConfig, Disposition, Insert, Page, Place, Push, QueueConfig, QueueKind, RotatingConfig,
+    Settlement, call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -74,13 +74,28 @@ fn a_lease_that_expired_is_lost_before_it_is_reclaimed() {
 
 #[test]
 fn an_expired_lease_beyond_128_is_not_cancelled() {
-    let ids = vec![symbol::id(0), symbol::id(MAX_BATCH)];
+    for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Priority] {
+        let ids = vec![symbol::id(0), symbol::id(MAX_BATCH)];
+        holds(
+            QueueConfig::of(kind, 1),
+            &[leased_twice(kind), after(20), call(Call::Cancel(ids))],
+        );
+    }
+}
+
+/// 256 messages are due at once: a call promotes 128 of them, and the others are delayed still.
+#[test]
+fn what_is_due_beyond_128_is_delayed_still() {
+    let later = vec![Push::new("p").with_due(SOON); MAX_BATCH];
+    let peek = |place| call(Call::Peek(place, Page::first(1_000)));
     holds(
-        QueueConfig::of(QueueKind::Delay, 1),
+        QueueConfig::of(QueueKind::Reliable, 1),
         &[
-            leased_twice(QueueKind::Delay),
-            after(20),
-            call(Call::Cancel(ids)),
+            call(Call::Push(later.clone())),
+            call(Call::Push(later)),
+            after(10),
+            peek(Place::Delayed),
+            peek(Place::Ready),
         ],
     );
 }

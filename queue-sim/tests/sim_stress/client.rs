@@ -7,8 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    AnyQueue, Delivery, Insert, Leased, MessageId, Offer, Overflow, Prioritized, Push, QueueKind,
-    Receipt, Scheduled, Settlement,
+    AnyQueue, Delivery, Holder, Insert, Leased, MessageId, Offer, Overflow, Page, Place,
+    Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement,
     call::{Answer, Call, Service},
 };
 use queue_sim::plan::{Decisions, Lane, What};
@@ -55,7 +55,7 @@ impl Client {
             };
             match call {
                 Call::Settle(none) if none.is_empty() => {}
-                Call::Turn(none, max, ttl) if none.is_empty() => {
+                Call::Turn(none, max, ttl, _) if none.is_empty() => {
                     self.call(Call::Lease(max, ttl)).await;
                 }
                 call => {
@@ -74,7 +74,7 @@ impl Client {
     pub(crate) async fn drain(mut self) {
         if self.queue.kind() == QueueKind::Rotating {
             self.call(Call::Len).await;
-            self.call(Call::List(queue_core::Page::first(1_000))).await;
+            self.call(Call::List(Page::first(1_000))).await;
             return;
         }
         let max = NonZeroUsize::MIN.saturating_add(31);
@@ -92,8 +92,7 @@ impl Client {
         }
         self.call(Call::Depth).await;
         self.call(Call::Counters).await;
-        self.call(Call::DeadLetters(queue_core::Page::first(1_000)))
-            .await;
+        self.call(Call::DeadLetters(Page::first(1_000))).await;
     }
 
     async fn call(&mut self, call: Call) -> Answer {
@@ -117,7 +116,15 @@ impl Client {
     }
 
     fn put(&self, step: u32) -> Call {
-        let message = |nth| Push::new(format!("{}.{step}.{nth}", self.lane));
+        // On a delay queue, each message has a due time of its own.
+        let has_due = self.queue.kind() == QueueKind::Delay;
+        let message = |nth| {
+            let push = Push::new(format!("{}.{step}.{nth}", self.lane));
+            match self.choose(4) {
+                0 if !has_due => push.with_due(Duration::from_millis(self.choose(3).into())),
+                _ => push,
+            }
+        };
         let messages = 0..=self.choose(3);
         match self.queue.kind() {
             QueueKind::Delay => {
@@ -160,7 +167,7 @@ impl Client {
         let max = NonZeroUsize::MIN.saturating_add(self.choose(3) as usize);
         match kind {
             QueueKind::Rotating => Call::Rotate(max),
-            _ if self.choose(3) == 0 => Call::Turn(self.settlements(), max, TTL),
+            _ if self.choose(3) == 0 => Call::Turn(self.settlements(), max, TTL, self.name()),
             _ => Call::Lease(max, TTL),
         }
     }
@@ -190,13 +197,17 @@ impl Client {
         match self.choose(3) {
             0 => Call::Remove(vec![self.id()]),
             1 => Call::Len,
-            _ => Call::List(queue_core::Page::first(1_000)),
+            _ => Call::List(Page::first(1_000)),
         }
     }
 
     fn other(&self, kind: QueueKind) -> Call {
-        match (self.choose(4), kind) {
-            (0, QueueKind::Delay) => Call::Cancel(vec![self.id()]),
+        match (self.choose(6), kind) {
+            (4, _) => Call::Cancel(vec![self.id()]),
+            (5, _) => {
+                let place = [Place::Ready, Place::Delayed, Place::Leased][self.choose(3) as usize];
+                Call::Peek(place, Page::first(1_000))
+            }
             (1, QueueKind::Delay) => Call::Reschedule(self.id(), Duration::ZERO.into()),
             (0, QueueKind::Bounded) => Call::Recent(3),
             (1, QueueKind::Bounded) => {
@@ -209,6 +220,10 @@ impl Client {
             (3, _) => Call::WaitForArrival(Duration::from_millis(1)),
             _ => Call::Depth,
         }
+    }
+
+    fn name(&self) -> Option<Holder> {
+        Holder::new(format!("lane {}", self.lane)).ok()
     }
 
     fn id(&self) -> MessageId {

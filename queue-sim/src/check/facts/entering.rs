@@ -80,7 +80,7 @@ impl<'a> Facts<'a> {
                 };
                 self.lease(span, 0, leased, *ttl);
             }
-            Call::Turn(batch, _, ttl) => {
+            Call::Turn(batch, _, ttl, _) => {
                 let (settled, leased) = match answer {
                     Some(Answer::Turned(settled, leased)) => {
                         (&settled[..], Some(&leased.deliveries[..]))
@@ -128,6 +128,13 @@ impl<'a> Facts<'a> {
                 if let Some(Answer::Ids(dropped)) = answer {
                     for (at, id) in dropped.iter().enumerate() {
                         self.add(*id, entry(span, at), What::Dropped);
+                    }
+                }
+            }
+            Call::Peek(..) => {
+                if let Some(Answer::Peeked(page)) = answer {
+                    for (at, peeked) in page.entries.iter().enumerate() {
+                        self.add(peeked.message.id, entry(span, at), What::Peeked(peeked));
                     }
                 }
             }

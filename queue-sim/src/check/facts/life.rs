@@ -1,6 +1,6 @@
 //! The life of one message.
 
-use queue_core::{Delivery, Extended, MessageId, Revived, Settled};
+use queue_core::{Delivery, Disposition, Extended, MessageId, Revived, Settled};
 
 use super::{Happened, What};
 use crate::check::span::Span;
@@ -35,6 +35,26 @@ impl<'f, 'a> Life<'f, 'a> {
             }),
             _ => None,
         })
+    }
+
+    /// The first delivery, if no earlier one can have been. Each delivery charges an attempt, also one
+    /// that nobody was told of. But who peeks has the receipt of that one, too, and may refund the
+    /// attempt.
+    pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
+        let first = self.leases().next()?;
+        let is_untold = |token| {
+            let mut leases = self.leases();
+            leases.all(|lease| lease.delivery.receipt.token != token)
+        };
+        let refunded = self.0.iter().any(|happened| {
+            let refunds = matches!(
+                happened.what,
+                What::Settled(token, Disposition::Defer { .. } | Disposition::Release, answer)
+                    if answer != Some(Settled::LeaseLost) && is_untold(token)
+            );
+            refunds && happened.span.may_precede(&first.span)
+        });
+        (first.delivery.attempt == 1 && !refunded).then_some(first)
     }
 
     /// Whether a call may have revived the message between the two.

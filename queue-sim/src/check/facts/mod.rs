@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queue_core::{
-    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, LeasingConfig,
-    Message, MessageId, Push, QueueKind, Rescheduled, Revived, Settled, Token, call::Call,
+    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Holder,
+    LeasingConfig, Message, MessageId, Peeked, Push, QueueKind, Rescheduled, Revived, Settled,
+    Token, call::Call,
 };
 
 use self::clock::Clock;
@@ -85,6 +86,8 @@ pub(in crate::check) enum What<'a> {
     Discarded(bool),
     /// Shown, and not taken.
     Seen(&'a Message),
+    /// Shown, with its place.
+    Peeked(&'a Peeked),
     Visited(&'a Message),
     /// Whether the answer came.
     Removed(bool),
@@ -176,6 +179,38 @@ impl<'a> Facts<'a> {
         self.branch.calls.iter().zip(self.spans.iter().copied())
     }
 
+    /// The holder's name that the call told which made this lease.
+    pub(in crate::check) fn holder(&self, lease: &Lease<'_>) -> Option<&Holder> {
+        let mut calls = self.calls();
+        let (done, _) = calls.find(|(done, _)| done.record.id == lease.span.call)?;
+        match &done.record.call {
+            Call::Turn(.., holder) => holder.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether the message was delayed after its push; `None` if nobody can be sure. On a delay
+    /// queue its rank says more.
+    pub(in crate::check) fn is_delayed(&self, push: &Pushing<'_>) -> Option<bool> {
+        match push.due {
+            None => Some(false),
+            Some(Due::After(delay)) => Some(!delay.is_zero()),
+            // Without the backend's own times, a time on its clock and one on ours cannot be
+            // compared.
+            Some(Due::At(_)) if !self.case.history.has_truth => None,
+            Some(Due::At(time)) if time.as_millis() <= push.span.earliest => Some(false),
+            Some(Due::At(time)) if time.as_millis() > push.span.latest => Some(true),
+            Some(Due::At(_)) => None,
+        }
+    }
+
+    /// Whether a call before that may have taken messages, or removed them, and told nobody which.
+    pub(in crate::check) fn may_take_untold(&self, then: &Span) -> bool {
+        let removes =
+            |(done, span): (&Done<'_>, Span)| removes_untold(done) && span.may_precede(then);
+        self.ghosts_before(then) > 0 || self.calls().any(removes)
+    }
+
     /// The number of leases without an answer that may have come before this.
     pub(in crate::check) fn ghosts_before(&self, span: &Span) -> u32 {
         let ghosts = self.ghosts.iter();
@@ -200,6 +235,7 @@ impl<'a> Pushing<'a> {
     fn of_push(push: &'a Push) -> Self {
         Self {
             dedup: push.dedup.as_ref(),
+            due: push.due,
             ..Self::of(&push.body, &push.headers)
         }
     }
@@ -207,6 +243,15 @@ impl<'a> Pushing<'a> {
     /// The earliest and the latest possible due time, in ms.
     pub(in crate::check) fn due(&self) -> (u64, u64) {
         due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)
+    }
+}
+
+/// Whether the call may have removed undelivered messages, and did not answer which.
+pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
+    match done.record.call {
+        Call::Purge(_) | Call::OpenOrResize(_) => true,
+        Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
+        _ => false,
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn deviation(
         };
         let agrees = known.is_none() || agree(answer, &expected, &model);
         if let (Some(_), true, Ok(expected)) = (known, agrees, &expected) {
-            cursors.note(answer, expected);
+            cursors.note(&done.record.call, answer, expected);
         }
         if done.executed.len() == 1 {
             if !agrees {

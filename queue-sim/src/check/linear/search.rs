@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
                 return None;
             }
             if let Ok(expected) = &expected {
-                cursors.note(answer, expected);
+                cursors.note(item.call, answer, expected);
             }
         }
         let mut done = node.done.clone();

@@ -227,7 +227,12 @@ fn evicted(
     for later in life.iter() {
         let there = matches!(
             later.what,
-            What::Delivered(..) | What::Seen(_) | What::Evicted | What::Dropped | What::Letter(_)
+            What::Delivered(..)
+                | What::Seen(_)
+                | What::Peeked(_)
+                | What::Evicted
+                | What::Dropped
+                | What::Letter(_)
         );
         if there && happened.span.before(&later.span) {
             let message = format!("message {} made room, and is still there", life.id());
@@ -255,11 +260,11 @@ fn evicted_in_turn(
         let Some(ahead) = other.push().map(|at| &facts.pushes[at]) else {
             continue;
         };
-        let Some(first) = other.leases().next() else {
+        let Some(first) = other.first_lease() else {
             continue;
         };
         if ahead.span.before(&push.span)
-            && first.delivery.attempt == 1
+            && facts.is_delayed(ahead) == Some(false)
             && happened.span.before(&first.span)
         {
             let message = format!(
@@ -296,7 +301,8 @@ fn recent(
             .life(id)
             .leases()
             .any(|lease| lease.span.may_precede(span));
-        facts.push_of(id).filter(|_| !leased)
+        let push = facts.push_of(id).filter(|_| !leased);
+        push.filter(|push| facts.is_delayed(push) == Some(false))
     };
     for pair in messages.windows(2) {
         if let (Some(newer), Some(older)) = (fresh(pair[0].id), fresh(pair[1].id))

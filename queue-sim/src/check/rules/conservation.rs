@@ -20,6 +20,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 What::Delivered(delivery, _) => (&delivery.body, &delivery.headers),
                 What::Letter(letter) => (&letter.body, &letter.headers),
                 What::Seen(message) => (&message.body, &message.headers),
+                What::Peeked(peeked) => (&peeked.message.body, &peeked.message.headers),
                 _ => continue,
             };
             let is_letter = matches!(happened.what, What::Letter(_));

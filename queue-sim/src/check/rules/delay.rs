@@ -1,11 +1,13 @@
-//! D1, D4: no message comes early; a call cancels or moves it in time, or answers that it is too
-//! late.
+//! D1: no message comes early. D4: a call moves it in time, or answers that it is too late.
 
-use queue_core::{Cancelled, Due, Rescheduled};
+use queue_core::{Due, Rescheduled, Standing};
 
-use super::Found;
+use super::{
+    Found,
+    cancelling::{was_taken, was_undelivered},
+};
 use crate::check::{
-    facts::{Facts, Life, What, due},
+    facts::{Facts, Happened, Life, Pushing, What, due},
     span::Span,
 };
 
@@ -13,122 +15,70 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for life in facts.lives() {
         never_early(facts, life, found);
         for happened in life.iter() {
-            let (done, verb) = match happened.what {
-                What::Cancelled(Some(answer)) => (answer == Cancelled::Cancelled, "cancelled"),
-                What::Rescheduled(_, Some(answer)) => (answer == Rescheduled::Moved, "moved"),
-                _ => continue,
-            };
-            if done {
-                in_time(life, &happened.span, verb, found);
-            } else {
-                too_late(facts, life, &happened.span, verb, found);
-            }
-        }
-        for happened in life.iter() {
-            if matches!(happened.what, What::Cancelled(Some(Cancelled::Cancelled))) {
-                stays_cancelled(life, &happened.span, found);
+            let span = &happened.span;
+            match happened.what {
+                What::Rescheduled(_, Some(Rescheduled::Moved)) => {
+                    was_undelivered(life, span, "D4", "moved", found);
+                }
+                What::Rescheduled(_, Some(Rescheduled::TooLate)) => {
+                    was_taken(facts, life, span, "D4", "moved", found);
+                }
+                _ => {}
             }
         }
     }
 }
 
-/// The first delivery is not before the due time. Later ones follow other rules.
+/// Neither is the first delivery before the due time, nor does a call show the message as ready
+/// before. Later deliveries follow other rules.
 fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
-    let (Some(push), Some(lease)) = (life.push(), life.leases().next()) else {
+    let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
     };
-    let push = &facts.pushes[push];
+    let revived = |happened: &Happened<'_>| matches!(happened.what, What::Revived(_));
+    if push.due.is_none() || life.iter().any(revived) {
+        return;
+    }
+    let first = life.leases().next().map(|lease| (lease.span, "delivered"));
+    let shown = life.iter().filter_map(|happened| match happened.what {
+        What::Seen(_) => Some((happened.span, "shown as ready")),
+        What::Peeked(peeked) if peeked.standing == Standing::Ready => {
+            Some((happened.span, "shown as ready"))
+        }
+        _ => None,
+    });
+    for (span, how) in first.into_iter().chain(shown) {
+        let due = earliest_due(facts, life, push, &span);
+        if let Some(due) = due.filter(|due| span.clock < *due) {
+            let message = format!(
+                "message {} is {how} at {}, due at {due}",
+                life.id(),
+                span.latest
+            );
+            found.push(Found::at("D1", &[&push.span, &span], message));
+        }
+    }
+}
+
+/// The earliest possible due time then; `None` if it cannot be known.
+fn earliest_due(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    push: &Pushing<'_>,
+    then: &Span,
+) -> Option<u64> {
     let mut earliest = push.due().0;
-    let mut dues = vec![push.due.unwrap_or(Due::After(std::time::Duration::ZERO))];
+    let mut by_clock = matches!(push.due, Some(Due::At(_)));
     for happened in life.iter() {
         match happened.what {
             What::Rescheduled(_, Some(Rescheduled::TooLate)) => {}
-            What::Rescheduled(to, _) if happened.span.may_precede(&lease.span) => {
+            What::Rescheduled(to, _) if happened.span.may_precede(then) => {
                 earliest = earliest.min(due(to, &happened.span).0);
-                dues.push(to);
+                by_clock |= matches!(to, Due::At(_));
             }
-            What::Revived(_) => return,
             _ => {}
         }
     }
     // Without the backend's own times, a time on its clock and one on ours cannot be compared.
-    let by_clock = dues.iter().any(|due| matches!(due, Due::At(_)));
-    if by_clock && !facts.case.history.has_truth {
-        return;
-    }
-    if lease.span.clock < earliest {
-        let message = format!(
-            "message {} is delivered at {}, due at {earliest}",
-            life.id(),
-            lease.span.latest
-        );
-        found.push(Found::at("D1", &[&push.span, &lease.span], message));
-    }
-}
-
-/// A message that a call cancels or moves was not leased, and not cancelled already.
-fn in_time(life: Life<'_, '_>, span: &Span, verb: &str, found: &mut Vec<Found>) {
-    for lease in life.leases() {
-        if lease.span.before(span) && life.is_live(&lease, span) {
-            let message = format!(
-                "message {} is {verb} at {} under a lease until {}",
-                life.id(),
-                span.latest,
-                life.deadline(&lease, span).0
-            );
-            found.push(Found::at("D4", &[&lease.span, span], message));
-        }
-    }
-    let gone = life.iter().find(|happened| {
-        matches!(happened.what, What::Cancelled(Some(Cancelled::Cancelled)))
-            && happened.span.before(span)
-    });
-    if let Some(gone) = gone {
-        let message = format!("message {} is {verb}, and was cancelled before", life.id());
-        found.push(Found::at("D4", &[&gone.span, span], message));
-    }
-}
-
-/// A message that was never leased, nor removed in any other way, is not too late.
-fn too_late(
-    facts: &Facts<'_>,
-    life: Life<'_, '_>,
-    span: &Span,
-    verb: &str,
-    found: &mut Vec<Found>,
-) {
-    let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
-        return;
-    };
-    let taken = life.iter().any(|happened| {
-        let takes = match happened.what {
-            What::Delivered(..) => true,
-            What::Cancelled(answer) => answer != Some(Cancelled::TooLate),
-            _ => false,
-        };
-        takes && happened.span.may_precede(span)
-    });
-    let purged = facts.calls().any(|(done, purge)| {
-        matches!(done.record.call, queue_core::call::Call::Purge(_)) && purge.may_precede(span)
-    });
-    if push.span.before(span) && !taken && !purged && facts.ghosts_before(span) == 0 {
-        let message = format!(
-            "message {} was never taken, and is too late to be {verb}",
-            life.id()
-        );
-        found.push(Found::at("D4", &[&push.span, span], message));
-    }
-}
-
-fn stays_cancelled(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
-    for happened in life.iter() {
-        let there = matches!(happened.what, What::Delivered(..) | What::Letter(_));
-        if there && span.before(&happened.span) {
-            let message = format!(
-                "message {} was cancelled, and is delivered or dead",
-                life.id()
-            );
-            found.push(Found::at("D4", &[span, &happened.span], message));
-        }
-    }
+    (!by_clock || facts.case.history.has_truth).then_some(earliest)
 }

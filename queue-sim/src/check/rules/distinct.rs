@@ -16,7 +16,11 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             let later = life.iter().find(|later| {
                 matches!(
                     later.what,
-                    What::Delivered(..) | What::Seen(_) | What::Evicted | What::Letter(_)
+                    What::Delivered(..)
+                        | What::Seen(_)
+                        | What::Peeked(_)
+                        | What::Evicted
+                        | What::Letter(_)
                 ) && happened.span.before(&later.span)
             });
             if let Some(later) = later {
@@ -65,8 +69,7 @@ fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 continue;
             }
             // If its first delivery came after the second message, it was undelivered all along.
-            let mut leases = facts.life(id).leases();
-            let Some(taken) = leases.next().filter(|lease| lease.delivery.attempt == 1) else {
+            let Some(taken) = facts.life(id).first_lease() else {
                 continue;
             };
             for second in pushes {

@@ -1,4 +1,4 @@
-//! L14: a delivery and a dead letter tell why the last retry failed.
+//! L14: a delivery, a peek and a dead letter tell why the last retry failed.
 
 use queue_core::{Disposition, Settled};
 
@@ -14,6 +14,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             let failure = match happened.what {
                 What::Delivered(delivery, _) => delivery.failure.as_deref(),
                 What::Letter(letter) => letter.failure.as_deref(),
+                What::Peeked(peeked) => peeked.failure.as_deref(),
                 _ => continue,
             };
             told(life, &happened.span, failure, found);

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod bounded;
+mod cancelling;
 mod conservation;
 mod dead_letters;
 mod dedup;
@@ -16,6 +17,7 @@ mod fencing;
 mod leases;
 mod order;
 pub(super) mod outcomes;
+mod peeking;
 mod progress;
 mod rotating;
 mod waiting;
@@ -59,13 +61,12 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     dead_letters::check(facts, found);
     failures::check(facts, found);
     order::check(facts, found);
-    match facts.kind() {
-        QueueKind::Delay => delay::check(facts, found),
-        QueueKind::Bounded => {
-            bounded::check(facts, found);
-            distinct::check(facts, found);
-        }
-        _ => {}
+    delay::check(facts, found);
+    cancelling::check(facts, found);
+    peeking::check(facts, found);
+    if facts.kind() == QueueKind::Bounded {
+        bounded::check(facts, found);
+        distinct::check(facts, found);
     }
     progress::check(facts, found);
     waiting::check(facts, found);

@@ -1,6 +1,9 @@
-//! F1, F2, D2, P1, P2, P4, L11: the delivery order.
+//! F1, F2, D2, P1, P2, P4, L11: the delivery order; L16: a peek shows the ready messages in it.
 
-use queue_core::{Disposition, Due, QueueConfig, QueueKind, Settled};
+use queue_core::{
+    Disposition, Due, Place, QueueConfig, QueueKind, Settled,
+    call::{Answer, Call},
+};
 
 use super::Found;
 use crate::check::{
@@ -16,11 +19,25 @@ struct Ready {
     since: Span,
     until: Span,
     rank: Rank,
+    /// The earliest possible due time of a message that was delayed at first. It joined its line then,
+    /// behind what was ready.
+    due: Option<u64>,
     /// Whether it is back from a release; otherwise it was never leased before.
     returned: bool,
     /// Whether the time since which it is ready is known. A delivered message was ready at its
     /// delivery in any case.
     may_be_first: bool,
+}
+
+impl Ready {
+    /// Whether it surely joined its line before the other.
+    fn joined_before(&self, other: &Self) -> bool {
+        match (self.due, other.due) {
+            (None, None) => self.since.before(&other.since),
+            (None, Some(due)) => self.since.clock < due,
+            (Some(_), _) => false,
+        }
+    }
 }
 
 /// The least and the greatest possible rank; a smaller rank goes first.
@@ -57,6 +74,37 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             }
         }
     }
+    peeked(facts, found);
+}
+
+/// The ready messages that a peek shows stand in delivery order, as far as it is known.
+fn peeked(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for (done, span) in facts.calls() {
+        let (Call::Peek(Place::Ready, _), Some(Answer::Peeked(page))) =
+            (&done.record.call, done.answer)
+        else {
+            continue;
+        };
+        if facts.ghosts_before(&span) > 0 {
+            continue;
+        }
+        let known = page.entries.iter().filter_map(|peeked| {
+            let life = facts.life(peeked.message.id);
+            let leased = life.leases().any(|lease| lease.span.may_precede(&span));
+            (!leased).then(|| pushed(facts, life, span)).flatten()
+        });
+        let known: Vec<Ready> = known.collect();
+        for pair in known.windows(2) {
+            if goes_before(facts, &pair[1], &pair[0]).is_some() {
+                let message = format!(
+                    "message {} is shown before message {}, which goes first",
+                    pair[0].id, pair[1].id
+                );
+                let spans = [&pair[0].since, &pair[1].since, &span];
+                found.push(Found::at("L16", &spans, message));
+            }
+        }
+    }
 }
 
 fn ageing(facts: &Facts<'_>) -> Option<i64> {
@@ -68,30 +116,39 @@ fn ageing(facts: &Facts<'_>) -> Option<i64> {
 
 /// Its first delivery, if no earlier one can have been, and its rank is known.
 fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
+    pushed(facts, life, life.first_lease()?.span)
+}
+
+/// A message that nobody has taken since its push, if its rank is known.
+fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
     let push = &facts.pushes[life.push()?];
     // Without the backend's own times, a time on its clock and one on ours cannot be compared.
     if matches!(push.due, Some(Due::At(_))) && !facts.case.history.has_truth {
         return None;
     }
-    let mut firsts = life.leases().filter(|lease| lease.delivery.attempt == 1);
-    let first = firsts.next()?;
     let disturbed = life
         .iter()
         .any(|happened| matches!(happened.what, What::Revived(_) | What::Rescheduled(..)));
-    let refunded = life.leases().next()?.delivery.receipt != first.delivery.receipt;
-    if disturbed || refunded {
+    if disturbed {
         return None;
     }
+    let due = match facts.kind() {
+        QueueKind::Delay => None,
+        _ => facts.is_delayed(push)?.then(|| push.due()),
+    };
     let priority = i64::from(push.priority);
     let rank = match (facts.kind(), ageing(facts)) {
         (QueueKind::Delay, _) => Rank {
             least: push.due().0 as i64,
             most: push.due().1.min(i64::MAX as u64) as i64,
         },
-        (_, Some(step)) => Rank {
-            least: push.span.earliest as i64 - priority * step,
-            most: push.span.latest.min(i64::MAX as u64 / 2) as i64 - priority * step,
-        },
+        (_, Some(step)) => {
+            let (earliest, latest) = due.unwrap_or((push.span.earliest, push.span.latest));
+            Rank {
+                least: earliest as i64 - priority * step,
+                most: latest.min(i64::MAX as u64 / 2) as i64 - priority * step,
+            }
+        }
         _ => Rank {
             least: -priority,
             most: -priority,
@@ -100,10 +157,11 @@ fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
     Some(Ready {
         id: life.id().get(),
         since: push.span,
-        until: first.span,
+        until,
         rank,
+        due: due.map(|(earliest, _)| earliest),
         returned: false,
-        may_be_first: true,
+        may_be_first: due.is_none(),
     })
 }
 
@@ -134,6 +192,7 @@ fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
                     least: -priority,
                     most: -priority,
                 },
+                due: None,
                 returned: true,
                 may_be_first: true,
             });
@@ -171,6 +230,7 @@ fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Rea
                     least: arrived(happened.span.earliest) as i64 - head_start,
                     most: arrived(happened.span.latest) as i64 - head_start,
                 },
+                due: None,
                 returned: false,
                 may_be_first: false,
             });
@@ -197,7 +257,8 @@ fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'sta
             (true, true) => (facts.case.history.has_truth && first.id < second.id).then_some("L11"),
             (true, false) => Some("L11"),
             (false, true) => None,
-            (false, false) if !first.since.before(&second.since) => None,
+            (false, false) if !first.joined_before(second) => None,
+            (false, false) if second.due.is_some() => Some("L11"),
             _ if facts.kind() == QueueKind::Priority => Some("P2"),
             _ if first.since.call == second.since.call => Some("F2"),
             _ => Some("F1"),

@@ -8,7 +8,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, Life, What},
+        facts::{Facts, Life, What, removes_untold},
         span::Span,
     },
     history::{Event, Outcome},
@@ -76,12 +76,7 @@ fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
 
 /// A message that never left the queue, and is not in it.
 fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
-    let blind = facts.calls().any(|(done, _)| match done.record.call {
-        Call::Purge(_) | Call::OpenOrResize(_) => true,
-        Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
-        _ => false,
-    });
-    if blind {
+    if facts.calls().any(|(done, _)| removes_untold(done)) {
         return;
     }
     for life in facts.lives() {
@@ -113,7 +108,7 @@ fn may_have_left(life: Life<'_, '_>) -> bool {
         What::Evicted | What::Dropped | What::Replaced | What::Letter(_) | What::Discarded(_) => {
             true
         }
-        What::Cancelled(answer) => answer != Some(Cancelled::TooLate),
+        What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
         _ => false,
     })
 }

@@ -4,8 +4,9 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Disposition, MessageId, Page, Push, QueueKind, Receipt, Settlement, Token, call::Call,
-    limits::MAX_BATCH,
+    Disposition, Holder, MessageId, Page, Place, Push, QueueKind, Receipt, Settlement, Token,
+    call::Call,
+    limits::{MAX_BATCH, MAX_HOLDER},
 };
 
 use super::{
@@ -18,8 +19,8 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
     prop_oneof![
         16 => (count(), ttl()).prop_map(|(max, ttl)| Call::Lease(max, ttl)),
         16 => settlements().prop_map(Call::Settle),
-        6 => (settlements(), count(), ttl())
-            .prop_map(|(batch, max, ttl)| Call::Turn(batch, max, ttl)),
+        6 => (settlements(), count(), ttl(), holder())
+            .prop_map(|(batch, max, ttl, holder)| Call::Turn(batch, max, ttl, holder)),
         4 => (receipts(), ttl()).prop_map(|(batch, ttl)| Call::Extend(batch, ttl)),
         4 => pages().prop_map(Call::DeadLetters),
         4 => ids().prop_map(Call::Revive),
@@ -27,6 +28,8 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
         1 => Just(Call::Pause),
         2 => Just(Call::Resume),
         2 => most().prop_map(Call::Purge),
+        3 => ids().prop_map(Call::Cancel),
+        6 => (place(), pages()).prop_map(|(place, page)| Call::Peek(place, page)),
         1 => too_many(),
     ]
 }
@@ -49,6 +52,16 @@ pub(super) fn pages() -> impl Strategy<Value = Page> {
         page().prop_map(Page::first),
         page().prop_map(symbol::next_page),
     ]
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    select(vec![Place::Ready, Place::Delayed, Place::Leased])
+}
+
+/// None, or a name: of one byte, or as long as a name may be.
+fn holder() -> impl Strategy<Value = Option<Holder>> {
+    let name = select(vec!["h".to_owned(), "é".repeat(MAX_HOLDER / 2)]);
+    option::of(name.prop_map(|name| Holder::new(name).expect("a name of a good length")))
 }
 
 fn receipt() -> impl Strategy<Value = Receipt> {
@@ -103,9 +116,10 @@ fn too_many() -> impl Strategy<Value = Call> {
     let acks: Vec<Settlement> = receipts.iter().copied().map(Settlement::ack).collect();
     select(vec![
         Call::Settle(acks.clone()),
-        Call::Turn(acks, NonZeroUsize::MIN, second),
+        Call::Turn(acks, NonZeroUsize::MIN, second, None),
         Call::Extend(receipts, second),
         Call::Revive(ids.clone()),
+        Call::Cancel(ids.clone()),
         Call::Discard(ids),
     ])
 }
@@ -171,7 +185,7 @@ fn messages(keys: Option<u8>) -> Vec<Push> {
     (0..MAX_BATCH).map(message).collect()
 }
 
-/// Puts in two messages of which one answer carries only one, and takes them.
+/// Puts in two messages of which one answer carries only one, looks at them, and takes them.
 pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
     let both = NonZeroUsize::MIN.saturating_add(1);
     let take = match kind {
@@ -179,5 +193,9 @@ pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
         _ => Call::Lease(both, Duration::from_millis(10)),
     };
     let put_in = || Call::put(kind, vec![large()]);
-    [put_in(), put_in(), take].map(Step::Call).to_vec()
+    let mut calls = vec![put_in(), put_in(), take];
+    if kind != QueueKind::Rotating {
+        calls.insert(2, Call::Peek(Place::Ready, Page::first(2)));
+    }
+    calls.into_iter().map(Step::Call).collect()
 }

@@ -6,16 +6,19 @@ use bytes::Bytes;
 use proptest::{option, prelude::*, sample::select};
 use queue_core::{Headers, Insert, Push};
 
-use super::amounts::window;
+use super::amounts::{due, window};
 
 /// Two of these fit neither into a batch nor into an answer. All messages share it, so that a batch
 /// of them costs nothing.
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; 5 * 1024 * 1024]));
 
-pub(super) fn push() -> impl Strategy<Value = Push> + Clone {
+/// A message, with a due time this often.
+pub(super) fn push(due_in: f64) -> impl Strategy<Value = Push> + Clone {
     let dedup = option::weighted(0.3, (key(), window()));
-    (body(), headers(), dedup).prop_map(|(body, headers, dedup)| {
-        let push = Push::new(body).with_headers(headers);
+    let due = option::weighted(due_in, due());
+    (body(), headers(), dedup, due).prop_map(|(body, headers, dedup, due)| {
+        let mut push = Push::new(body).with_headers(headers);
+        push.due = due;
         match dedup {
             Some((key, window)) => push.with_dedup(key, window),
             None => push,

@@ -29,6 +29,11 @@ pub use self::leasing::{Round, burst};
 /// The most actions on a queue. A burst is one action, of several calls.
 const ACTIONS: usize = 50;
 
+/// How often a message has a due time of its own, where the kind asks for none.
+const LATER: f64 = 0.25;
+/// How often a message on a delay queue has a second due time, which is `Invalid`.
+const TWICE_DUE: f64 = 0.01;
+
 /// Sequences for queues of this kind.
 pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
     let action = match kind {
@@ -59,24 +64,24 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
     let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
     let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
     match kind {
-        QueueKind::Reliable => (batch(push()).prop_map(Call::Push).boxed(), 6),
+        QueueKind::Reliable => (batch(push(LATER)).prop_map(Call::Push).boxed(), 6),
         QueueKind::Priority => {
-            let message = (push(), priority);
+            let message = (push(LATER), priority);
             let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
             (batch(message).prop_map(Call::Enqueue).boxed(), 6)
         }
         QueueKind::Delay => {
-            let message = (push(), due()).prop_map(|(push, due)| Scheduled::new(push, due));
+            let message = (push(TWICE_DUE), due());
+            let message = message.prop_map(|(push, due)| Scheduled::new(push, due));
             let own = prop_oneof![
                 6 => batch(message).prop_map(Call::Schedule),
-                2 => ids().prop_map(Call::Cancel),
                 2 => (id(), due()).prop_map(|(id, due)| Call::Reschedule(id, due)),
                 1 => Just(Call::NextDue),
             ];
-            (own.boxed(), 11)
+            (own.boxed(), 9)
         }
         QueueKind::Bounded => {
-            let message = (push(), distinct()).prop_map(|(push, key)| {
+            let message = (push(LATER), distinct()).prop_map(|(push, key)| {
                 let offer = Offer::new(push);
                 match key {
                     Some(key) => offer.with_distinct(key),

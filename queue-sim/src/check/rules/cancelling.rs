@@ -1,0 +1,151 @@
+//! L15: a cancel takes an undelivered message out for good, or says why it does not.
+
+use queue_core::{Cancelled, Disposition, Settled};
+
+use super::Found;
+use crate::check::{
+    facts::{Facts, Life, Put, What},
+    span::Span,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for life in facts.lives() {
+        for happened in life.iter() {
+            let span = &happened.span;
+            match happened.what {
+                What::Cancelled(Some(Cancelled::Cancelled)) => {
+                    was_undelivered(life, span, "L15", "cancelled", found);
+                    stays_cancelled(life, span, found);
+                    may_have_been(facts, life, span, found);
+                }
+                What::Cancelled(Some(Cancelled::TooLate)) => {
+                    was_taken(facts, life, span, "L15", "cancelled", found);
+                    may_have_been(facts, life, span, found);
+                }
+                What::Cancelled(Some(Cancelled::NeverWas)) => was_not(life, span, found),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A message that a call cancels or moves was not leased, and not gone already.
+pub(super) fn was_undelivered(
+    life: Life<'_, '_>,
+    span: &Span,
+    rule: &'static str,
+    verb: &str,
+    found: &mut Vec<Found>,
+) {
+    for lease in life.leases() {
+        if lease.span.before(span) && life.is_live(&lease, span) {
+            let message = format!(
+                "message {} is {verb} at {} under a lease until {}",
+                life.id(),
+                span.latest,
+                life.deadline(&lease, span).0
+            );
+            found.push(Found::at(rule, &[&lease.span, span], message));
+        }
+    }
+    let gone = life.iter().find(|happened| {
+        let leaves = match happened.what {
+            What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
+            What::Settled(_, Disposition::Ack, settled) => settled == Some(Settled::Done),
+            What::Evicted | What::Dropped | What::Replaced => true,
+            _ => false,
+        };
+        leaves && happened.span.before(span)
+    });
+    if let Some(gone) = gone {
+        let message = format!("message {} is {verb}, and was gone before", life.id());
+        found.push(Found::at(rule, &[&gone.span, span], message));
+    }
+}
+
+/// For a message that nobody took or removed, it is not too late.
+pub(super) fn was_taken(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    span: &Span,
+    rule: &'static str,
+    verb: &str,
+    found: &mut Vec<Found>,
+) {
+    let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
+        return;
+    };
+    let taken = life.iter().any(|happened| {
+        let takes = match happened.what {
+            What::Delivered(..)
+            | What::Letter(_)
+            | What::Evicted
+            | What::Dropped
+            | What::Replaced => true,
+            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+            _ => false,
+        };
+        takes && happened.span.may_precede(span)
+    });
+    if push.span.before(span) && !taken && !facts.may_take_untold(span) {
+        let message = format!(
+            "message {} was never taken, and is too late to be {verb}",
+            life.id()
+        );
+        found.push(Found::at(rule, &[&push.span, span], message));
+    }
+}
+
+/// Nothing is cancelled, nor too late to be, that cannot have been there: ids count the accepted
+/// messages. Only a backend that tells what it executed gives such ids.
+fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+    if !facts.case.history.has_truth {
+        return;
+    }
+    let accepted = facts.pushes.iter().filter(|push| {
+        matches!(push.put, None | Some(Put::Accepted(_))) && push.span.may_precede(span)
+    });
+    let (id, accepted) = (life.id().get(), accepted.count() as u64);
+    if !(1..=accepted).contains(&id) {
+        let message = format!("no message ever had the id {id}, and a cancel does not say so");
+        found.push(Found::at("L15", &[span], message));
+    }
+}
+
+/// A message that was there is not said never to have been.
+fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+    let there = life.iter().find(|happened| {
+        let there = matches!(
+            happened.what,
+            What::Accepted(_)
+                | What::Delivered(..)
+                | What::Letter(_)
+                | What::Seen(_)
+                | What::Peeked(_)
+        );
+        there && happened.span.before(span)
+    });
+    if let Some(there) = there {
+        let message = format!("message {} was there, and a cancel denies it", life.id());
+        found.push(Found::at("L15", &[&there.span, span], message));
+    }
+}
+
+fn stays_cancelled(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+    for happened in life.iter() {
+        let there = matches!(
+            happened.what,
+            What::Delivered(..)
+                | What::Letter(_)
+                | What::Seen(_)
+                | What::Peeked(_)
+                | What::Evicted
+                | What::Dropped
+                | What::Replaced
+        );
+        if there && span.before(&happened.span) {
+            let message = format!("message {} was cancelled, and is still there", life.id());
+            found.push(Found::at("L15", &[span, &happened.span], message));
+        }
+    }
+}

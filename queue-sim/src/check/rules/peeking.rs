@@ -1,0 +1,291 @@
+//! L16: a peek shows the messages of one place as they are, and all of them. The order of the ready
+//! ones is checked with the other orders.
+
+use queue_core::{
+    Cancelled, Disposition, Holder, Page, Paged, Peeked, Place, QueueKind, Receipt, Settled,
+    Standing,
+    call::{Answer, Call},
+};
+
+use super::Found;
+use crate::check::{
+    facts::{Facts, Lease, Life, Pushing, What, millis},
+    span::Span,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    for (done, span) in facts.calls() {
+        let (Call::Peek(place, page), Some(Answer::Peeked(shown))) =
+            (&done.record.call, done.answer)
+        else {
+            continue;
+        };
+        holds(*place, *page, shown, &span, found);
+        if page.after.is_none() && shown.next.is_none() {
+            leaves_none_out(facts, *place, &shown.entries, &span, found);
+        }
+    }
+    for life in facts.lives() {
+        for happened in life.iter() {
+            if let What::Peeked(peeked) = happened.what
+                && let Some((before, wrong)) = differs(facts, life, peeked, &happened.span)
+            {
+                let message = format!("message {} is shown {wrong}", life.id());
+                let spans = [before.unwrap_or(happened.span), happened.span];
+                found.push(Found::at("L16", &[&spans[0], &spans[1]], message));
+            }
+        }
+    }
+}
+
+/// A page has messages of this place, each once, no more than were asked for, and by their times.
+fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &mut Vec<Found>) {
+    let shown = &shown.entries;
+    let mut tell = |message: String| found.push(Found::at("L16", &[span], message));
+    if shown.len() > page.limit {
+        tell(format!(
+            "{} messages are shown, {} were asked for",
+            shown.len(),
+            page.limit
+        ));
+    }
+    for (at, peeked) in shown.iter().enumerate() {
+        let id = peeked.message.id;
+        if shown[..at].iter().any(|other| other.message.id == id) {
+            tell(format!("message {id} is shown twice"));
+        }
+        if place_of(&peeked.standing) != place {
+            tell(format!("message {id} is shown among the {}", named(place)));
+        }
+    }
+    for pair in shown.windows(2) {
+        let (Some(first), Some(second)) = (time(&pair[0].standing), time(&pair[1].standing)) else {
+            continue;
+        };
+        let (one, other) = (pair[0].message.id, pair[1].message.id);
+        // Of those whose time is over, nobody sees which was first.
+        if second < first || second == first && first > 0 && other < one {
+            tell(format!(
+                "message {one} is shown before message {other}, which goes first"
+            ));
+        }
+    }
+}
+
+const fn place_of(standing: &Standing) -> Place {
+    match standing {
+        Standing::Ready => Place::Ready,
+        Standing::Delayed { .. } => Place::Delayed,
+        Standing::Leased { .. } => Place::Leased,
+    }
+}
+
+const fn named(place: Place) -> &'static str {
+    match place {
+        Place::Ready => "ready",
+        Place::Delayed => "delayed",
+        Place::Leased => "leased",
+    }
+}
+
+/// The time that the place's order goes by, in ms from now.
+fn time(standing: &Standing) -> Option<u64> {
+    match standing {
+        Standing::Ready => None,
+        Standing::Delayed { due_in } => Some(millis(*due_in)),
+        Standing::Leased { time_left, .. } => Some(millis(*time_left)),
+    }
+}
+
+/// How a shown message differs from what its callers know of it, and the call that tells.
+fn differs(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    peeked: &Peeked,
+    then: &Span,
+) -> Option<(Option<Span>, String)> {
+    let gone = life.iter().find(|happened| {
+        let leaves = match happened.what {
+            What::Settled(_, Disposition::Ack, answer) => answer == Some(Settled::Done),
+            What::Settled(_, _, Some(Settled::Dead)) | What::Letter(_) => {
+                !life.may_be_revived(&happened.span, then)
+            }
+            _ => false,
+        };
+        leaves && happened.span.before(then)
+    });
+    if let Some(gone) = gone {
+        return Some((Some(gone.span), "though it is acked or dead".to_owned()));
+    }
+    let age = millis(peeked.age);
+    if let Some(push) = facts.push_of(life.id())
+        && !is_aged(push, age, then)
+    {
+        return Some((Some(push.span), format!("with an age of {age} ms")));
+    }
+    let Standing::Leased {
+        receipt,
+        time_left,
+        holder,
+    } = &peeked.standing
+    else {
+        let leased = life.is_leased(then);
+        return leased.then(|| (None, "as undelivered, under a live lease".to_owned()));
+    };
+    let lease = life
+        .leases()
+        .find(|lease| lease.delivery.receipt == *receipt);
+    match lease {
+        Some(lease) => {
+            let wrong = of_lease(facts, life, &lease, peeked.attempts, holder.as_ref(), then);
+            let wrong = wrong.or_else(|| of_deadline(life, &lease, millis(*time_left), then));
+            wrong.map(|wrong| (Some(lease.span), wrong))
+        }
+        None => is_made_up(facts, life, *receipt, then).then(|| {
+            let token = receipt.token;
+            (
+                None,
+                format!("with the token {token}, which nobody was given"),
+            )
+        }),
+    }
+}
+
+/// Whether a message that was pushed so may have this age.
+fn is_aged(push: &Pushing<'_>, age: u64, then: &Span) -> bool {
+    let long_ago = push.span.earliest.saturating_add(age) <= then.latest || age == 0;
+    long_ago && push.span.latest.saturating_add(age) >= then.earliest
+}
+
+/// Whether nobody can have leased it so.
+fn is_made_up(facts: &Facts<'_>, life: Life<'_, '_>, receipt: Receipt, then: &Span) -> bool {
+    receipt.id != life.id() || facts.ghosts_before(then) == 0
+}
+
+/// How what is shown of a lease differs from what its holder was told.
+fn of_lease(
+    facts: &Facts<'_>,
+    life: Life<'_, '_>,
+    lease: &Lease<'_>,
+    attempts: u32,
+    holder: Option<&Holder>,
+    then: &Span,
+) -> Option<String> {
+    let token = lease.delivery.receipt.token;
+    let settled = life.iter().any(|happened| {
+        matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
+            if other == token)
+            && happened.span.before(then)
+    });
+    let newer = life
+        .leases()
+        .any(|other| lease.span.before(&other.span) && other.span.before(then));
+    if settled || newer || then.before(&lease.span) {
+        return Some(format!(
+            "under the lease with the token {token}, which is over"
+        ));
+    }
+    if attempts != lease.delivery.attempt {
+        let attempt = lease.delivery.attempt;
+        return Some(format!("with {attempts} attempts, at attempt {attempt}"));
+    }
+    let told = facts.holder(lease);
+    (told != holder).then(|| format!("as held by {holder:?}, and the lease told {told:?}"))
+}
+
+/// How the time that is left of a lease differs from its deadline. A lease that is over may not be
+/// reclaimed yet.
+fn of_deadline(life: Life<'_, '_>, lease: &Lease<'_>, left: u64, then: &Span) -> Option<String> {
+    let (earliest, latest) = life.deadline(lease, then);
+    let soonest = then.earliest.saturating_add(left);
+    let wrong = then.latest.saturating_add(left) < earliest || soonest > latest;
+    (wrong && left > 0).then(|| {
+        format!("with {left} ms left, where the deadline is between {earliest} and {latest}")
+    })
+}
+
+/// A peek that shows a whole place shows each message that is surely there.
+fn leaves_none_out(
+    facts: &Facts<'_>,
+    place: Place,
+    shown: &[Peeked],
+    span: &Span,
+    found: &mut Vec<Found>,
+) {
+    if place != Place::Leased && facts.may_take_untold(span) {
+        return;
+    }
+    for life in facts.lives() {
+        if shown.iter().any(|peeked| peeked.message.id == life.id()) {
+            continue;
+        }
+        let since = match place {
+            Place::Leased => {
+                let mut leases = life.leases();
+                let live =
+                    leases.find(|lease| lease.span.before(span) && life.is_live(lease, span));
+                live.map(|lease| lease.span)
+            }
+            Place::Ready => is_ready(facts, life, span),
+            Place::Delayed => is_delayed(facts, life, span),
+        };
+        if let Some(since) = since {
+            let message = format!(
+                "message {} is {}, and a peek at all of them leaves it out",
+                life.id(),
+                named(place)
+            );
+            found.push(Found::at("L16", &[&since, span], message));
+        }
+    }
+}
+
+/// The call that surely made the message ready, if nothing can have changed that since.
+fn is_ready(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> {
+    let push = stays(facts, life, then)?;
+    let leases = || life.leases().filter(|lease| lease.span.may_precede(then));
+    let Some(lease) = leases().last() else {
+        return match facts.kind() {
+            QueueKind::Delay => facts.is_delayed(push).is_some() && push.due().1 <= then.earliest,
+            _ => facts.is_delayed(push) == Some(false),
+        }
+        .then_some(push.span);
+    };
+    let back = life.iter().find(|happened| {
+        matches!(happened.what, What::Settled(token, Disposition::Release, Some(Settled::Done))
+            if token == lease.delivery.receipt.token)
+            && happened.span.before(then)
+    })?;
+    let last = leases().all(|lease| lease.span.before(&back.span));
+    // On a delay queue, it is due when it returns.
+    let due = facts.kind() != QueueKind::Delay || back.span.latest <= then.earliest;
+    (last && due).then_some(back.span)
+}
+
+/// The push that surely delayed the message, if its due time is to come.
+fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> {
+    let push = stays(facts, life, then)?;
+    let leased = life.leases().any(|lease| lease.span.may_precede(then));
+    let due = facts.is_delayed(push)? && push.due().0 > then.clock;
+    (due && !leased).then_some(push.span)
+}
+
+/// The push of a message that nothing but leases and their ends can have changed before that.
+fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'f Pushing<'f>> {
+    let push = &facts.pushes[life.push()?];
+    let changed = life.iter().any(|happened| {
+        let changes = match happened.what {
+            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+            What::Evicted
+            | What::Dropped
+            | What::Replaced
+            | What::Letter(_)
+            | What::Revived(_)
+            | What::Discarded(_)
+            | What::Rescheduled(..) => true,
+            _ => false,
+        };
+        changes && happened.span.may_precede(then)
+    });
+    (push.span.before(then) && !changed).then_some(push)
+}

@@ -1,0 +1,36 @@
+//! Messages with due times, where the kind asks for none (D1).
+
+use std::time::Duration;
+
+use queue_core::{AnyQueue, Offered};
+use tokio::time;
+
+use super::{actor::Actor, delay::OVERTAKES};
+use crate::workload::Mode;
+
+/// Where a lost hint shows, perhaps puts in a message that is due late. When waiting lanes have
+/// learnt of it, puts in one that is due sooner. Then keeps still for so long that a lane that
+/// sleeps through the second one shows. Answers whether it did.
+pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
+    if actor.workload.mode != Mode::Waiting || !actor.flip(OVERTAKES) {
+        return false;
+    }
+    let late = actor.workload.longest_delay();
+    let soon = actor.workload.ttl * (1 + actor.choose(2));
+    for delay in [late, soon] {
+        let mut push = actor.message_without_due().with_due(delay);
+        // The backend sends no hint for a duplicate.
+        push.dedup = None;
+        let Ok(put) = queue.put(&[push]).await else {
+            return true;
+        };
+        for offered in &put {
+            if let Offered::Accepted { id, .. } = offered {
+                actor.pool.add_id(*id);
+            }
+        }
+        time::sleep(Duration::from_millis(1)).await;
+    }
+    time::sleep(late / 2).await;
+    true
+}
