@@ -113,7 +113,7 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     for (count, key, left) in [
         ("LLEN", "ready", 1),
         ("ZCARD", "line", 2),
-        ("HLEN", "frames", 2),
+        ("HLEN", "frames", 4), // and their places in line
         ("HLEN", "distinct", 2),
         ("HLEN", "owned", 2),
         ("ZCARD", "delayed", 0),

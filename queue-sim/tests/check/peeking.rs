@@ -150,7 +150,7 @@ fn l16_what_is_leased_is_left_out() {
 fn l16_a_message_is_shown_twice() {
     let mut story = of_all_places();
     peeks(&mut story, Place::Ready, |shown| {
-        shown.push(shown[0].clone())
+        shown.push(shown[0].clone());
     });
     story.breaks("L16");
 }
@@ -158,7 +158,7 @@ fn l16_a_message_is_shown_twice() {
 fn leased_wrongly(wrong: impl FnOnce(&mut Standing)) {
     let mut story = of_all_places();
     peeks(&mut story, Place::Leased, |shown| {
-        wrong(&mut shown[0].standing)
+        wrong(&mut shown[0].standing);
     });
     story.breaks("L16");
 }
