@@ -162,8 +162,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// Shows the messages of one place, a page at a time, and changes nothing of them (L16). A page
     /// has no more than 8 MiB of bodies and headers (but always one message).
     ///
-    /// A page goes on after as many messages as the pages before it have shown: if messages come and
-    /// go meanwhile, one may be shown twice, and one not at all.
+    /// A page goes on where the one before it ended; if messages come, go or move meanwhile, one may
+    /// be shown twice, and one not at all.
     ///
     /// To stop a job that runs, an operator settles it with the receipt shown here: a
     /// [`bury`](Settlement::bury) puts it among the dead letters, an [`ack`](Settlement::ack) ends it

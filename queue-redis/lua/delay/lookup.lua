@@ -15,5 +15,5 @@ end
 -- Gives `take` the ready messages in delivery order, behind so many, until it has enough. Answers 0 and
 -- how many that were, nil at the end.
 local function show_ready(_, lined, _, take)
-  return show(LINE, lined, delayed_from() - 1, take)
+  return show(LINE, lined, delayed_from(), take)
 end

@@ -41,10 +41,10 @@ if ARGV[3] == 'r' then
   next_listed, next_lined = show_ready(listed, lined, limit, take_ready)
 elseif ARGV[3] == 'd' then
   local ready = delayed_from()
-  next_listed, next_lined = show(DELAYED, ready + lined, -1, take_delayed)
+  next_listed, next_lined = show(DELAYED, ready + lined, nil, take_delayed)
   next_lined = next_lined and next_lined - ready
 else
-  next_listed, next_lined = show(LEASES, lined, -1, take_leased)
+  next_listed, next_lined = show(LEASES, lined, nil, take_leased)
 end
 reply[2], reply[3] = next_listed or -1, next_lined or 0
 return reply

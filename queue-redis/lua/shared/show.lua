@@ -2,12 +2,12 @@
 -- needs: FRAMES, LEASES
 -- gives: show
 
--- Gives `take` the messages of this key from one rank to another (-1 for the last), with their scores and
--- members, until it has enough. Answers 0 and the rank where that was, nil at the end.
-local function show(key, rank, last, take)
-  while last < 0 or rank <= last do
-    local till = rank + CHUNK - 1
-    local members = call('ZRANGE', key, rank, last < 0 and till or math.min(till, last), 'WITHSCORES')
+-- Gives `take` the messages of this key from one rank to before another (nil for the end), with their
+-- scores and members, until it has enough. Answers 0 and the rank where that was, nil at the end.
+local function show(key, rank, before, take)
+  while rank < (before or math.huge) do
+    local till = math.min(rank + CHUNK, before or math.huge) - 1
+    local members = call('ZRANGE', key, rank, till, 'WITHSCORES')
     if not members[1] then
       return nil
     end

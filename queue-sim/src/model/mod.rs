@@ -23,6 +23,7 @@ mod push;
 mod reliable;
 mod rotating;
 
+pub(crate) use self::peek::UNDETERMINED;
 pub use self::{
     any::Model, bounded::BoundedModel, delay::DelayModel, leasing::LeasingModel,
     priority::PriorityModel, reliable::ReliableModel, rotating::RotatingModel,

@@ -10,8 +10,25 @@ use super::{
     limits,
 };
 
+/// The end of a page of which the contract does not say what it shows.
+pub(crate) const UNDETERMINED: Cursor = Cursor::new(u64::MAX);
+
+/// The bits of a cursor that count.
+const SHOWN: u64 = (1 << 20) - 1;
+
+/// A number for these in this order, in the other bits.
+fn digest(numbers: impl Iterator<Item = u64>) -> u64 {
+    let mix = |digest: u64, number: u64| {
+        (digest ^ number)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    };
+    numbers.fold(1, mix) & !SHOWN
+}
+
 impl LeasingModel {
-    /// The messages of one place, in its order. The cursor is the number of those shown so far.
+    /// The messages of one place, in its order. The cursor has the number of those shown so far, and a
+    /// digest of the line: a page that goes on in a line that has changed is [`UNDETERMINED`].
     ///
     /// # Errors
     ///
@@ -29,7 +46,19 @@ impl LeasingModel {
             queue_core::Place::Delayed => self.delayed(now),
             queue_core::Place::Leased => self.leased(),
         };
-        let shown = page.after.map_or(0, Cursor::get);
+        // A message that was leased meanwhile may have come back to another place of the same rank.
+        let ids = line.iter().map(|at| self.entries[*at].id.get());
+        let digest = digest(ids.chain([self.last_token]));
+        let mut shown = 0;
+        if let Some(after) = page.after {
+            if after == UNDETERMINED || after.get() & !SHOWN != digest {
+                return Ok(Paged {
+                    entries: Vec::new(),
+                    next: Some(UNDETERMINED),
+                });
+            }
+            shown = after.get() & SHOWN;
+        }
         line.drain(..line.len().min(shown as usize));
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
         let count = limits::carried(&sizes, page.limit);
@@ -39,7 +68,7 @@ impl LeasingModel {
                 .iter()
                 .map(|at| peeked(&self.entries[*at], place, now))
                 .collect(),
-            next: more.then(|| Cursor::new(shown + count as u64)),
+            next: more.then(|| Cursor::new(digest | (shown + count as u64))),
         })
     }
 }

@@ -268,6 +268,10 @@ fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<u
     in_full.then_some(at)
 }
 
+/// The messages in a list of ready ones, without the holes that cancelled ones left there.
+const LISTED: &str =
+    "return redis.call('LLEN', KEYS[1]) - (redis.call('HGET', KEYS[2], 'holes') or 0)";
+
 /// A bounded queue. The wire asks for its length after every request on it.
 struct BoundedQueue {
     name: QueueName,
@@ -278,17 +282,14 @@ struct BoundedQueue {
 impl BoundedQueue {
     /// Asks for the numbers of ready, delayed and leased messages. Answers the number of questions.
     fn ask(&self, out: &mut Vec<u8>) -> usize {
-        let parts = [
-            ("LLEN", "ready"),
-            ("ZCARD", "line"),
-            ("ZCARD", "delayed"),
-            ("ZCARD", "leases"),
-        ];
-        for (count, part) in parts {
-            let key = format!("{}{part}", self.base);
-            resp::encode(&[count.as_bytes(), key.as_bytes()], out);
+        let key = |part| format!("{}{part}", self.base);
+        let (ready, meta) = (key("ready"), key("meta"));
+        resp::encode(&["EVAL", LISTED, "2", &ready, &meta], out);
+        let parts = ["line", "delayed", "leases"];
+        for part in parts {
+            resp::encode(&["ZCARD", &key(part)], out);
         }
-        parts.len()
+        1 + parts.len()
     }
 }
 

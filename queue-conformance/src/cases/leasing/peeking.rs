@@ -19,6 +19,10 @@ pub(crate) async fn l16_an_empty_place_is_an_empty_page(stage: &Stage<'_>) {
     for place in PLACES {
         assert_eq!(peek(&*queue, place).await, [], "{place:?}");
     }
+    queue.put_due("x", FAR).await;
+    for place in [Place::Ready, Place::Leased] {
+        assert_eq!(peek(&*queue, place).await, [], "{place:?}, one is delayed");
+    }
 }
 
 pub(crate) async fn l16_bodies_and_headers_are_shown_unchanged(stage: &Stage<'_>) {
