@@ -207,7 +207,7 @@ pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &St
     queue.put_numbered(1).await;
     refused(queue.dead_letters(Page::first(0)).await, "0 entries");
     refused(queue.dead_letters(Page::first(1_001)).await, "1001");
-    for place in PLACES {
+    for place in Place::ALL {
         refused(queue.peek(place, Page::first(0)).await, "0 entries");
         refused(queue.peek(place, Page::first(1_001)).await, "1001");
     }
