@@ -1,5 +1,5 @@
-//! Reminders that are due at some time, and of those that are due the most urgent first: messages with
-//! due times in a priority queue.
+//! Reminders that are due at some time, and of those that are due the most urgent first: messages
+//! with due times in a priority queue.
 
 mod cli;
 

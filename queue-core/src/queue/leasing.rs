@@ -145,8 +145,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     async fn resume(&self) -> Result<()>;
 
     /// Removes up to `max` messages that are ready, in delivery order, then delayed, by (due, id);
-    /// answers how many. Leased messages stay, and so do dead letters and dedup marks, but for a mark
-    /// that ends with its message (L9).
+    /// answers how many. Leased messages stay, and so do dead letters and dedup marks, but for a
+    /// mark that ends with its message (L9).
     ///
     /// # Errors
     ///

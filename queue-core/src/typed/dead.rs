@@ -3,7 +3,8 @@
 use super::{Typed, consumer::AsLeasing};
 use crate::{DeadLetter, DeathReason, Headers, MessageId, Page, Paged, Result, Timestamp};
 
-/// A message in the dead letters, with all that a [`DeadLetter`] tells of it, and its decoded value.
+/// A message in the dead letters, with all that a [`DeadLetter`] tells of it, and its decoded
+/// value.
 #[derive(Debug)]
 pub struct TypedDeadLetter<T> {
     /// The message's id, by which it is revived or discarded.
