@@ -15,8 +15,6 @@ pub(crate) const LONG: Duration = Duration::from_secs(3600);
 /// A delay that outlives its case, however slow its calls are.
 pub(crate) const FAR: Duration = Duration::from_secs(1_000 * 3600);
 
-pub(crate) const PLACES: [Place; 3] = [Place::Ready, Place::Delayed, Place::Leased];
-
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
 }

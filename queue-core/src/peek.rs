@@ -15,6 +15,11 @@ pub enum Place {
     Leased,
 }
 
+impl Place {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Ready, Self::Delayed, Self::Leased];
+}
+
 /// A message as a peek found it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Peeked {

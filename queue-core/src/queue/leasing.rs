@@ -58,8 +58,9 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// [`peek`](Self::peek) shows.
     ///
     /// The default body does one after the other; if the lease then fails, so does the call, though
-    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown). The default
-    /// body tells nobody the holder's name.
+    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown). It has no
+    /// place for the holder's name and drops it: a backend overrides this method to keep the name
+    /// with the leases (L16), and to save a round trip.
     ///
     /// # Errors
     ///
@@ -144,7 +145,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     async fn resume(&self) -> Result<()>;
 
     /// Removes up to `max` messages that are ready, in delivery order, then delayed, by (due, id);
-    /// answers how many. Leased messages stay, and so do dead letters and dedup marks.
+    /// answers how many. Leased messages stay, and so do dead letters and dedup marks, but for a
+    /// mark that ends with its message (L9).
     ///
     /// # Errors
     ///

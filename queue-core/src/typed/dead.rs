@@ -3,7 +3,8 @@
 use super::{Typed, consumer::AsLeasing};
 use crate::{DeadLetter, DeathReason, Headers, MessageId, Page, Paged, Result, Timestamp};
 
-/// A message in the dead letters, and its decoded value.
+/// A message in the dead letters, with all that a [`DeadLetter`] tells of it, and its decoded
+/// value.
 #[derive(Debug)]
 pub struct TypedDeadLetter<T> {
     /// The message's id, by which it is revived or discarded.
@@ -14,8 +15,12 @@ pub struct TypedDeadLetter<T> {
     pub headers: Headers,
     /// Why it died.
     pub reason: DeathReason,
+    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    pub failure: Option<String>,
     /// How many attempts it had.
     pub attempts: u32,
+    /// When it was pushed, by the backend's clock. A revival does not change it.
+    pub pushed_at: Timestamp,
     /// When it died, by the backend's clock.
     pub died_at: Timestamp,
 }
@@ -41,7 +46,9 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             body: self.decode(&letter.body),
             headers: letter.headers,
             reason: letter.reason,
+            failure: letter.failure,
             attempts: letter.attempts,
+            pushed_at: letter.pushed_at,
             died_at: letter.died_at,
         };
         Ok(Paged {

@@ -36,10 +36,10 @@ use crate::{
 ///
 /// | kind | besides headers |
 /// | --- | --- |
-/// | reliable | a dedup key; a due time |
-/// | delay | a dedup key; the due time, which it cannot do without |
-/// | priority | a dedup key; a due time; a priority, 0 if it says none |
-/// | bounded | a dedup key; a due time; a distinct key; the policy for a full queue, which it cannot do without |
+/// | reliable | a dedup key, or a unique one; a due time |
+/// | delay | a dedup key, or a unique one; the due time, which it cannot do without |
+/// | priority | a dedup key, or a unique one; a due time; a priority, 0 if it says none |
+/// | bounded | a dedup key, or a unique one; a due time; a distinct key; the policy for a full queue, which it cannot do without |
 /// | rotating | the item's key |
 ///
 /// A reliable queue, for one, knows no priority:
@@ -67,7 +67,8 @@ use crate::{
 /// The value is encoded at once, and the message keeps no reference to it. An encoding that fails
 /// is the error of `send`. A message that is dropped before it is sent changes nothing; a `send`
 /// that is dropped, or fails with an unknown outcome, may have taken effect (L8), and can be
-/// repeated with a dedup key (L9).
+/// repeated with a dedup key (L9). A unique key does not make that safe: the message may be done by
+/// then.
 #[derive(Debug)]
 #[must_use = "nothing is sent before `send`"]
 pub struct MessageBuilder<'a, Q: ?Sized, Terms = ()> {

@@ -77,6 +77,7 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
     let plain = guarantees
         .without(Feature::Headers)
         .without(Feature::Dedup)
+        .without(Feature::Unique)
         .without(Feature::Sizes)
         .without(Feature::Ids)
         .without(Feature::Stored);

@@ -21,9 +21,10 @@ use super::{
 /// | `{name}` | a list of bodies, the newest last |
 /// | `lock:{name}:{key}` | a string, the id of the first push; it expires after the window |
 ///
-/// Key and window are the push's dedup; a push without one takes no lock. The lock outlives a push
-/// that never came: a client that dies between the two loses the message, and repeats of it are
-/// refused for the whole window (L9). All else is as for
+/// Key and window are the push's dedup; a push without one takes no lock. A lock ends with its
+/// window alone, so a key that is to end with its message is refused. The lock outlives a push that
+/// never came: a client that dies between the two loses the message, and repeats of it are refused
+/// for the whole window (L9). All else is as for
 /// [`FixedLength::newest_last`](super::FixedLength::newest_last).
 #[derive(Debug, Clone, Default)]
 pub struct KeyLock {

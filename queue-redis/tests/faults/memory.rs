@@ -135,6 +135,53 @@ async fn every_way_out_works_on_a_full_server() {
 }
 
 #[tokio::test]
+async fn an_operator_looks_and_cancels_on_a_full_server() {
+    for kind in QueueKind::LEASING {
+        let server = Server::start().expect("a server");
+        let backend = connect(&server).await;
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        limit(&server);
+        let accepted = fill(&queue).await;
+        let leasing = queue.leasing();
+        let two = NonZeroUsize::new(2).expect("it is 2");
+        let mailer = Some(Holder::new("mailer").expect("a good name"));
+        let turned = leasing.turn(&[], two, LEASE, mailer.clone()).await;
+        let (_, leased) = turned.expect("a name is kept");
+        let retry = Settlement::retry(leased.deliveries[0].receipt, LEASE);
+        leasing.settle(&[retry]).await.expect("settle");
+
+        let mut shown = Vec::new();
+        for place in Place::ALL {
+            let peeked = leasing.peek(place, Page::first(100)).await;
+            shown.push(peeked.expect("peek").entries);
+        }
+        let counts: Vec<usize> = shown.iter().map(Vec::len).collect();
+        assert_eq!(counts, [100, 1, 1], "{kind}");
+        let Standing::Leased {
+            receipt, holder, ..
+        } = &shown[2][0].standing
+        else {
+            panic!("{:?} is not leased", shown[2][0]);
+        };
+        assert_eq!(*holder, mailer);
+
+        let ids = shown.iter().flatten().map(|peeked| peeked.message.id);
+        let ids: Vec<MessageId> = ids.collect();
+        let cancelled = leasing.cancel(&ids).await.expect("cancel");
+        let (undelivered, held) = cancelled.split_at(101);
+        assert_eq!(undelivered, [Cancelled::Cancelled; 101], "{kind}");
+        assert_eq!(held, [Cancelled::TooLate]);
+        let stop = Settlement::bury(*receipt, "stopped");
+        let stopped = leasing.settle(&[stop]).await.expect("settle");
+        assert_eq!(stopped, [Settled::Dead]);
+        let counters = leasing.counters().await.expect("counters");
+        assert!(counters.balance());
+        assert_eq!(counters.depth.ready, accepted - 102);
+        queue.put_one("room again").await.expect("there is room");
+    }
+}
+
+#[tokio::test]
 async fn a_queue_is_removed_from_a_full_server() {
     for kind in QueueKind::LEASING {
         let server = Server::start().expect("a server");

@@ -141,6 +141,14 @@ async fn each_part_of_a_message_without_a_place_is_named_for_the_whole_batch() {
             let batch = vec![fine.clone(), Push::new("x").with_dedup("key", LONG)];
             refused(&ground, &made, put(kind, batch), invalid, "dedup keys").await;
         }
+        if !made.guarantees.has(Feature::Unique) && kind != QueueKind::Rotating {
+            let batch = vec![fine.clone(), Push::new("x").with_unique("key", LONG)];
+            let named = match made.guarantees.has(Feature::Dedup) {
+                true => "end with their messages",
+                false => "dedup keys",
+            };
+            refused(&ground, &made, put(kind, batch), invalid, named).await;
+        }
         if !made.guarantees.has(Feature::Due) && kind != QueueKind::Rotating {
             let batch = vec![fine.clone(), Push::new("x").with_due(LONG)];
             refused(&ground, &made, put(kind, batch), invalid, "due times").await;

@@ -6,12 +6,15 @@ mod due;
 mod overflow;
 mod recent;
 mod room;
+mod unique;
 
 use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{capacity::*, distinct::*, due::*, overflow::*, recent::*, room::*};
+pub(super) use self::{
+    capacity::*, distinct::*, due::*, overflow::*, recent::*, room::*, unique::*,
+};
 use crate::steps::id;
 
 /// Offers this many messages, which must fit.

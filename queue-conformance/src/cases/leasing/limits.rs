@@ -200,6 +200,9 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
     );
     let longest = marked(vec![b'k'; 256], MAX_DEDUP_WINDOW);
     queue.try_put(&longest).await.expect("256 bytes and 7 days");
+    let unique = |window| [Push::new("x").with_unique("key", window)];
+    refused(queue.try_put(&unique(Duration::ZERO)).await, "of 0 ms");
+    refused(queue.try_put(&unique(over)).await, "of 604800001 ms");
 }
 
 pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &Stage<'_>) {
@@ -207,7 +210,7 @@ pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &St
     queue.put_numbered(1).await;
     refused(queue.dead_letters(Page::first(0)).await, "0 entries");
     refused(queue.dead_letters(Page::first(1_001)).await, "1001");
-    for place in PLACES {
+    for place in Place::ALL {
         refused(queue.peek(place, Page::first(0)).await, "0 entries");
         refused(queue.peek(place, Page::first(1_001)).await, "1001");
     }

@@ -14,9 +14,11 @@ mod operators;
 mod paging;
 mod peeking;
 mod progress;
+mod unique;
 mod waiting;
 
 pub(super) use self::{
     attempts::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*, fencing::*,
-    holders::*, leases::*, limits::*, operators::*, paging::*, peeking::*, progress::*, waiting::*,
+    holders::*, leases::*, limits::*, operators::*, paging::*, peeking::*, progress::*, unique::*,
+    waiting::*,
 };

@@ -11,12 +11,12 @@ use crate::{
 
 pub(crate) async fn l16_an_empty_place_is_an_empty_page(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    for place in PLACES {
+    for place in Place::ALL {
         assert_eq!(peek(&*queue, place).await, [], "{place:?}");
     }
     queue.put_numbered(1).await;
     bury_next(&*queue, "dead").await;
-    for place in PLACES {
+    for place in Place::ALL {
         assert_eq!(peek(&*queue, place).await, [], "{place:?}");
     }
     queue.put_due("x", FAR).await;
@@ -215,7 +215,7 @@ pub(crate) async fn l16_a_peek_changes_nothing(stage: &Stage<'_>) {
     let held = take_one(&*queue).await;
     queue.pause().await.expect("pauses");
     let before = counted(&*queue).await;
-    for (place, expected) in PLACES.into_iter().zip([&[2_u64, 3][..], &[4], &[1]]) {
+    for (place, expected) in Place::ALL.into_iter().zip([&[2_u64, 3][..], &[4], &[1]]) {
         for _ in 0..2 {
             assert_eq!(shown(&*queue, place).await, expected, "of a paused queue");
         }

@@ -66,7 +66,7 @@ impl State {
         }
         match &settlement.disposition {
             Disposition::Ack => {
-                self.messages.remove(&id);
+                self.remove(id);
                 self.counters.acked += 1;
             }
             Disposition::Retry { .. } if stored.attempts >= max_attempts => {

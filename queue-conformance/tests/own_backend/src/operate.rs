@@ -41,7 +41,7 @@ impl State {
             let Some(id) = next else {
                 break;
             };
-            self.messages.remove(&id);
+            self.remove(id);
             purged += 1;
         }
         self.counters.purged += purged as u64;
@@ -59,7 +59,7 @@ impl State {
         if self.ready.len() + self.delayed.len() == before {
             return Cancelled::TooLate;
         }
-        self.messages.remove(&id);
+        self.remove(id);
         self.counters.cancelled += 1;
         Cancelled::Cancelled
     }

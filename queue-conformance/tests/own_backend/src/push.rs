@@ -2,22 +2,26 @@
 
 use queue_core::*;
 
-use super::state::{State, Stored};
+use super::state::{Mark, State, Stored};
 
 impl State {
     /// Accepts a message unless its dedup key has a live mark (L9). Until its due time, if it has
     /// one, it is delayed (D1).
     pub(crate) fn push(&mut self, push: &Push, now: Timestamp) -> Pushed {
         if let Some(dedup) = &push.dedup
-            && let Some((first, _)) = self.marks.get(&dedup.key)
+            && let Some(mark) = self.marks.get(&dedup.key)
         {
-            return Pushed::Duplicate(*first);
+            return Pushed::Duplicate(mark.first);
         }
         self.counters.accepted += 1;
         let id = MessageId::new(self.counters.accepted);
         if let Some(dedup) = &push.dedup {
-            let end = now.plus_millis(millis_ceil(dedup.window));
-            self.marks.insert(dedup.key.clone(), (id, end));
+            let mark = Mark {
+                first: id,
+                end: now.plus_millis(millis_ceil(dedup.window)),
+                until_done: dedup.until_done,
+            };
+            self.marks.insert(dedup.key.clone(), mark);
         }
         let stored = Stored::new(push.body.clone(), push.headers.clone(), now);
         self.messages.insert(id, stored);

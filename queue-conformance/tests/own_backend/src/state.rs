@@ -41,6 +41,15 @@ impl Stored {
     }
 }
 
+/// A dedup mark (L9).
+#[derive(Debug)]
+pub(crate) struct Mark {
+    pub(crate) first: MessageId,
+    pub(crate) end: Timestamp,
+    /// Whether it ends with its message, if that is sooner.
+    pub(crate) until_done: bool,
+}
+
 /// A ready message's place, in one of two lines (L11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Line {
@@ -61,8 +70,8 @@ pub(crate) struct State {
     pub(crate) leased: BTreeSet<(Timestamp, MessageId)>,
     /// In the order of dying: a number that only grows.
     pub(crate) dead: BTreeMap<u64, DeadLetter>,
-    /// Dedup keys: the first message's id, and the mark's end.
-    pub(crate) marks: BTreeMap<Bytes, (MessageId, Timestamp)>,
+    /// By dedup key.
+    pub(crate) marks: BTreeMap<Bytes, Mark>,
     pub(crate) config: LeasingConfig,
     pub(crate) counters: Counters,
     pub(crate) last_token: u64,
@@ -81,7 +90,7 @@ impl State {
     /// Clears ended marks, ends expired leases and promotes due messages. Every call begins with
     /// it.
     pub(crate) fn begin(&mut self, now: Timestamp) {
-        self.marks.retain(|_, (_, end)| now < *end);
+        self.marks.retain(|_, mark| now < mark.end);
         for _ in 0..limits::MAX_BATCH {
             let Some((_, id)) = pop_until(&mut self.leased, now) else {
                 break;
@@ -110,9 +119,16 @@ impl State {
         self.stored(id).ready_since = ready_since;
     }
 
+    /// Removes a message, which the caller has taken from its place, and the mark that ends with it.
+    pub(crate) fn remove(&mut self, id: MessageId) -> Stored {
+        self.marks
+            .retain(|_, mark| mark.first != id || !mark.until_done);
+        self.messages.remove(&id).expect("was in a place")
+    }
+
     /// Moves a message, which the caller has taken from its place, to the dead letters (L13).
     pub(crate) fn die(&mut self, id: MessageId, reason: DeathReason, now: Timestamp) {
-        let stored = self.messages.remove(&id).expect("was in a place");
+        let stored = self.remove(id);
         self.deaths += 1;
         self.counters.died += 1;
         let letter = DeadLetter {
