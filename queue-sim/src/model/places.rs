@@ -64,12 +64,14 @@ impl LeasingModel {
     }
 
     pub(super) fn leave(&mut self, at: usize, exit: Exit) {
+        self.end_mark(self.entries[at].id);
         self.entries[at].distinct = None;
         self.entries[at].place = Place::Gone(exit);
     }
 
     pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
         self.events.died += 1;
+        self.end_mark(self.entries[at].id);
         self.entries[at].distinct = None;
         self.entries[at].place = Place::Dead(Death {
             reason,
