@@ -28,7 +28,7 @@ macro_rules! edit {
 /// Whether this call leases and settles nothing.
 fn leases(request: &Request) -> bool {
     let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
-    is_turn && request.arguments().len() == 4 && &request.arguments()[2][..] != b"0"
+    is_turn && request.arguments().len() == 5 && &request.arguments()[2][..] != b"0"
 }
 
 /// The same call in this phase: the argument of the lease's length also tells the phase.
@@ -91,7 +91,7 @@ impl Meddling for ReclaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         edit!("leasing/turn": "if quiet and all_acks" => "if quiet and not phase and all_acks"),
-        edit!("leasing/turn": "max > 0 and not meta[5]" => "max > 0 and not meta[5] and phase ~= 'look'"),
+        edit!("leasing/turn": "max > 0 and not meta[8]" => "max > 0 and not meta[8] and phase ~= 'look'"),
         edit!("shared/tidy": "  local expired = call(" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end
@@ -139,10 +139,10 @@ impl Meddling for NacksInTwoSteps {
 impl Rewrite for NacksInTwoSteps {
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
-        if !is_turn || request.arguments().len() != 5 {
+        if !is_turn || request.arguments().len() != 6 {
             return None;
         }
-        let settlement = &request.arguments()[4];
+        let settlement = &request.arguments()[5];
         if settlement[0] == b'a' || settlement[0] == b'b' {
             return None;
         }
@@ -173,8 +173,8 @@ impl Meddling for ChecksThenPushes {
     const SCRIPT: &str = "offer";
     const EDITS: Edits = &[
         edit!("bounded/offer": "ARGV[4] == '1'" => "sub(ARGV[4], 1, 1) == '1'"),
-        edit!("bounded/offer": "local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)" =>
-            "local occupied = tonumber(sub(ARGV[4], 3))"),
+        edit!("bounded/offer": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)" =>
+            "local occupied = tonumber(sub(ARGV[4], 3)) - holes"),
     ];
 }
 
