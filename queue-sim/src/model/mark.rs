@@ -3,8 +3,6 @@
 use bytes::Bytes;
 use queue_core::MessageId;
 
-use super::LeasingModel;
-
 /// A dedup mark: the first push under a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct FirstPush {
@@ -16,13 +14,11 @@ pub(super) struct FirstPush {
     pub(super) until_done: bool,
 }
 
-impl LeasingModel {
-    /// This message is acked, dead or gone: its mark ends, if it is one that ends with it.
-    pub(super) fn end_mark(&mut self, id: MessageId) {
-        for mark in &mut self.marks {
-            if mark.until_done && mark.id == id {
-                mark.until = 0;
-            }
+impl FirstPush {
+    /// This message is acked, dead or gone: the mark ends, if it is to end with it.
+    pub(super) fn done(&mut self, id: MessageId) {
+        if self.until_done && self.id == id {
+            self.until = 0;
         }
     }
 }
