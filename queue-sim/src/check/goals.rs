@@ -20,6 +20,7 @@ use crate::{
 };
 
 const LEASING: &[&str] = &[
+    "accepted anew when done",
     "ack reply lost",
     "batch leased",
     "buried",
@@ -31,6 +32,7 @@ const LEASING: &[&str] = &[
     "deferred",
     "delivered when due",
     "discarded",
+    "duplicate of a unique message",
     "duplicate refused",
     "empty lease",
     "executed after it was given up",
@@ -207,6 +209,7 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             });
         }
     }
+    of_unique_messages(facts, goals);
     let mut paused: Option<Span> = None;
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
@@ -289,6 +292,36 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             });
         }
         expiries(facts, life, goals);
+    }
+}
+
+/// A repeat of a message that is unique until it is done, before that, and after it in its window.
+fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
+    for push in &facts.pushes {
+        let Some(dedup) = push.dedup else {
+            continue;
+        };
+        match push.put {
+            Some(Put::Present(first)) => {
+                let first = facts.push_of(first);
+                if first.is_some_and(|first| first.is_unique()) {
+                    goals.insert("duplicate of a unique message");
+                }
+            }
+            Some(Put::Accepted(_)) => {
+                let had_it = facts.pushes.iter().any(|first| {
+                    first.is_unique()
+                        && matches!(first.put, Some(Put::Accepted(_)))
+                        && first.dedup.is_some_and(|other| other.key == dedup.key)
+                        && first.span.before(&push.span)
+                        && push.span.clock < first.window_ends().0
+                });
+                if had_it {
+                    goals.insert("accepted anew when done");
+                }
+            }
+            Some(Put::Full) | None => {}
+        }
     }
 }
 

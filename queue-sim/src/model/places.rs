@@ -63,13 +63,20 @@ impl LeasingModel {
         entry.place = Place::Ready;
     }
 
+    fn end_mark(&mut self, at: usize) {
+        let id = self.entries[at].id;
+        self.marks.iter_mut().for_each(|mark| mark.done(id));
+    }
+
     pub(super) fn leave(&mut self, at: usize, exit: Exit) {
+        self.end_mark(at);
         self.entries[at].distinct = None;
         self.entries[at].place = Place::Gone(exit);
     }
 
     pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
         self.events.died += 1;
+        self.end_mark(at);
         self.entries[at].distinct = None;
         self.entries[at].place = Place::Dead(Death {
             reason,

@@ -28,6 +28,7 @@ impl LeasingModel {
                 key: dedup.key.clone(),
                 id,
                 until: now + limits::millis(dedup.window),
+                until_done: dedup.until_done,
             });
         }
         self.entries.push(Entry {

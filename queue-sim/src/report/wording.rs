@@ -277,7 +277,10 @@ impl Words {
         let mut words = bytes(&push.body);
         if let Some(dedup) = &push.dedup {
             let (key, window) = (bytes(&dedup.key), ms(dedup.window));
-            words.push_str(&format!(" once as {key} in {window}"));
+            words.push_str(&match dedup.until_done {
+                true => format!(" unique as {key} for at most {window}"),
+                false => format!(" once as {key} in {window}"),
+            });
         }
         if let Some(due) = push.due {
             words.push_str(&format!(" due {}", self.due(due)));

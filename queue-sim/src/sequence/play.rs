@@ -28,17 +28,19 @@ const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// in the history ([`check::reached`](crate::check::reached)).
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     const EVERY: [&str; 1] = ["an invalid call was refused"];
-    const LEASING: [&str; 24] = [
+    const LEASING: [&str; 26] = [
         "8 MiB cut a lease short",
         "8 MiB cut a peek short",
         "128 leases expired at once",
         "a dead letter was trimmed",
+        "accepted anew when done",
         "buried",
         "cancelled",
         "cancelled what never was",
         "deferred",
         "delivered when due",
         "discarded",
+        "duplicate of a unique message",
         "duplicate refused",
         "extend refused",
         "extended",

@@ -21,10 +21,11 @@
 //! ([`Journal::executed`](crate::history::Journal::executed)). An error or nothing as a reply means
 //! that the server did not execute the call: a script checks its configuration before it does
 //! anything. A call that finds its queue gone (nothing), creates it and goes out again is executed
-//! once. So is a call that goes out with its text after `NOSCRIPT`. Concurrent pushes of one client
-//! go as one call, which one task makes for all of them. The history does not tell such an
-//! execution of any of them; the goal `execution for no call` says that there was one. Lanes that
-//! do one thing after another never have any.
+//! once. So is a call that goes out with its text after `NOSCRIPT`, or with more keys after a script
+//! asked for them (`KEYS`). Concurrent pushes of one client go as one call, which one task makes for
+//! all of them. The history does not tell such an execution of any of them; the goal
+//! `execution for no call` says that there was one. Lanes that do one thing after another never have
+//! any.
 //!
 //! # Cached replies
 //!

@@ -40,6 +40,11 @@ impl Reply {
         matches!(&*self.0, b"_\r\n" | b"$-1\r\n" | b"*-1\r\n")
     }
 
+    /// Whether a script asks for the keys of the dedup marks, too.
+    pub fn wants_keys(&self) -> bool {
+        matches!(&*self.0, b"+KEYS\r\n")
+    }
+
     /// The error, its code first, if the reply is one.
     pub fn error(&self) -> Option<&[u8]> {
         match self.0.split_first()? {

@@ -40,7 +40,8 @@ use super::{Reply, Request};
 /// # Truth
 ///
 /// A rewritten request counts as executed once: when the rewrite says so ([`Steps::executed`]), or
-/// else at its end, if it belongs to a call and its reply is neither an error nor nothing.
+/// else at its end, if it belongs to a call and its reply is neither an error nor nothing, and does
+/// not ask for more keys.
 #[async_trait]
 pub trait Rewrite: Debug + Send + Sync + 'static {
     /// Plays this request, a script's call or a plain command, and answers the client's reply. With

@@ -150,8 +150,9 @@ impl Execute for Executing<'_> {
 
 impl Executing<'_> {
     /// Tells what the reply shows. Every script answers nothing, or an error, before it does
-    /// anything: the queue does not exist, the configuration differs, the script is missing. Any
-    /// other error is the script's own failure, which may have come half-way.
+    /// anything: the queue does not exist, the configuration differs, the script is missing; or it
+    /// asks for keys that it lacks. Any other error is the script's own failure, which may have come
+    /// half-way.
     fn tell(&self, reply: &Reply) {
         let Some(script) = self.request.script.filter(|script| *script != OPEN) else {
             return;
@@ -164,7 +165,7 @@ impl Executing<'_> {
             }
             return;
         }
-        if reply.is_nil() {
+        if reply.is_nil() || reply.wants_keys() {
             return;
         }
         if self.request.call.is_none() && !self.request.waits() {
@@ -197,7 +198,9 @@ impl Executing<'_> {
             if let (Some(at), None) = (called, reply.error()) {
                 machine.scripts().came(at);
             }
+            let holes = queue.as_ref().and_then(|_| replies.next());
             let length: Option<i64> = replies.map(|reply| reply.number()).sum();
+            let length = length.map(|length| length - holes.map_or(0, |holes| field(&holes)));
             Ok((reply, length))
         })?;
         let name = match (queue, served) {
@@ -268,10 +271,6 @@ fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<u
     in_full.then_some(at)
 }
 
-/// The messages in a list of ready ones, without the holes that cancelled ones left there.
-const LISTED: &str =
-    "return redis.call('LLEN', KEYS[1]) - (redis.call('HGET', KEYS[2], 'holes') or 0)";
-
 /// A bounded queue. The wire asks for its length after every request on it.
 struct BoundedQueue {
     name: QueueName,
@@ -280,17 +279,30 @@ struct BoundedQueue {
 }
 
 impl BoundedQueue {
-    /// Asks for the numbers of ready, delayed and leased messages. Answers the number of questions.
+    /// Asks for the number of cancelled messages in the list of ready ones, and then for the numbers
+    /// of ready, delayed and leased messages. Answers the number of questions.
     fn ask(&self, out: &mut Vec<u8>) -> usize {
-        let key = |part| format!("{}{part}", self.base);
-        let (ready, meta) = (key("ready"), key("meta"));
-        resp::encode(&["EVAL", LISTED, "2", &ready, &meta], out);
-        let parts = ["line", "delayed", "leases"];
-        for part in parts {
-            resp::encode(&["ZCARD", &key(part)], out);
+        let meta = format!("{}meta", self.base);
+        resp::encode(&["HGET", &meta[..], "holes"], out);
+        let parts = [
+            ("LLEN", "ready"),
+            ("ZCARD", "line"),
+            ("ZCARD", "delayed"),
+            ("ZCARD", "leases"),
+        ];
+        for (count, part) in parts {
+            let key = format!("{}{part}", self.base);
+            resp::encode(&[count.as_bytes(), key.as_bytes()], out);
         }
         1 + parts.len()
     }
+}
+
+/// The number in a field of a hash; a field that is not there counts as 0.
+fn field(reply: &Reply) -> i64 {
+    let value = reply.value().ok();
+    let number: Option<Option<i64>> = value.and_then(|value| redis::from_redis_value(value).ok());
+    number.flatten().unwrap_or(0)
 }
 
 /// The bounded queue that `part` of a request acts on, if any.

@@ -103,7 +103,10 @@ impl Fit {
         if !self.guarantees.has(Feature::Headers) {
             push.headers = Headers::default();
         }
-        if !self.guarantees.has(Feature::Dedup) {
+        let is_unique = push.dedup.as_ref().is_some_and(|dedup| dedup.until_done);
+        if !self.guarantees.has(Feature::Dedup)
+            || is_unique && !self.guarantees.has(Feature::Unique)
+        {
             push.dedup = None;
         }
         if !self.guarantees.has(Feature::Due) {

@@ -14,6 +14,8 @@ use crate::world::Fault;
 const KEYS: [&str; 3] = ["k0", "k1", "k2"];
 const BODIES: [&str; 3] = ["a", "b", ""];
 
+const LONGER_THAN_A_RUN: Duration = Duration::from_secs(60 * 60);
+
 impl Actor {
     /// The number of messages in the next batch.
     pub(super) fn batch(&self) -> u32 {
@@ -60,11 +62,13 @@ impl Actor {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
 
-    /// A message, perhaps with a dedup key; with a due time, if that is what this step puts in.
+    /// A message, perhaps with a dedup key; with a due time, or unique until it is done, if that is
+    /// what this step puts in.
     pub(super) fn message(&self) -> Push {
         let push = self.message_without_due();
         match self.verb {
             Verb::PutLater => push.with_due(self.due()),
+            Verb::PutUnique => push.with_unique(self.key(), self.longest()),
             _ => push,
         }
     }
@@ -104,12 +108,20 @@ impl Actor {
         // The contract does not promise whether a mark that is over comes back when the clock steps
         // back. So under that fault, no mark is over before the run ends.
         if self.context.faults.chance(Fault::ClockBack) > 0 {
-            return Duration::from_secs(60 * 60);
+            return LONGER_THAN_A_RUN;
         }
         let window = self.span().max(Duration::from_millis(1));
         let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
         self.pool.add_boundary(self.now().plus_millis(millis));
         window
+    }
+
+    /// The longest time for which a message is unique: about a lease's time, or until it is done.
+    fn longest(&self) -> Duration {
+        match self.choose(2) {
+            0 => self.window(),
+            _ => LONGER_THAN_A_RUN,
+        }
     }
 
     /// An item for a ring, perhaps under a key.

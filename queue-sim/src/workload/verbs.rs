@@ -84,6 +84,8 @@ verbs! {
     Cancel = "cancel": [5, 5, 2, 6],
     /// Look at messages without taking them.
     Peek = "peek": [6, 2, 4, 10],
+    /// Put messages in that are unique until they are done.
+    PutUnique = "put unique": [6, 12, 2, 3],
 }
 
 /// A lane's weights of the verbs, drawn once for each lane.

@@ -6,7 +6,7 @@ use queue_core::{
 };
 use queue_sim::history::{Event, Outcome};
 
-use crate::story::{Story, again, lease, leased, ms, push};
+use crate::story::{Story, TTL, again, lease, leased, ms, push};
 
 fn done(settled: Settled) -> Answer {
     Answer::Settled(vec![settled])
@@ -131,6 +131,101 @@ fn l9_a_mark_outlives_its_window() {
         keyed("a"),
         Answer::Pushed(vec![Pushed::Duplicate(MessageId::new(1))]),
     );
+    story.breaks("L9");
+}
+
+fn unique(body: &'static str) -> Call {
+    Call::Push(vec![Push::new(body).with_unique("key", ms(500))])
+}
+
+fn accepted(id: u64) -> Answer {
+    Answer::Pushed(vec![Pushed::Accepted(MessageId::new(id))])
+}
+
+fn duplicate_of(id: u64) -> Answer {
+    Answer::Pushed(vec![Pushed::Duplicate(MessageId::new(id))])
+}
+
+#[test]
+fn a_unique_key_is_free_when_its_message_is_done_or_its_window_is_over() {
+    let mut story = Story::reliable();
+    assert_eq!(story.call(unique("a")), accepted(1));
+    assert_eq!(story.call(unique("a")), duplicate_of(1));
+    let first = story.take();
+    assert_eq!(story.call(unique("a")), duplicate_of(1));
+    story.settle(Settlement::ack(first.receipt));
+    assert_eq!(story.call(unique("b")), accepted(2));
+    let second = story.take();
+    story.settle(Settlement::bury(second.receipt, "no"));
+    assert_eq!(story.call(unique("c")), accepted(3));
+    story.call(Call::Revive(vec![MessageId::new(2)]));
+    story.call(Call::Cancel(vec![MessageId::new(3)]));
+    assert_eq!(story.call(unique("d")), accepted(4));
+    story.after(500);
+    assert_eq!(story.call(unique("e")), accepted(5));
+    // The key has the mark of another message by now.
+    story.call(Call::Cancel(vec![MessageId::new(4)]));
+    assert_eq!(story.call(unique("e")), duplicate_of(5));
+    story.holds();
+}
+
+#[test]
+fn a_unique_key_is_free_when_its_message_has_expired_on_its_last_attempt() {
+    let mut story = Story::reliable();
+    story.call(unique("a"));
+    for attempt in 1..=2 {
+        assert_eq!(story.take().attempt, attempt);
+        story.after(TTL);
+    }
+    assert_eq!(story.call(unique("b")), accepted(2));
+    story.holds();
+}
+
+#[test]
+fn nobody_knows_whether_a_lost_ack_ended_a_mark() {
+    for executed in [false, true] {
+        let mut story = Story::reliable();
+        story.call(unique("a"));
+        let first = story.take();
+        story.loses(Call::Settle(vec![Settlement::ack(first.receipt)]), executed);
+        let answer = if executed {
+            accepted(2)
+        } else {
+            duplicate_of(1)
+        };
+        assert_eq!(story.call(unique("b")), answer);
+        story.holds();
+    }
+}
+
+#[test]
+fn l9_a_unique_message_is_accepted_twice() {
+    let mut story = Story::reliable();
+    story.call(unique("a"));
+    let first = story.take();
+    story.settle(Settlement::release(first.receipt));
+    story.says(unique("a"), accepted(2));
+    story.breaks("L9");
+}
+
+#[test]
+fn l9_a_unique_mark_outlives_its_message() {
+    let mut story = Story::reliable();
+    story.call(unique("a"));
+    let first = story.take();
+    story.settle(Settlement::ack(first.receipt));
+    story.says(unique("a"), duplicate_of(1));
+    story.breaks("L9");
+}
+
+#[test]
+fn l9_a_mark_ends_with_its_message() {
+    let mut story = Story::reliable();
+    let keyed = || Call::Push(vec![Push::new("a").with_dedup("key", ms(50))]);
+    story.call(keyed());
+    let first = story.take();
+    story.settle(Settlement::ack(first.receipt));
+    story.says(keyed(), accepted(2));
     story.breaks("L9");
 }
 

@@ -45,6 +45,11 @@ mod redis {
         keyed_goes_first: lua::KEYED_GOES_FIRST, by "B7" | "F1";
         key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
+        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
+            by "waiting" | "progress";
+        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
+        holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         push_does_not_wake_a_sleeper: lua::OFFER_WAKES_NOBODY, by "waiting" | "progress";
         eviction_leaves_the_body: lua::EVICTION_LEAVES_THE_BODY, by "leftovers";
         replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";

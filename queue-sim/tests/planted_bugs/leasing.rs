@@ -26,6 +26,8 @@ macro_rules! leasing_bugs_in_memory {
             pushed_when_it_died: Bug::PushedWhenItDied, by "L13" | "linearisable";
             cancels_the_leased: Bug::CancelsTheLeased, by "L15";
             cancel_forgets_the_count: Bug::CancelForgetsTheCount, by "L5";
+            unique_outlives_its_message: Bug::UniqueOutlivesItsMessage, by "L9" | "linearisable";
+            marks_end_with_their_messages: Bug::MarksEndWithTheirMessages, by "L9" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {
@@ -71,6 +73,13 @@ macro_rules! leasing_bugs_on_redis {
             purge_leaves_the_body: lua::PURGE_LEAVES_THE_BODY, by "leftovers";
             trim_leaves_the_body: lua::TRIM_LEAVES_THE_BODY, by "leftovers";
             ack_among_others_leaves_the_body: lua::ACK_AMONG_OTHERS_LEAVES_THE_BODY, by "leftovers";
+            cancels_the_leased: lua::CANCELS_THE_LEASED, by "L15";
+            cancel_forgets_the_count: lua::CANCEL_FORGETS_THE_COUNT, by "L5";
+            peek_skips_the_returned: lua::PEEK_SKIPS_THE_RETURNED, by "L16" | "linearisable";
+            holder_outlives_its_lease: lua::HOLDER_OUTLIVES_ITS_LEASE, by "leftovers" | "L16";
+            unique_outlives_its_message: lua::UNIQUE_OUTLIVES_ITS_MESSAGE, by "L9" | "linearisable";
+            marks_end_with_their_messages: lua::MARKS_END_WITH_THEIR_MESSAGES,
+                by "L9" | "linearisable";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         } }
         bugs! { between($kind) {

@@ -33,6 +33,11 @@ mod redis {
         last_in_first_out: lua::LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: lua::PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
+        due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
+        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
+            by "waiting" | "progress";
+        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
         push_does_not_wake_a_sleeper: lua::ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
     } }

@@ -31,6 +31,11 @@ mod redis {
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
+        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
+            by "waiting" | "progress";
+        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
+        holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";
         push_does_not_wake_a_sleeper: lua::PUSH_WAKES_NOBODY, by "waiting" | "progress";

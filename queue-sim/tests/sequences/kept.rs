@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, Disposition, Insert, Page, Place, Push, QueueConfig, QueueKind, RotatingConfig,
-    Settlement, call::Call, limits::MAX_BATCH,
+    BoundedConfig, Disposition, Insert, Offer, Overflow, Page, Place, Push, QueueConfig, QueueKind,
+    RotatingConfig, Settlement, call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -112,6 +112,25 @@ fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
             keyed(100),
             after(1),
             keyed(122),
+        ],
+    );
+}
+
+/// Batches that evict or replace a unique message, of their own or of an earlier one: from that
+/// entry on, its key is free.
+#[test]
+fn a_mark_ends_within_the_batch_that_takes_its_message_away() {
+    let plain = || Offer::new("p");
+    let unique = || Offer::new(Push::new("p").with_unique("k", LATER));
+    let replaces = |offer: Offer| offer.with_distinct("d");
+    let offer = |batch| call(Call::Offer(batch, Overflow::DropOldest));
+    holds(
+        QueueConfig::of(QueueKind::Bounded, 1),
+        &[
+            offer(vec![unique(), plain(), unique()]),
+            offer(vec![plain(), unique()]),
+            offer(vec![replaces(plain()), replaces(unique()), plain()]),
+            offer(vec![replaces(unique()), replaces(plain()), unique()]),
         ],
     );
 }

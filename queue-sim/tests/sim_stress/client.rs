@@ -122,6 +122,7 @@ impl Client {
             let push = Push::new(format!("{}.{step}.{nth}", self.lane));
             match self.choose(4) {
                 0 if !has_due => push.with_due(Duration::from_millis(self.choose(3).into())),
+                1 => push.with_unique(format!("key {}", self.choose(3)), TTL),
                 _ => push,
             }
         };

@@ -5,14 +5,14 @@ use std::{future::Future, pin::pin, task::Poll, time::Duration};
 use queue_core::*;
 use queue_sim::{
     engine::yield_now,
-    history::{Outcome, Record},
+    history::{Event, Outcome, Record},
     plan::{Decisions, Plan, What},
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
 use tokio::time;
 
-use crate::set::{SECOND, decided, play, play_as};
+use crate::set::{SECOND, TTL, decided, lease_one, name, play, play_as};
 
 /// Makes one push in a fresh world, while this fault strikes (`number` is its place among the
 /// faults). Answers the ready messages a minute later.
@@ -110,4 +110,44 @@ fn a_dropped_call_is_known_to_have_been_executed_or_not() {
         }
     }
     assert!(dropped.iter().all(|count| *count > 0), "{dropped:?}");
+}
+
+/// The consumer learns by a reply that marks end with their messages here, and sends its call again
+/// with their keys.
+#[test]
+fn a_call_that_is_asked_for_more_keys_is_executed_once() {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[], Plan::default(), async |set| {
+        let producer = set.reliable(1).await;
+        let unique = || Push::new("a").with_unique("k", SECOND);
+        producer.push_one(unique()).await.unwrap();
+        let consumer = set.reliable(1).await;
+        let delivery = lease_one(&*consumer, TTL).await.unwrap();
+        consumer.ack(delivery.receipt).await.unwrap();
+        let again = producer.push_one(unique()).await.unwrap();
+        assert_eq!(again, Pushed::Accepted(MessageId::new(2)));
+    });
+    for record in &history.records {
+        assert_eq!(record.executed.len(), 1, "{record:?}");
+    }
+}
+
+/// A message that is cancelled in the middle of a list leaves a hole there.
+#[test]
+fn cancelled_messages_do_not_count_in_a_bounded_queues_length() {
+    let mut environment = RedisEnvironment::start().unwrap();
+    let history = play(&mut environment, &[], Plan::default(), async |set| {
+        let backend = set.backend(1).await;
+        let config = BoundedConfig::new(3);
+        let queue = backend.open_bounded(&name(), &config).await.unwrap();
+        for body in ["a", "b", "c"] {
+            queue.offer_one(body, Overflow::Reject).await.unwrap();
+        }
+        queue.cancel_one(MessageId::new(2)).await.unwrap();
+    });
+    let mut lengths = history.events.iter().filter_map(|(_, event)| match event {
+        Event::Length(_, length) => Some(*length),
+        _ => None,
+    });
+    assert_eq!(lengths.next_back(), Some(2));
 }

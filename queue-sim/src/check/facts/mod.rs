@@ -240,6 +240,20 @@ impl<'a> Pushing<'a> {
         }
     }
 
+    /// Whether its dedup mark ends with its message.
+    pub(in crate::check) fn is_unique(&self) -> bool {
+        self.dedup.is_some_and(|dedup| dedup.until_done)
+    }
+
+    /// The earliest and the latest possible end of its dedup mark's window, in ms.
+    pub(in crate::check) fn window_ends(&self) -> (u64, u64) {
+        let window = self.dedup.map_or(0, |dedup| millis(dedup.window));
+        (
+            self.span.earliest.saturating_add(window),
+            self.span.latest.saturating_add(window),
+        )
+    }
+
     /// The earliest and the latest possible due time, in ms.
     pub(in crate::check) fn due(&self) -> (u64, u64) {
         due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)

@@ -1,12 +1,16 @@
-//! L9: within its window, the queue accepts a key once.
+//! L9: within its window, the queue accepts a key once; where the mark ends with its message, once
+//! until that is done.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use queue_core::MessageId;
+use queue_core::{Cancelled, Disposition, MessageId, Settled};
 
 use super::Found;
-use crate::check::facts::{Facts, Pushing, Put, millis};
+use crate::check::{
+    facts::{Facts, Life, Pushing, Put, What},
+    span::Span,
+};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let mut keys: BTreeMap<&Bytes, Vec<&Pushing<'_>>> = BTreeMap::new();
@@ -21,20 +25,17 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for (key, pushes) in &keys {
         for push in pushes {
             match push.put {
-                Some(Put::Accepted(id)) => accepted(key, push, id, pushes, found),
-                Some(Put::Present(first)) => duplicate(key, push, first, pushes, found),
+                Some(Put::Accepted(id)) => accepted(facts, key, push, id, pushes, found),
+                Some(Put::Present(first)) => duplicate(facts, key, push, first, pushes, found),
                 Some(Put::Full) | None => {}
             }
         }
     }
 }
 
-fn window(push: &Pushing<'_>) -> u64 {
-    push.dedup.map_or(0, |dedup| millis(dedup.window))
-}
-
 /// A queue that accepts a push had no live mark of its key.
 fn accepted(
+    facts: &Facts<'_>,
     key: &Bytes,
     push: &Pushing<'_>,
     id: MessageId,
@@ -45,8 +46,9 @@ fn accepted(
         let Some(Put::Accepted(holder)) = first.put else {
             continue;
         };
-        let until = first.span.earliest.saturating_add(window(first));
-        if first.span.before(&push.span) && push.span.clock < until {
+        let (until, _) = first.window_ends();
+        let in_window = first.span.before(&push.span) && push.span.clock < until;
+        if in_window && !(first.is_unique() && may_be_done(facts, facts.life(holder), &push.span)) {
             let message = format!(
                 "message {id} is accepted with the key {key:?}, whose mark of {holder} lives until \
                  {until}"
@@ -56,8 +58,9 @@ fn accepted(
     }
 }
 
-/// A duplicate had a first push, whose window may not have been over.
+/// A duplicate had a first push, whose mark may not have ended.
 fn duplicate(
+    facts: &Facts<'_>,
     key: &Bytes,
     push: &Pushing<'_>,
     first: MessageId,
@@ -70,8 +73,10 @@ fn duplicate(
             Some(_) => false,
             None => true,
         };
-        let until = other.span.latest.saturating_add(window(other));
-        accepted && other.span.may_precede(&push.span) && push.span.earliest < until
+        let (_, until) = other.window_ends();
+        let in_window = other.span.may_precede(&push.span) && push.span.earliest < until;
+        let ended = other.is_unique() && is_done(facts.life(first), &push.span);
+        accepted && in_window && !ended
     };
     if !pushes.iter().any(|other| could_be(&other)) {
         let message = format!(
@@ -79,4 +84,46 @@ fn duplicate(
         );
         found.push(Found::at("L9", &[&push.span], message));
     }
+}
+
+/// Whether the message was surely acked, dead or gone then.
+fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
+    life.iter().any(|happened| {
+        let ends = match happened.what {
+            What::Settled(_, disposition, answer) => match answer {
+                Some(Settled::Done) => *disposition == Disposition::Ack,
+                answer => answer == Some(Settled::Dead),
+            },
+            What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
+            What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
+            _ => false,
+        };
+        ends && happened.span.before(then)
+    })
+}
+
+/// Whether the message may have been acked, dead or gone then. Its last lease may have expired, and
+/// a call may have removed it and told nobody.
+fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
+    let ended = life.iter().any(|happened| {
+        let ends = match happened.what {
+            What::Settled(_, disposition, answer) => match disposition {
+                Disposition::Ack => answer != Some(Settled::LeaseLost),
+                Disposition::Retry { .. } | Disposition::Bury { .. } => {
+                    matches!(answer, None | Some(Settled::Dead))
+                }
+                _ => false,
+            },
+            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+            What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
+            _ => false,
+        };
+        ends && happened.span.may_precede(then)
+    });
+    let (least, _) = facts.max_attempts();
+    let expired = life.leases().any(|lease| {
+        let is_last = lease.delivery.attempt >= least;
+        is_last && lease.span.may_precede(then) && life.deadline(&lease, then).0 <= then.clock
+    });
+    ended || expired || facts.may_take_untold(then)
 }

@@ -14,13 +14,14 @@ static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; 5 * 1024
 
 /// A message, with a due time this often.
 pub(super) fn push(due_in: f64) -> impl Strategy<Value = Push> + Clone {
-    let dedup = option::weighted(0.3, (key(), window()));
+    let dedup = option::weighted(0.3, (key(), window(), any::<bool>()));
     let due = option::weighted(due_in, due());
     (body(), headers(), dedup, due).prop_map(|(body, headers, dedup, due)| {
         let mut push = Push::new(body).with_headers(headers);
         push.due = due;
         match dedup {
-            Some((key, window)) => push.with_dedup(key, window),
+            Some((key, longest, true)) => push.with_unique(key, longest),
+            Some((key, window, false)) => push.with_dedup(key, window),
             None => push,
         }
     })
