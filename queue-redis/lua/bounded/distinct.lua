@@ -3,9 +3,9 @@
 -- needs: DISTINCT, OWNED, ROOM, arm, end_marks
 -- gives: disown, gone
 
--- Frees the keys of messages that are gone or dead.
+-- Frees the keys of messages that are gone or dead. Answers what `end_marks` does.
 local function disown(ids)
-  end_marks(ids)
+  local ended = end_marks(ids)
   local owned = call('HMGET', OWNED, unpack(ids))
   for k = 1, #ids do
     if owned[k] then
@@ -13,6 +13,7 @@ local function disown(ids)
       call('HDEL', OWNED, ids[k])
     end
   end
+  return ended
 end
 
 -- These left for good, which makes room (B4).

@@ -1,7 +1,8 @@
 -- offer: puts messages at the tail as far as there is room.
--- needs: ARRIVALS, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, end_marks, holes
--- needs: id_of, leave_line, mark, pick, place_of, quiet, read_terms, write_marks
+-- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
+-- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, end_marks
+-- needs: forget_marks, holes, id_of, leave_line, mark, pick, place_of, quiet, read_terms, uniques
+-- needs: write_marks, write_new_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -21,6 +22,8 @@ local function act()
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
   read_terms(6 + count + 2 * keyed)
+  -- A message of this very batch may be taken away again, and its mark ends with it.
+  uniques = uniques or DEDUP
 
   -- Messages without a key are written together.
   local pending = {}
@@ -71,7 +74,8 @@ local function act()
     local id = admit(entry, key)
     flush()
     call('HINCRBY', META, 'evicted', 1)
-    disown({ victim })
+    write_new_marks()
+    forget_marks(disown({ victim }))
     call('HDEL', FRAMES, victim)
     if delayed then
       call('ZREM', DELAYED, victim)
@@ -99,7 +103,8 @@ local function act()
     elseif place then
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
       call('HINCRBY', META, 'replaced', 1)
-      end_marks({ owner })
+      write_new_marks()
+      forget_marks(end_marks({ owner }))
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
       if place == LINE then

@@ -4,7 +4,8 @@
 -- mark ends with the message, see `uniques`), or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
 -- ms since 1970). A handle that never pushed any dedup key leaves DEDUP and FIRSTS out of the KEYS.
 -- needs: DEDUP, FIRSTS, FRAMES, META
--- gives: time_of, read_terms, duplicate_of, due_of, mark, clear_marks, write_marks
+-- gives: time_of, read_terms, duplicate_of, due_of, mark, forget_marks, clear_marks, write_new_marks
+-- gives: write_marks
 local marks, first_ids, new_marks, new_firsts, new_uniques, due_times
 
 -- The time that 8 of these bytes name, and never one that is over.
@@ -69,6 +70,15 @@ local function mark(entry, id)
   end
 end
 
+-- The marks of these keys have ended: they make no duplicate of a later entry.
+local function forget_marks(keys)
+  for k = 1, #keys do
+    if first_ids then
+      first_ids[keys[k]] = nil
+    end
+  end
+end
+
 -- Clears away dedup marks whose window is over, as many as one call may.
 local function clear_marks()
   local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
@@ -79,7 +89,7 @@ local function clear_marks()
 end
 
 -- Written after the messages: a mark without its message would lose the next push.
-local function write_marks()
+local function write_new_marks()
   if marks and new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
@@ -87,7 +97,12 @@ local function write_marks()
       call('HSET', FRAMES, unpack(new_uniques))
       call('HSET', META, 'uniques', 1)
     end
+    new_marks, new_firsts, new_uniques = {}, {}, {}
   end
+end
+
+local function write_marks()
+  write_new_marks()
   if DEDUP then
     clear_marks()
   end

@@ -1,7 +1,7 @@
 -- Dedup marks that end with their messages (L9): FRAMES keeps the key of such a message under 'u' and the
 -- id.
 -- needs: DEDUP, FIRSTS, FRAMES, meta
--- gives: end_marks
+-- gives: end_marks, uniques
 -- Returns, instead of what the script says: KEYS if the caller shall send the keys of the marks, too, and
 -- then nothing was done.
 local uniques = meta[5] -- whether there ever was any
@@ -9,12 +9,12 @@ if uniques and not DEDUP then
   return redis.status_reply('KEYS')
 end
 
--- These messages are done.
+-- These messages are done. Answers the keys whose marks have ended with them.
 local function end_marks(ids)
+  local fields, known, ended = {}, {}, {}
   if not uniques then
-    return
+    return ended
   end
-  local fields, known = {}, {}
   for k = 1, #ids do
     fields[k] = 'u' .. ids[k]
   end
@@ -25,10 +25,12 @@ local function end_marks(ids)
       if call('HGET', FIRSTS, key) == ids[k] then
         call('HDEL', FIRSTS, key)
         call('ZREM', DEDUP, key)
+        ended[#ended + 1] = key
       end
     end
   end
   if known[1] then
     call('HDEL', FRAMES, unpack(known))
   end
+  return ended
 end
