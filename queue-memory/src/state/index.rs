@@ -1,71 +1,147 @@
 //! Finding a message by its id.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-};
+use std::collections::{HashMap, VecDeque};
 
 use queue_core::MessageId;
 
-use super::entry::{KEPT, Slot};
+use super::entry::{KEPT, NONE, Slot};
 
-/// The slots of all messages or items, by id.
+/// Slots by id.
+///
+/// Ids count up, so the slots of new messages stand side by side, and an id tells the place. A message
+/// that stays long behind others that are gone would keep a place for each of those: it moves to a map.
+/// A revived message, which has an old id, goes there, too.
 #[derive(Debug, Default)]
-pub(crate) struct Index(HashMap<u64, Slot, BuildHasherDefault<IdHasher>>);
+pub(crate) struct Index {
+    /// The id of the first place.
+    first: u64,
+    recent: VecDeque<Slot>,
+    /// How many of the places have a slot.
+    taken: usize,
+    /// The slots of the other messages.
+    old: HashMap<u64, Slot>,
+}
 
 impl Index {
     #[inline]
     pub(crate) fn get(&self, id: MessageId) -> Option<Slot> {
-        self.0.get(&id.get()).copied()
+        match self.place(id) {
+            Some(place) => Some(self.recent[place]).filter(|slot| *slot != NONE),
+            None => self.old.get(&id.get()).copied(),
+        }
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, id: MessageId, slot: Slot) {
-        self.0.insert(id.get(), slot);
+        if self.recent.is_empty() && id.get() >= self.first {
+            self.first = id.get();
+        }
+        if id.get() == self.first + self.recent.len() as u64 {
+            self.recent.push_back(slot);
+            self.taken += 1;
+        } else if let Some(place) = self.place(id) {
+            // A revived one whose place is still there.
+            self.recent[place] = slot;
+            self.taken += 1;
+        } else {
+            self.old.insert(id.get(), slot);
+        }
     }
 
     #[inline]
     pub(crate) fn remove(&mut self, id: MessageId) -> Option<Slot> {
-        let slot = self.0.remove(&id.get());
-        if self.0.is_empty() && self.0.capacity() > 2 * KEPT {
-            self.0 = HashMap::default();
+        let Some(place) = self.place(id) else {
+            let slot = self.old.remove(&id.get());
+            if self.old.is_empty() && self.old.capacity() > 2 * KEPT {
+                self.old = HashMap::new();
+            }
+            return slot;
+        };
+        let slot = std::mem::replace(&mut self.recent[place], NONE);
+        if slot == NONE {
+            return None;
         }
-        slot
+        self.taken -= 1;
+        self.close_up();
+        Some(slot)
+    }
+
+    #[inline]
+    fn place(&self, id: MessageId) -> Option<usize> {
+        let place = usize::try_from(id.get().checked_sub(self.first)?).ok()?;
+        (place < self.recent.len()).then_some(place)
+    }
+
+    /// Takes away the first places as long as they are empty; and moves the first messages, too, as long
+    /// as most places are.
+    #[inline]
+    fn close_up(&mut self) {
+        while let Some(&slot) = self.recent.front() {
+            if slot != NONE {
+                if self.recent.len() <= 4 * self.taken + KEPT {
+                    break;
+                }
+                self.old.insert(self.first, slot);
+                self.taken -= 1;
+            }
+            self.recent.pop_front();
+            self.first += 1;
+        }
+        if self.recent.is_empty() && self.recent.capacity() > 2 * KEPT {
+            self.recent = VecDeque::new();
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
-        self.0.capacity()
+        self.recent.capacity() + self.old.capacity()
     }
 }
 
-/// Keeps sixteen consecutive ids together and scatters the sixteens.
-///
-/// Ids come and go nearly in sequence, so with a million of them most find their place in a cache
-/// line that the one before has fetched. Scattering the sixteens keeps ids at regular distances,
-/// which a user's habits may leave, from colliding. The queue assigns the ids, so no attacker can
-/// choose them.
-#[derive(Debug, Default)]
-pub(crate) struct IdHasher(u64);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Hasher for IdHasher {
-    #[inline]
-    fn write_u64(&mut self, id: u64) {
-        let scattered = (id >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // A table takes the place from the low bits, and tells colliding keys apart by the top
-        // seven; a product is well mixed in its upper half only.
-        let place = scattered.rotate_left(32) & !15;
-        self.0 = (place | (id & 15)) ^ (id << 57);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64((self.0 << 8) ^ u64::from(*byte));
+    /// Compares with a map: messages that leave in order, at random, late, and that come again.
+    #[test]
+    fn it_is_a_map_while_messages_come_and_go() {
+        let (mut index, mut naive) = (Index::default(), HashMap::new());
+        let mut random = 7_u64;
+        let mut below = |limit: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % limit
+        };
+        for id in 1..=60_000_u64 {
+            let slot = below(1_000_000) as Slot;
+            index.insert(MessageId::new(id), slot);
+            naive.insert(id, slot);
+            // Every hundredth stays.
+            for old in [id.saturating_sub(below(2_000)), id.saturating_sub(2_000)] {
+                if old % 100 != 0 {
+                    index.remove(MessageId::new(old));
+                    naive.remove(&old);
+                }
+            }
+            if below(500) == 0 {
+                let again = id - below(id);
+                index.remove(MessageId::new(again));
+                index.insert(MessageId::new(again), slot);
+                naive.insert(again, slot);
+            }
+            let asked = below(id + 2);
+            let found = index.get(MessageId::new(asked));
+            assert_eq!(found, naive.get(&asked).copied(), "{asked} at {id}");
         }
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
+        assert!(index.recent.len() <= 4 * index.taken + KEPT);
+        for id in naive.into_keys() {
+            index.remove(MessageId::new(id));
+        }
+        assert_eq!(
+            (index.recent.len(), index.taken, index.old.len()),
+            (0, 0, 0)
+        );
+        assert!(index.capacity() <= 4 * KEPT);
     }
 }

@@ -147,7 +147,7 @@ async fn a_stopped_job_that_does_not_listen_is_cut_off_and_frees_its_slot() {
         })
         .await
         .unwrap();
-    let finished = finished.lock().unwrap();
+    let finished = std::mem::take(&mut *finished.lock().unwrap());
     let [(1, after)] = finished[..] else {
         panic!("{finished:?}");
     };
