@@ -78,7 +78,7 @@ const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const LEASES: Part = Files(lua!["shared/uniques" "shared/holders"]);
-const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/tidy"]);
+const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/end_leases" "shared/tidy"]);
 
 /// A script that tidies, then does this.
 macro_rules! tidied {
@@ -105,7 +105,7 @@ macro_rules! quiet {
     ($($name:literal)+) => {
         &[
             CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits"]), LEASES, Line, Moves, TIDY, Files(lua!["shared/act"]),
+            Files(lua!["shared/fits" "shared/flags"]), LEASES, Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -188,7 +188,7 @@ scripts! {
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
+        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Files(lua!["shared/flags"]), LEASES, Line,
         Files(lua!["shared/terms" "shared/add_many" "shared/delay_new" "shared/place_of" "bounded/offer"]), Moves, TIDY,
         Files(lua!["shared/act"]),
     ];

@@ -1,8 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, delayed_frame, disown, drop, due_of, duplicate_of, end_marks
--- needs: forget_marks, holes, id_of, leave_line, mark, pick, place_of, quiet, read_terms, uniques
--- needs: write_marks, write_new_marks
+-- needs: accepted, arm, delay_new, disown, drop, due_times, duplicate_of, end_marks, first_ids, holes
+-- needs: id_of, leave_line, mark, pick, place_of, quiet, read_terms, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -37,13 +36,10 @@ local function act()
 
   local function admit(entry, key)
     accepted = accepted + 1
-    local due, id = due_of(entry), nil
-    if due or key then
-      id = pack('>I7', accepted)
-    end
+    local due, id = due_times and due_times[entry], key and pack('>I7', accepted)
     if due then
       call('HSET', META, 'accepted', accepted)
-      delay_new({ id, delayed_frame(accepted, due) .. ARGV[5 + entry] }, { due, id })
+      delay_new({ { id = accepted, due = due, payload = ARGV[5 + entry] } })
     elseif key then
       local before = pack('>I7', call('HINCRBY', META, 'joins', 1))
       call('HSET', META, 'accepted', accepted)
@@ -61,6 +57,13 @@ local function act()
     return accepted
   end
 
+  -- The marks of these keys have ended: they make no duplicate of a later entry.
+  local function forget(ended)
+    for k = 1, first_ids and #ended or 0 do
+      first_ids[ended[k]] = nil
+    end
+  end
+
   -- Admits this entry instead of the next message in delivery order.
   local function displace(entry, key)
     flush()
@@ -74,8 +77,8 @@ local function act()
     local id = admit(entry, key)
     flush()
     call('HINCRBY', META, 'evicted', 1)
-    write_new_marks()
-    forget_marks(disown({ victim }))
+    write_marks()
+    forget(disown({ victim }))
     call('HDEL', FRAMES, victim)
     if delayed then
       call('ZREM', DELAYED, victim)
@@ -103,8 +106,8 @@ local function act()
     elseif place then
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
       call('HINCRBY', META, 'replaced', 1)
-      write_new_marks()
-      forget_marks(end_marks({ owner }))
+      write_marks()
+      forget(end_marks({ owner }))
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
       if place == LINE then

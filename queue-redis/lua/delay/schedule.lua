@@ -1,6 +1,6 @@
 -- schedule: puts messages in, each with its due time.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet
--- needs: read_terms, time_of, write_marks
+-- needs: read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
@@ -17,7 +17,8 @@ local function act()
     if first then
       ids[k], duplicates = -first, true
     else
-      local due = time_of(dues, 8 * k - 7)
+      local absolute, due = decode('>BI7', dues, 8 * k - 7)
+      due = absolute == 1 and math.max(due, now) or now + due
       new = new + 1
       local id = pack('>I7', accepted + new)
       ids[k] = accepted + new

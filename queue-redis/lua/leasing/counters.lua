@@ -1,5 +1,5 @@
 -- counters: what the queue holds and has done; `depth` is read from it too.
--- needs: DEAD, DEDUP, DELAYED, LEASES, META, clear_marks, in_line, oldest_since, tidy, writable
+-- needs: DEAD, DEDUP, DELAYED, LEASES, META, clear_marks, flags, in_line, oldest_since, tidy, writable
 -- Returns JSON of queue_core::Counters. What is still expired or due counts as ready.
 if writable then
   tidy()
@@ -19,7 +19,7 @@ local reply = {
   depth = { ready = ready, delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
   dedup_marks = call('ZCARD', DEDUP),
   oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
-  paused = call('HGET', META, 'paused') and true or false,
+  paused = string.find(flags, 'p', 1, true) ~= nil,
 }
 for k, name in ipairs(counted) do
   reply[name] = tonumber(counts[k]) or 0

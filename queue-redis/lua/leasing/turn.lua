@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop, holders
--- needs: id_of, keep, meta, pick, quiet, settle_acks
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop, flags
+-- needs: holders, id_of, keep, meta, pick, quiet, settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none
 -- ARGV[4] how long, in ms
@@ -11,7 +11,7 @@
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
-local last_token, acked = tonumber(meta[6]) or 0, tonumber(meta[7]) or 0
+local last_token, acked = tonumber(meta[3]) or 0, tonumber(meta[4]) or 0
 
 -- Leases into `reply`; answers whether any.
 local function lease(reply)
@@ -38,7 +38,7 @@ local function lease(reply)
       end
       call('HSET', FRAMES, unpack(names))
       if not holders then
-        call('HSET', META, 'holders', 1)
+        call('HSET', META, 'flags', flags .. 'h')
       end
     end
     add_many(LEASES, leases)
@@ -70,7 +70,7 @@ local function act(settle, tidy, left)
       tidy()
     end
   end
-  if max > 0 and not meta[8] then
+  if max > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
     leased = lease(reply)
     if not leased then
       reply[3] = time_left()

@@ -1,6 +1,6 @@
 -- enqueue: puts messages in, each with its priority.
--- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
--- needs: delayed_frame, due_of, duplicate_of, mark, quiet, read_terms, write_marks
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new, due_times
+-- needs: duplicate_of, mark, quiet, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
@@ -12,9 +12,9 @@ local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
   read_terms(5 + count)
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
-  local delayed, dues = {}, {}
+  local delayed, at = due_times and {}, 0
   for k = 1, count do
-    local first, due = duplicate_of(k), due_of(k)
+    local first, due = duplicate_of(k), due_times and due_times[k]
     if first then
       ids[k], duplicates = -first, true
     else
@@ -22,15 +22,13 @@ local function act()
       local id, biased = pack('>I7', accepted + new), decode('>I2', priorities, 2 * k - 1)
       ids[k] = accepted + new
       if due then
-        local frame = delayed_frame(accepted + new, due, biased, due)
-        delayed[#delayed + 1], delayed[#delayed + 2] = id, frame .. ARGV[4 + k]
-        dues[#dues + 1], dues[#dues + 2] = due, id
+        delayed[#delayed + 1] = { id = accepted + new, due = due, payload = ARGV[4 + k], biased = biased }
       else
-        local at = #places
         frames[at + 1] = id
         frames[at + 2] = pack(FRAME, 0, accepted + new, now, biased, now) .. ARGV[4 + k]
         places[at + 1] = ageing and now - (biased - 32768) * ageing or -2 * (biased - 32768)
         places[at + 2] = id
+        at = at + 2
       end
       mark(k, accepted + new)
     end
@@ -41,10 +39,10 @@ local function act()
   if frames[1] then
     call('HSET', FRAMES, unpack(frames))
     add_many(LINE, places)
-    arm(ARRIVALS, #frames / 2)
+    arm(ARRIVALS, at / 2)
   end
-  if dues[1] then
-    delay_new(delayed, dues)
+  if delayed and delayed[1] then
+    delay_new(delayed)
   end
   write_marks()
   return duplicates and ids or accepted + new

@@ -1,6 +1,6 @@
 -- push: puts messages at the tail, or among the delayed ones.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, delayed_frame, due_of, duplicate_of
--- needs: mark, quiet, read_terms, write_marks
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, due_times, duplicate_of, mark, quiet
+-- needs: read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
@@ -11,9 +11,9 @@ local function act()
   local count = tonumber(ARGV[3])
   read_terms(4 + count)
   local frames, ids, new, duplicates = {}, {}, 0, false
-  local delayed, dues = {}, {}
+  local delayed = due_times and {}
   for k = 1, count do
-    local first, due = duplicate_of(k), due_of(k)
+    local first, due = duplicate_of(k), due_times and due_times[k]
     if first then
       ids[k], duplicates = -first, true
     else
@@ -21,9 +21,7 @@ local function act()
       local id = accepted + new
       ids[k] = id
       if due then
-        local member = pack('>I7', id)
-        delayed[#delayed + 1], delayed[#delayed + 2] = member, delayed_frame(id, due) .. ARGV[3 + k]
-        dues[#dues + 1], dues[#dues + 2] = due, member
+        delayed[#delayed + 1] = { id = id, due = due, payload = ARGV[3 + k] }
       else
         frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
       end
@@ -37,8 +35,8 @@ local function act()
     call('RPUSH', READY, unpack(frames))
     arm(ARRIVALS, #frames)
   end
-  if dues[1] then
-    delay_new(delayed, dues)
+  if delayed and delayed[1] then
+    delay_new(delayed)
   end
   write_marks()
   return duplicates and ids or accepted + new

@@ -1,21 +1,24 @@
 -- Messages that are pushed before they are due (D1).
 -- needs: ARRIVALS, DELAYED, FRAME, FRAMES, PAST, WITH_PAST, add_many, arm
--- gives: delayed_frame, delay_new
+-- gives: delay_new
 
--- The frame of a new message that is ready from `due` on; `more` is what its kind adds to the head.
-local function delayed_frame(id, due, ...)
-  return pack(FRAME, WITH_PAST, id, due, ...) .. pack(PAST, 0, now, 0)
-end
-
--- Keeps these until they are due: pairs of id and frame, and pairs of due time and id. An earlier first
--- due time is told to those who sleep towards a later one (D5).
-local function delay_new(frames, places)
+-- Keeps these until they are due. An earlier first due time is told to those who sleep towards a later
+-- one (D5). On a priority queue, each has its priority as a frame has it, and arrives when it is due.
+local function delay_new(messages)
+  local frames, places, arrived = {}, {}, false
+  for k, message in ipairs(messages) do
+    local id, due = pack('>I7', message.id), message.due
+    local head = pack(FRAME, WITH_PAST, message.id, due, message.biased, due)
+    frames[2 * k - 1], frames[2 * k] = id, head .. pack(PAST, 0, now, 0) .. message.payload
+    places[2 * k - 1], places[2 * k] = due, id
+  end
   call('HSET', FRAMES, unpack(frames))
   add_many(DELAYED, places)
   local first = call('ZRANGE', DELAYED, 0, 0)[1]
   for k = 2, #places, 2 do
-    if places[k] == first then
-      arm(ARRIVALS, 1)
-    end
+    arrived = arrived or places[k] == first
+  end
+  if arrived then
+    arm(ARRIVALS, 1)
   end
 end

@@ -2,6 +2,7 @@
 -- needs no memory, a server over its maxmemory lets the rest of a script write too, so a full queue
 -- can be drained (L12).
 -- needs: ARRIVALS, META
--- gives: meta
+-- gives: meta, flags
 call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'holes', 'holders', 'uniques', 'token', 'acked', 'paused')
+local meta = call('HMGET', META, 'config', 'accepted', 'token', 'acked', 'flags')
+local flags = meta[5] or '' -- see `flags`

@@ -6,9 +6,12 @@
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing.
--- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, fits, id_of, leave_line, meta
--- gives: holes, pick, keep, drop, drop_holes, any_ahead
-local holes = tonumber(meta[3]) or 0 -- how many there are in READY
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, fits, flags, id_of, leave_line
+-- gives: holes, pick, keep, drop, any_ahead
+local holes = 0 -- how many there are in READY
+if string.find(flags, 'o', 1, true) then
+  holes = tonumber(call('HGET', META, 'holes'))
+end
 
 local function pick(max)
   local frames, fresh, members = {}, {}, {}
@@ -96,34 +99,27 @@ local function keep(picked)
   end
 end
 
--- So many holes are gone; takes those away that are first now.
-local function drop_holes(passed)
-  local first
-  repeat
-    first = 0
-    for _, frame in ipairs(call('LRANGE', READY, '0', CHUNK - 1)) do
-      if #frame > HEAD then
-        break
-      end
-      first = first + 1
-    end
-    if first > 0 then
-      call('LTRIM', READY, first, '-1')
-      passed = passed + first
-    end
-  until first < CHUNK
-  if passed > 0 then
-    holes = call('HINCRBY', META, 'holes', -passed)
-  end
-end
-
--- Takes what was picked out of the line.
+-- Takes what was picked out of the line, and the holes that are first then.
 local function drop(picked)
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
-    if holes > 0 then
-      drop_holes(picked.passed)
-    end
+  end
+  if holes > 0 then
+    local passed, first = picked.passed, nil
+    repeat
+      first = 0
+      for _, frame in ipairs(call('LRANGE', READY, '0', CHUNK - 1)) do
+        if #frame > HEAD then
+          break
+        end
+        first = first + 1
+      end
+      if first > 0 then
+        call('LTRIM', READY, first, '-1')
+        passed = passed + first
+      end
+    until first < CHUNK
+    holes = call('HINCRBY', META, 'holes', -passed)
   end
   if picked.members[1] then
     leave_line(picked.members)

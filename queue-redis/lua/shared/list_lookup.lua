@@ -1,5 +1,5 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop_holes, holes, leave_line, place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop, flags, holes, leave_line, place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
@@ -42,9 +42,13 @@ local function withdraw(id)
       return false
     end
     call('LSET', READY, index, pack(FRAME, 0, number, 0))
+    if not string.find(flags, 'o', 1, true) then
+      flags = flags .. 'o'
+      call('HSET', META, 'flags', flags)
+    end
     holes = call('HINCRBY', META, 'holes', 1)
     if index == 0 then
-      drop_holes(0)
+      drop({ listed = 0, passed = 0, members = {} })
     end
   end
   return true

@@ -2,7 +2,7 @@
 -- leaves out the tidying and answers by what is stored. Not on a replica: its data may be old, and
 -- the error leads the client to the primary. What else is wrong is told as by `drainable`.
 -- needs: ARRIVALS, META
--- gives: writable, meta
+-- gives: writable, meta, flags
 local writable = true
 local written = redis.pcall('ZREM', ARRIVALS, '')
 if type(written) == 'table' and written.err then
@@ -11,4 +11,5 @@ if type(written) == 'table' and written.err then
   end
   writable = false
 end
-local meta = call('HMGET', META, 'config', 'accepted', 'holes', 'holders', 'uniques')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags')
+local flags = meta[3] or '' -- see `flags`

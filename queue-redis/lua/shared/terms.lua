@@ -4,15 +4,9 @@
 -- mark ends with the message, see `uniques`), or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
 -- ms since 1970). A handle that never pushed any dedup key leaves DEDUP and FIRSTS out of the KEYS.
 -- needs: DEDUP, FIRSTS, FRAMES, META
--- gives: time_of, read_terms, duplicate_of, due_of, mark, forget_marks, clear_marks, write_new_marks
--- gives: write_marks
-local marks, first_ids, new_marks, new_firsts, new_uniques, due_times
-
--- The time that 8 of these bytes name, and never one that is over.
-local function time_of(times, at)
-  local absolute, time = decode('>BI7', times, at)
-  return absolute == 1 and math.max(time, now) or now + time
-end
+-- gives: first_ids, due_times, read_terms, duplicate_of, mark, clear_marks, write_marks
+local marks, first_ids, new_marks, new_firsts, new_uniques
+local due_times -- of the entries that are due later than now
 
 local function read_terms(from)
   if not ARGV[from] then
@@ -23,7 +17,9 @@ local function read_terms(from)
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
     if what == 'due' then
-      due_times[entry] = time_of(value, 1)
+      local absolute, due = decode('>BI7', value)
+      due = absolute == 1 and due or now + due
+      due_times[entry] = due > now and due or nil
     else
       local unique = byte(what, 1) == 117
       marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }
@@ -49,12 +45,6 @@ local function duplicate_of(entry)
   return mark and first_ids[mark.key]
 end
 
--- When this entry is due, if that is later than now.
-local function due_of(entry)
-  local due = due_times and due_times[entry]
-  return due and due > now and due
-end
-
 local function mark(entry, id)
   local new = marks and marks[entry]
   if new then
@@ -70,15 +60,6 @@ local function mark(entry, id)
   end
 end
 
--- The marks of these keys have ended: they make no duplicate of a later entry.
-local function forget_marks(keys)
-  for k = 1, #keys do
-    if first_ids then
-      first_ids[keys[k]] = nil
-    end
-  end
-end
-
 -- Clears away dedup marks whose window is over, as many as one call may.
 local function clear_marks()
   local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
@@ -89,20 +70,19 @@ local function clear_marks()
 end
 
 -- Written after the messages: a mark without its message would lose the next push.
-local function write_new_marks()
+local function write_marks()
   if marks and new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
     if new_uniques[1] then
       call('HSET', FRAMES, unpack(new_uniques))
-      call('HSET', META, 'uniques', 1)
+      local known = call('HGET', META, 'flags') or ''
+      if not string.find(known, 'u', 1, true) then
+        call('HSET', META, 'flags', known .. 'u')
+      end
     end
     new_marks, new_firsts, new_uniques = {}, {}, {}
   end
-end
-
-local function write_marks()
-  write_new_marks()
   if DEDUP then
     clear_marks()
   end

@@ -1,10 +1,10 @@
 -- Dedup marks that end with their messages (L9): FRAMES keeps the key of such a message under 'u' and the
 -- id.
--- needs: DEDUP, FIRSTS, FRAMES, meta
+-- needs: DEDUP, FIRSTS, FRAMES, flags
 -- gives: end_marks, uniques
 -- Returns, instead of what the script says: KEYS if the caller shall send the keys of the marks, too, and
 -- then nothing was done.
-local uniques = meta[5] -- whether there ever was any
+local uniques = string.find(flags, 'u', 1, true) -- whether there ever was any
 if uniques and not DEDUP then
   return redis.status_reply('KEYS')
 end

@@ -148,7 +148,7 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/turn": "max > 0 and not meta[8]" => "max > 0";
+        "leasing/turn": "max > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "max > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
         "shared/terms": "return mark and first_ids[mark.key]" =>
@@ -289,7 +289,7 @@ edits! {
         "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
     }
     ENQUEUE_WAKES_NOBODY {
-        "priority/enqueue": "arm(ARRIVALS, #frames / 2)" => "";
+        "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
     }
     OFFER_WAKES_NOBODY {
         "bounded/offer": "arm(ARRIVALS, ready)" => "";
@@ -359,11 +359,10 @@ edits! {
             "    then";
     }
     DUE_IS_IGNORED {
-        "shared/terms": "return due and due > now and due" => "return nil";
+        "shared/terms": "due > now and due or nil" => "nil";
     }
     DUE_ARRIVES_AT_ITS_PUSH {
-        "priority/enqueue": "delayed_frame(accepted + new, due, biased, due)" =>
-            "delayed_frame(accepted + new, due, biased, now)";
+        "shared/delay_new": "due, message.biased, due)" => "due, message.biased, now)";
     }
     DELAYED_PUSH_WAKES_NOBODY {
         "shared/delay_new": "arm(ARRIVALS, 1)" => "";
@@ -401,7 +400,7 @@ edits! {
             "tonumber((string.gsub(what, 'u', '')))";
     }
     HOLDER_OUTLIVES_ITS_LEASE {
-        "shared/holders": "call('HDEL', FRAMES, unpack(names))" => "";
+        "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

@@ -91,7 +91,7 @@ impl Meddling for ReclaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         edit!("leasing/turn": "if quiet and all_acks" => "if quiet and not phase and all_acks"),
-        edit!("leasing/turn": "max > 0 and not meta[8]" => "max > 0 and not meta[8] and phase ~= 'look'"),
+        edit!("leasing/turn": "if max > 0 and not (flags" => "if max > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "  local expired = call(" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end
