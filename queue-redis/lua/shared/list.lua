@@ -119,7 +119,9 @@ local function drop(picked)
         passed = passed + first
       end
     until first < CHUNK
-    holes = call('HINCRBY', META, 'holes', -passed)
+    if passed > 0 then
+      holes = call('HINCRBY', META, 'holes', -passed)
+    end
   end
   if picked.members[1] then
     leave_line(picked.members)
