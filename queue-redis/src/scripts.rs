@@ -104,7 +104,7 @@ macro_rules! looking {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/terms" $($name)+]),
+            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
             Files(lua!["shared/fits" "shared/flags"]), LEASES, Line, Moves, TIDY, Files(lua!["shared/act"]),
         ]
     };
@@ -138,7 +138,7 @@ leasing_scripts! {
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
-    counters: tidied![READ "shared/terms" "leasing/counters"];
+    counters: tidied![READ "shared/ended_marks" "leasing/counters"];
     dead_letters: tidied![READ "leasing/dead_letters"];
     revive: tidied![DRAIN "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
@@ -189,7 +189,7 @@ scripts! {
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Files(lua!["shared/flags"]), LEASES, Line,
-        Files(lua!["shared/terms" "shared/add_many" "shared/delay_new" "shared/place_of" "bounded/offer"]), Moves, TIDY,
+        Files(lua!["shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/place_of" "bounded/offer"]), Moves, TIDY,
         Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];

@@ -1,6 +1,6 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, disown, drop, due_times, duplicate_of, end_marks, first_ids, holes
+-- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_marks, first_ids, holes
 -- needs: id_of, leave_line, mark, pick, place_of, quiet, read_terms, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -20,7 +20,7 @@ local function act()
   for k = 6 + count, 5 + count + 2 * keyed, 2 do
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
-  read_terms(6 + count + 2 * keyed)
+  local due_times = read_terms(6 + count + 2 * keyed)
   -- A message of this very batch may be taken away again, and its mark ends with it.
   uniques = uniques or DEDUP
 

@@ -1,5 +1,5 @@
 -- enqueue: puts messages in, each with its priority.
--- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new, due_times
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
 -- needs: duplicate_of, mark, quiet, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -10,7 +10,7 @@
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
-  read_terms(5 + count)
+  local due_times = read_terms(5 + count)
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
   local delayed, at = due_times and {}, 0
   for k = 1, count do

@@ -1,5 +1,5 @@
 -- push: puts messages at the tail, or among the delayed ones.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, due_times, duplicate_of, mark, quiet
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, mark, quiet
 -- needs: read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -9,7 +9,7 @@
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count = tonumber(ARGV[3])
-  read_terms(4 + count)
+  local due_times = read_terms(4 + count)
   local frames, ids, new, duplicates = {}, {}, 0, false
   local delayed = due_times and {}
   for k = 1, count do

@@ -105,7 +105,8 @@ local function drop(picked)
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
   end
   if holes > 0 then
-    local passed, first = picked.passed, nil
+    local passed = picked.passed
+    local first
     repeat
       first = 0
       for _, frame in ipairs(call('LRANGE', READY, '0', CHUNK - 1)) do

@@ -3,17 +3,18 @@
 -- ARGV[from …] are triples: entry's number, then window in ms and key (with a 'u' before the window if the
 -- mark ends with the message, see `uniques`), or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
 -- ms since 1970). A handle that never pushed any dedup key leaves DEDUP and FIRSTS out of the KEYS.
--- needs: DEDUP, FIRSTS, FRAMES, META
--- gives: first_ids, due_times, read_terms, duplicate_of, mark, clear_marks, write_marks
+-- needs: DEDUP, FIRSTS, FRAMES, META, clear_marks
+-- gives: first_ids, read_terms, duplicate_of, mark, write_marks
 local marks, first_ids, new_marks, new_firsts, new_uniques
-local due_times -- of the entries that are due later than now
 
+-- Answers the due times of the entries that are due later than now, by their numbers; nil if no entry
+-- says anything.
 local function read_terms(from)
   if not ARGV[from] then
-    return
+    return nil
   end
-  marks, first_ids, new_marks, new_firsts, new_uniques, due_times = {}, {}, {}, {}, {}, {}
-  local keys = {}
+  marks, first_ids, new_marks, new_firsts, new_uniques = {}, {}, {}, {}, {}
+  local keys, due_times = {}, {}
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
     if what == 'due' then
@@ -26,17 +27,15 @@ local function read_terms(from)
       keys[#keys + 1] = value
     end
   end
-  if not keys[1] then
-    return
-  end
-  local ends = call('ZMSCORE', DEDUP, unpack(keys))
-  local ids = call('HMGET', FIRSTS, unpack(keys))
+  local ends = keys[1] and call('ZMSCORE', DEDUP, unpack(keys))
+  local ids = keys[1] and call('HMGET', FIRSTS, unpack(keys))
   for k = 1, #keys do
     -- A mark lives while now < its end.
     if ends[k] and tonumber(ends[k]) > now then
       first_ids[keys[k]] = (decode('>I7', ids[k]))
     end
   end
+  return due_times
 end
 
 -- The first message's id, if this entry is a repeat.
@@ -57,15 +56,6 @@ local function mark(entry, id)
       new_uniques[#new_uniques + 1] = 'u' .. pack('>I7', id)
       new_uniques[#new_uniques + 1] = new.key
     end
-  end
-end
-
--- Clears away dedup marks whose window is over, as many as one call may.
-local function clear_marks()
-  local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
-  if over[1] then
-    call('HDEL', FIRSTS, unpack(over))
-    call('ZREM', DEDUP, unpack(over))
   end
 end
 
