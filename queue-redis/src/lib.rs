@@ -46,7 +46,8 @@
 //! ```text
 //! ~qk:* resetchannels &qk:wake:* -@all
 //! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get
-//! +time +type +exists +hget +hmget +hset +hdel +hincrby +llen +lrange +lindex +ltrim +rpush
+//! +time +type +exists +hget +hexists +hmget +hset +hdel +hincrby
+//! +llen +lrange +lindex +lset +ltrim +rpush
 //! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
 //! +zremrangebyscore +zrevrange +zscore +unlink
 //! ```

@@ -9,10 +9,11 @@ use bytes::Bytes;
 use queue_core::{Headers, Message, MessageId, Push, Timestamp, Token};
 use slab::Slab;
 
-use super::holders::Name;
-
 /// An entry's index in [`Entries`].
 pub(crate) type Slot = u32;
+
+/// An index in [`Holders`](super::holders::Holders): who holds a lease.
+pub(crate) type Name = u32;
 
 /// No slot: the end of a line.
 pub(crate) const NONE: Slot = Slot::MAX;

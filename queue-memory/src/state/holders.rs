@@ -3,10 +3,7 @@
 use queue_core::Holder;
 use slab::Slab;
 
-use super::entry::KEPT;
-
-/// A name's index in [`Holders`].
-pub(crate) type Name = u32;
+use super::entry::{KEPT, Name};
 
 /// No name: the call that leased gave none.
 const NAMELESS: Name = Name::MAX;
