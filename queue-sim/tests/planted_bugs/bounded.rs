@@ -18,7 +18,7 @@ mod memory {
         key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7" | "linearisable";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
-        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
         room_wakes_nobody: Bug::RoomWakesNobody, by "B4" | "waiting" | "progress";
     } }
     bugs! { before_memory(Bounded) {

@@ -16,7 +16,7 @@ mod memory {
         retry_keeps_arrival: Bug::RetryKeepsArrival, by "P4";
         due_arrives_at_its_push: Bug::DueArrivesAtItsPush, by "P4";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
-        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
         revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
     } }
 }

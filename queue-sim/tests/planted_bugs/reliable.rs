@@ -13,7 +13,7 @@ mod memory {
         last_in_first_out: Bug::LastInFirstOut, by "F1";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
-        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16";
+        peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
     } }
     bugs! { before_memory(Reliable) {
         batch_backwards: BatchBackwards, by "F2" | "F1";

@@ -182,6 +182,11 @@ pub(crate) async fn l15_a_message_is_cancelled_or_delivered_never_both(stage: &S
 
 pub(crate) async fn l15_a_cancel_dropped_at_any_await_never_half_happens(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
+    assert_eq!(
+        cancel(&*queue, &[1]).await,
+        [NeverWas],
+        "nothing was pushed"
+    );
     for polls in 0..1_000 {
         let pushed = queue.put_numbered(3).await;
         let done = cut(queue.cancel(&pushed[..2]), polls).await.is_some();

@@ -35,6 +35,7 @@ async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>)> {
 
 pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
+    assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(5).await;
     let mailer = holder("mailer on web-3, process 4711");
     let turned = queue.turn(&[], count(2), LONG, mailer.clone()).await;
@@ -61,6 +62,7 @@ pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
 
 pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
+    assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
     let first = turn(&*queue, &[], holder("first")).await;
     settle(&*queue, Settlement::release(first)).await;
@@ -86,6 +88,7 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
 
 pub(crate) async fn l16_an_expired_lease_takes_its_holders_name_along(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
+    assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
     let turned = queue.turn(&[], count(1), ms(10), holder("first")).await;
     turned.expect("turns");
@@ -99,6 +102,7 @@ pub(crate) async fn l16_a_holders_name_is_any_text_of_1_to_128_bytes(stage: &Sta
     refused(Holder::new(""), "0 bytes");
     refused(Holder::new("x".repeat(129)), "129 bytes");
     let queue = stage.leasing().await;
+    assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(3).await;
     let mut expected = Vec::new();
     let longest = "ü".repeat(64);
@@ -110,6 +114,7 @@ pub(crate) async fn l16_a_holders_name_is_any_text_of_1_to_128_bytes(stage: &Sta
 
 pub(crate) async fn l16_the_receipt_that_it_shows_ends_the_lease(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
+    assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(2).await;
     let ends: [fn(Receipt) -> Settlement; 2] = [Settlement::ack, |receipt| {
         Settlement::bury(receipt, "stopped")
