@@ -345,7 +345,7 @@
 //!         films.queue().settle_one(stop).await?;
 //!     }
 //!     tokio::time::sleep(minute).await;
-//!     queue_kit::Result::Ok(())
+//!     Ok::<(), queue_kit::Error>(())
 //! };
 //! let shutdown = async { operator.await.expect("the queue answers") };
 //! let report = Worker::new(films.clone())
