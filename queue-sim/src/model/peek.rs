@@ -28,7 +28,7 @@ fn digest(numbers: impl Iterator<Item = u64>) -> u64 {
 
 impl LeasingModel {
     /// The messages of one place, in its order. The cursor has the number of those shown so far, and a
-    /// digest of the line: a page that goes on in a line that has changed is [`UNDETERMINED`].
+    /// digest of the line: a page that goes on in a line that has changed is `UNDETERMINED`.
     ///
     /// # Errors
     ///
