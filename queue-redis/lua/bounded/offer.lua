@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_marks, first_ids, holes
--- needs: id_of, leave_line, mark, pick, place_of, quiet, read_terms, uniques, write_marks
+-- needs: id_of, leave, mark, pick, place_of, quiet, read_terms, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -110,11 +110,7 @@ local function act()
       forget(end_marks({ owner }))
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
-      if place == LINE then
-        leave_line({ member })
-      else
-        call('ZREM', place, member)
-      end
+      leave(place, member)
     else
       local id, evicted
       if occupied < capacity then

@@ -1,14 +1,12 @@
 -- Finding and showing the undelivered messages of a priority queue.
--- needs: LINE, leave_line, place_of, show
+-- needs: LINE, leave, place_of, show
 -- gives: withdraw, show_ready, delayed_from
 
 -- Takes an undelivered message out of its place. Answers whether there was one with this id.
 local function withdraw(id)
   local key, member = place_of(id)
-  if key == LINE then
-    leave_line({ member })
-  elseif key then
-    call('ZREM', key, member)
+  if key then
+    leave(key, member)
   end
   return key ~= nil
 end

@@ -1,5 +1,5 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop, flags, holes, leave_line, place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop, flags, holes, leave, place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
@@ -29,10 +29,8 @@ end
 -- Takes an undelivered message out of its place. Answers whether there was one with this id.
 local function withdraw(id)
   local key, member = place_of(id)
-  if key == LINE then
-    leave_line({ member })
-  elseif key then
-    call('ZREM', key, member)
+  if key then
+    leave(key, member)
   elseif call('HEXISTS', FRAMES, id) == 1 then
     return false -- leased or dead
   else
