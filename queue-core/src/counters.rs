@@ -68,6 +68,9 @@ pub struct Counters {
     pub trimmed: u64,
     /// Messages removed by a purge.
     pub purged: u64,
+    /// Messages dropped since their time to live was over (L17); those that the queue buried for it
+    /// count as deaths.
+    pub outdated: u64,
     /// Dedup marks kept now. Each lives for its window; an expired one counts until a later call
     /// clears it away.
     pub dedup_marks: u64,
@@ -91,7 +94,8 @@ impl Counters {
             + self.cancelled
             + self.discarded
             + self.trimmed
-            + self.purged;
+            + self.purged
+            + self.outdated;
         self.accepted == held + gone
     }
 }

@@ -61,6 +61,8 @@ pub enum DeathReason {
     Retried,
     /// Its lease expired on its last attempt.
     Expired,
+    /// Its time to live was over, and its push had asked for its burial (L17).
+    Outdated,
 }
 
 impl fmt::Display for DeathReason {
@@ -69,6 +71,7 @@ impl fmt::Display for DeathReason {
             Self::Buried(reason) => write!(f, "buried: {reason}"),
             Self::Retried => f.write_str("retried on its last attempt"),
             Self::Expired => f.write_str("its lease expired on its last attempt"),
+            Self::Outdated => f.write_str("its time to live was over"),
         }
     }
 }

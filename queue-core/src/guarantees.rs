@@ -56,6 +56,8 @@ pub enum Feature {
     Unique,
     /// Messages may carry due times, also where the kind asks for none (D1).
     Due,
+    /// Messages may have a time to live (L17).
+    TimeToLive,
     /// Offers may carry distinct keys (B7), and items keys (T2).
     Keys,
     /// A full queue may refuse a message (B3), besides dropping the oldest.
@@ -92,6 +94,7 @@ impl Feature {
         Self::Dedup,
         Self::Unique,
         Self::Due,
+        Self::TimeToLive,
         Self::Keys,
         Self::Reject,
         Self::Retry,
@@ -113,6 +116,7 @@ impl Feature {
             Self::Dedup => "dedup keys",
             Self::Unique => "dedup keys that end with their messages",
             Self::Due => "due times",
+            Self::TimeToLive => "times to live",
             Self::Keys => "distinct keys",
             Self::Reject => "refusal of a message for want of room: it drops the oldest",
             Self::Retry => "retry",
@@ -272,7 +276,8 @@ impl Guarantees {
         self.place_for(Feature::Dedup, push.dedup.is_some())?;
         let until_done = push.dedup.as_ref().is_some_and(|dedup| dedup.until_done);
         self.place_for(Feature::Unique, until_done)?;
-        self.place_for(Feature::Due, push.due.is_some())
+        self.place_for(Feature::Due, push.due.is_some())?;
+        self.place_for(Feature::TimeToLive, push.time_to_live.is_some())
     }
 
     fn check_offer(&self, offer: &Offer) -> Result<()> {

@@ -47,6 +47,7 @@ mod settlement;
 mod spawn;
 mod stamp;
 mod time;
+mod time_to_live;
 mod trace_parent;
 mod typed;
 
@@ -84,6 +85,7 @@ pub use self::{
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp},
+    time_to_live::{Outdated, TimeToLive},
     trace_parent::TraceParent,
     typed::{
         Bounded, Consumer, Delay, MessageBuilder, Priority, Queues, Reliable, Rotating, Typed,

@@ -90,6 +90,15 @@ pub fn delay_millis(delay: Duration) -> Result<u64> {
     Ok(millis_ceil(delay))
 }
 
+/// Whole milliseconds of a time to live, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_DELAY`].
+pub fn time_to_live_millis(limit: Duration) -> Result<u64> {
+    in_range("a time to live", limit, MAX_DELAY)
+}
+
 /// A priority from a wider number, such as one that comes from outside.
 ///
 /// ```

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::{Due, Headers, MessageId, Receipt, Result, limits};
+use crate::{Due, Headers, MessageId, Receipt, Result, TimeToLive, limits};
 
-/// A message as a producer hands it over: a body, headers, and if need be a dedup key and a due time.
+/// A message as a producer hands it over: a body, headers, and if need be a dedup key, a due time and a
+/// time to live.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct Push {
     /// Nobody receives it before (D1). On a delay queue each message has a due time of its own, and
     /// this one is refused.
     pub due: Option<Due>,
+    /// Nobody receives it after (L17).
+    pub time_to_live: Option<TimeToLive>,
 }
 
 impl Push {
@@ -85,13 +88,21 @@ impl Push {
         self
     }
 
+    /// Limits how long the message may wait to be delivered, counted from the push (L17).
+    #[must_use]
+    pub const fn with_time_to_live(mut self, time_to_live: TimeToLive) -> Self {
+        self.time_to_live = Some(time_to_live);
+        self
+    }
+
     /// Bytes of body and headers, which count towards the limits.
     #[inline]
     pub fn size(&self) -> usize {
         self.body.len() + self.headers.size()
     }
 
-    /// Checks a batch: its length, the size of each and of all, the dedup keys and the due times.
+    /// Checks a batch: its length, the size of each and of all, the dedup keys, the due times and
+    /// the times to live.
     ///
     /// # Errors
     ///
@@ -109,6 +120,9 @@ impl Push {
                 limits::window_millis(dedup.window)?;
             }
             push.due.map_or(Ok(()), Due::check)?;
+            if let Some(time_to_live) = push.time_to_live {
+                time_to_live.check(push.due)?;
+            }
         }
         Ok(())
     }

@@ -60,7 +60,8 @@ impl Scheduled {
         }
     }
 
-    /// Checks a batch: what [`Push::check_all`] checks, and that each message has one due time.
+    /// Checks a batch: what [`Push::check_all`] checks, and that each message has one due time,
+    /// which its time to live allows.
     ///
     /// # Errors
     ///
@@ -69,6 +70,9 @@ impl Scheduled {
         Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
         for entry in batch {
             entry.due.check()?;
+            if let Some(time_to_live) = entry.push.time_to_live {
+                time_to_live.check(Some(entry.due))?;
+            }
             if let Some(second) = entry.push.due {
                 return Err(Error::invalid(format!(
                     "a message due {:?} whose push says {second:?}, too: leave Push::with_due out \

@@ -16,9 +16,10 @@ use crate::{
 /// one after another, as if sent singly, with nothing in between (L4).
 ///
 /// **Reclaiming.** Every call that reads or changes messages first takes back expired leases, by
-/// (deadline, id), then promotes due messages, by (due, id), at most 128 of each (L7, L11). From
-/// its deadline on, a message counts as ready, reclaimed yet or not. A message whose lease expired
-/// on its last attempt goes to the dead letters (L6).
+/// (deadline, id), then promotes due messages, by (due, id), then ends the outdated ones, whose time
+/// to live is over, by (end, id), at most 128 of each (L7, L11, L17). From its deadline on, a message
+/// counts as ready, reclaimed yet or not. A message whose lease expired on its last attempt goes to
+/// the dead letters (L6).
 ///
 /// **Crash.** A consumer that dies with a lease delays the message until its deadline and costs it
 /// an attempt; no message is lost (L2, L5, L12).
@@ -35,7 +36,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// They come in the kind's delivery order. There may be fewer than `max`: only ready messages,
     /// and no more than 8 MiB of bodies and headers (but always one). A paused queue hands out
-    /// none.
+    /// none; nor does one with more than 128 outdated messages, until further calls have ended them
+    /// (L17).
     ///
     /// # Errors
     ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Typed;
 use crate::{
     BoundedQueue, Bytes, Due, Headers, Leasing, PriorityQueue, Push, ReliableQueue, Result,
+    TimeToLive,
 };
 
 /// A message that is not sent yet, made by `message` of a typed handle: a value, and what else its
@@ -36,10 +37,10 @@ use crate::{
 ///
 /// | kind | besides headers |
 /// | --- | --- |
-/// | reliable | a dedup key, or a unique one; a due time |
-/// | delay | a dedup key, or a unique one; the due time, which it cannot do without |
-/// | priority | a dedup key, or a unique one; a due time; a priority, 0 if it says none |
-/// | bounded | a dedup key, or a unique one; a due time; a distinct key; the policy for a full queue, which it cannot do without |
+/// | reliable, and every kind below but the ring | a dedup key, or a unique one; a due time; a time to live |
+/// | delay | cannot do without the due time |
+/// | priority | a priority, 0 if it says none |
+/// | bounded | a distinct key; the policy for a full queue, which it cannot do without |
 /// | rotating | the item's key |
 ///
 /// A reliable queue, for one, knows no priority:
@@ -163,6 +164,33 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
     /// ```
     pub fn unique(mut self, key: impl Into<Bytes>, longest: Duration) -> Self {
         self.push = self.push.map(|push| push.with_unique(key, longest));
+        self
+    }
+
+    /// Has the queue drop it if nobody receives it within this time after the push (L17), also if it
+    /// failed before; the last word counts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # async fn example(codes: queue_core::Reliable<u64>) -> queue_core::Result<()> {
+    /// let useful = Duration::from_secs(5 * 60);
+    /// codes.message(&4711).drop_after(useful).send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn drop_after(self, limit: Duration) -> Self {
+        self.live(TimeToLive::drop_after(limit))
+    }
+
+    /// Has the queue move it to the dead letters if nobody receives it within this time after the
+    /// push (L17), also if it failed before; the last word counts.
+    pub fn bury_after(self, limit: Duration) -> Self {
+        self.live(TimeToLive::bury_after(limit))
+    }
+
+    fn live(mut self, time_to_live: TimeToLive) -> Self {
+        self.push = self.push.map(|push| push.with_time_to_live(time_to_live));
         self
     }
 }
