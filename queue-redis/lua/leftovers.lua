@@ -76,7 +76,7 @@ local function look(queue, keys)
   end
 
   -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
-  -- messages a dedup key.
+  -- messages a dedup key or the end of their time to live.
   local besides = {}
   for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
     besides['u' .. string.sub(frame, ID, SINCE - 1)] = #frame > HEAD
@@ -87,6 +87,7 @@ local function look(queue, keys)
       local id = suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7)
       stand(suffix, id)
       besides['u' .. id] = suffix ~= 'dead'
+      besides['e' .. id] = suffix ~= 'dead'
       if suffix == 'leases' then
         besides['h' .. id] = true
       elseif #member > 7 then
@@ -98,6 +99,21 @@ local function look(queue, keys)
     end
   end
   explain('frames', besides)
+  -- While nobody holds a message with a time to live, it stands in `ends` by its end.
+  local ends, waits = keys.ends and redis.call('ZRANGE', keys.ends, 0, -1, 'WITHSCORES') or {}, {}
+  for k = 1, #ends, 2 do
+    waits[ends[k]] = tonumber(ends[k + 1])
+  end
+  for id, place in pairs(places) do
+    local kept = (place == 'line' or place == 'delayed') and redis.call('HGET', keys.frames, 'e' .. id)
+    if waits[id] ~= (kept and struct.unpack('>I7', kept) or nil) then
+      say('ends', 'has another end than is kept:', id)
+    end
+    waits[id] = nil
+  end
+  for id in pairs(waits) do
+    say('ends', 'keeps what is gone:', id)
+  end
   local holes = 0
   for k, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
     if #frame > HEAD then
@@ -154,8 +170,8 @@ end
 
 local known = {}
 for suffix in string.gmatch(
-  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ring fresh due bodies'
-    .. ' keyed named once once-claimed once-done once-tokens',
+  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ends ring fresh due'
+    .. ' bodies keyed named once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true

@@ -10,8 +10,8 @@ use std::io::Write;
 
 use bytes::{Buf, Bytes};
 use queue_core::{
-    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Peeked, Place,
-    Receipt, Standing, Timestamp, Token, millis_ceil,
+    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Outdated,
+    Peeked, Place, Receipt, Standing, Timestamp, Token, millis_ceil,
 };
 use redis::{RedisWrite, ToRedisArgs};
 
@@ -53,6 +53,14 @@ pub(crate) fn due(due: Due) -> [u8; 1 + WIDE] {
     let mut bytes = [absolute; 1 + WIDE];
     bytes[1..].copy_from_slice(&wide(millis));
     bytes
+}
+
+/// What becomes of an outdated message, as the scripts read it.
+pub(crate) const fn outdated(then: Outdated) -> char {
+    match then {
+        Outdated::Drop => 'd',
+        Outdated::Bury => 'b',
+    }
 }
 
 /// Headers and body as one argument, written straight into the command.
@@ -231,6 +239,7 @@ pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
         b'b' => DeathReason::Buried(reason),
         b'r' => DeathReason::Retried,
         b'e' => DeathReason::Expired,
+        b'o' => DeathReason::Outdated,
         _ => return None,
     };
     let Frame {

@@ -6,9 +6,9 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/flags.lua`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready` |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready` |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
@@ -19,6 +19,7 @@
 //! | `…:owned` | hash | bounded | id → its distinct key |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
+//! | `…:ends` | zset | leasing | ids of undelivered messages with a time to live, by its end (ms) |
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
@@ -42,16 +43,17 @@ use queue_core::{QueueKind, QueueName};
 /// A kind's keys, in the order of its `keys.lua`.
 const RELIABLE: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "dedup", "firsts",
+    "ends",
 ];
 const DELAY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts", "ends",
 ];
 const PRIORITY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "dedup", "firsts",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "dedup", "firsts", "ends",
 ];
 const BOUNDED: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "room", "distinct",
-    "owned", "dedup", "firsts",
+    "owned", "dedup", "firsts", "ends",
 ];
 const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
@@ -60,7 +62,7 @@ const ROTATING: &[&str] = &[
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
     "meta", "leases", "arrivals", "room", "frames", "dead", "line", "delayed", "ready", "distinct",
-    "owned", "dedup", "firsts", "ring", "bodies", "keyed", "named", "fresh", "due",
+    "owned", "dedup", "firsts", "ends", "ring", "bodies", "keyed", "named", "fresh", "due",
 ];
 
 /// The keys of a store of once keys, in the order of `once/keys.lua`.
@@ -78,8 +80,8 @@ fn type_of(suffix: &&str) -> &'static str {
     }
 }
 
-/// `dedup` and `firsts` stand last, and only calls that need them send them.
-const DEDUP_KEYS: usize = 2;
+/// `dedup`, `firsts` and `ends` stand last, and only calls that need them send them.
+const OPTIONAL: usize = 3;
 
 /// The channel of one process.
 pub(crate) fn channel(prefix: &str, process: u64) -> String {
@@ -121,13 +123,14 @@ impl Keys {
         &self.names
     }
 
-    /// All keys but those of the dedup marks, which a ring has none of.
-    pub(crate) fn without_dedup(&self) -> &[String] {
-        let marks = match self.kind {
+    /// The keys that every call needs: without those of dedup marks and times to live, of which a ring
+    /// has none.
+    pub(crate) fn usual(&self) -> &[String] {
+        let optional = match self.kind {
             QueueKind::Rotating => 0,
-            _ => DEDUP_KEYS,
+            _ => OPTIONAL,
         };
-        &self.names[..self.names.len() - marks]
+        &self.names[..self.names.len() - optional]
     }
 
     /// The type of each key.
@@ -272,13 +275,13 @@ mod tests {
     }
 
     #[test]
-    fn the_dedup_keys_stand_last() {
+    fn the_keys_that_few_calls_need_stand_last() {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
             if kind != QueueKind::Rotating {
-                assert!(table(kind).ends_with(&["dedup", "firsts"]), "{kind}");
+                assert!(table(kind).ends_with(&["dedup", "firsts", "ends"]), "{kind}");
                 let keys = Keys::new("qk", &name, kind);
-                assert_eq!(keys.without_dedup().len() + 2, keys.all().len());
+                assert_eq!(keys.usual().len() + 3, keys.all().len());
             }
         }
     }

@@ -27,7 +27,7 @@ static RELIABLE_KIND: Kind = Kind {
     line: lua!["reliable/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
-    lookup: lua!["shared/place_of" "shared/list_lookup"],
+    lookup: lua!["shared/list_lookup"],
 };
 static DELAY_KIND: Kind = Kind {
     name: "delay",
@@ -36,7 +36,7 @@ static DELAY_KIND: Kind = Kind {
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
-    lookup: lua!["delay/lookup"],
+    lookup: lua!["shared/line_lookup" "delay/lookup"],
 };
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",
@@ -45,7 +45,7 @@ static PRIORITY_KIND: Kind = Kind {
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
-    lookup: lua!["shared/place_of" "priority/lookup"],
+    lookup: lua!["shared/line_lookup" "priority/lookup"],
 };
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
@@ -54,7 +54,7 @@ static BOUNDED_KIND: Kind = Kind {
     line: lua!["bounded/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
-    lookup: lua!["shared/place_of" "shared/list_lookup"],
+    lookup: lua!["shared/list_lookup"],
 };
 static ROTATING_KIND: Kind = Kind {
     name: "rotating",
@@ -77,14 +77,18 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
-const LEASES: Part = Files(lua!["shared/uniques" "shared/holders"]);
-const TIDY: Part = Files(lua!["shared/reframe" "shared/graves" "shared/end_leases" "shared/tidy"]);
+const TIES: Part = Files(lua!["shared/ties"]);
+const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders"]);
+const PLACES: Part = Files(lua!["shared/place_of"]);
+const TIDY: Part = Files(lua![
+    "shared/reframe" "shared/graves" "shared/end_leases" "shared/outdate" "shared/tidy"
+]);
 
 /// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, FRAMES, LEASES, Line, Moves, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, LEASES, Line, Moves, PLACES, TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -94,7 +98,7 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, FRAMES, LEASES, Line, Moves, TIDY,
+            CALL, Keys, $first, Settings, TIES, FRAMES, LEASES, Line, Moves, PLACES, TIDY,
             Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
@@ -104,8 +108,9 @@ macro_rules! looking {
 macro_rules! quiet {
     ($($name:literal)+) => {
         &[
-            CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet" "shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits" "shared/flags"]), LEASES, Line, Moves, TIDY, Files(lua!["shared/act"]),
+            CALL, Keys, PLAIN, Settings, TIES,
+            Files(lua!["shared/quiet" "shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
+            Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -133,8 +138,8 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
-        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, TIDY,
+        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
+        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
@@ -177,7 +182,9 @@ scripts! {
     OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
     REMOVE = Kind::NONE, "remove": &[Files(lua!["shared/call" "shared/types" "leasing/remove"])];
 
-    RELIABLE_PUSH = RELIABLE_KIND, "push": quiet!["shared/add_many" "shared/delay_new" "reliable/push"];
+    RELIABLE_PUSH = RELIABLE_KIND, "push": quiet![
+        "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"
+    ];
 
     DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet!["shared/add_many" "delay/schedule"];
     DELAY_RESCHEDULE = DELAY_KIND, "reschedule": tidied![DRAIN "delay/reschedule"];
@@ -188,9 +195,12 @@ scripts! {
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, Files(lua!["shared/quiet"]), FRAMES, Files(lua!["shared/flags"]), LEASES, Line,
-        Files(lua!["shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/place_of" "bounded/offer"]), Moves, TIDY,
-        Files(lua!["shared/act"]),
+        CALL, Keys, PLAIN, Settings, TIES, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line, PLACES,
+        Files(lua![
+            "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
+            "bounded/offer"
+        ]),
+        Moves, TIDY, Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
     BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/capacity"])];

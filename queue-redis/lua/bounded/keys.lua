@@ -1,6 +1,7 @@
--- Bounded queues. DEDUP and FIRSTS are there only in calls that need them.
+-- Bounded queues. DEDUP, FIRSTS and ENDS are there only in calls that need them.
 -- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, ROOM, DISTINCT, OWNED, DEDUP
--- gives: FIRSTS, ADDS, PROMOTED
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, ROOM, DISTINCT, OWNED, DEDUP, FIRSTS = unpack(KEYS)
+-- gives: FIRSTS, ENDS, ADDS, PROMOTED
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY = unpack(KEYS)
+local ROOM, DISTINCT, OWNED, DEDUP, FIRSTS, ENDS = unpack(KEYS, 9)
 local ADDS = 0 -- bytes to the head of a frame
 local PROMOTED = DELAYED -- what `promote` looks through

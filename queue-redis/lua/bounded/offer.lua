@@ -1,13 +1,14 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_marks, first_ids, holes
--- needs: id_of, leave, mark, pick, place_of, quiet, read_terms, uniques, write_marks
+-- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, first_ids, holes
+-- needs: id_of, leave, limited, line_new, mark, pick, place_of, quiet, read_terms, times_to_live
+-- needs: uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
 -- ARGV[5] how many have a distinct key
--- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then dedup marks and due times, see
--- `terms`
+-- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then dedup marks, due times
+-- and times to live, see `terms`
 -- Returns the last id if all were accepted and nothing else happened, and they have consecutive
 -- ids; or an array of three numbers each: what happened (0 accepted, 1 accepted and another
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
@@ -21,8 +22,8 @@ local function act()
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
   local due_times = read_terms(6 + count + 2 * keyed)
-  -- A message of this very batch may be taken away again, and its mark ends with it.
-  uniques = uniques or DEDUP
+  -- A message of this very batch may be taken away again, and what is to end with it ends.
+  limited, uniques = limited or DEDUP, uniques or DEDUP
 
   -- Messages without a key are written together.
   local pending = {}
@@ -40,11 +41,9 @@ local function act()
     if due then
       call('HSET', META, 'accepted', accepted)
       delay_new({ { id = accepted, due = due, payload = ARGV[5 + entry] } })
-    elseif key then
-      local before = pack('>I7', call('HINCRBY', META, 'joins', 1))
+    elseif key or due_times and times_to_live[entry] then
       call('HSET', META, 'accepted', accepted)
-      call('HSET', FRAMES, id, pack(FRAME, 0, accepted, now) .. ARGV[5 + entry], 'p' .. id, before)
-      call('ZADD', LINE, accepted, before .. id)
+      line_new(accepted, ARGV[5 + entry])
     else
       pending[#pending + 1] = pack(FRAME, 0, accepted, now) .. ARGV[5 + entry]
     end
@@ -107,7 +106,7 @@ local function act()
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
       call('HINCRBY', META, 'replaced', 1)
       write_marks()
-      forget(end_marks({ owner }))
+      forget(end_ties({ owner }))
       call('HDEL', OWNED, owner)
       call('HDEL', FRAMES, owner)
       leave(place, member)

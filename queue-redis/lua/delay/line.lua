@@ -1,8 +1,8 @@
 -- The line of a delay queue: LINE holds ids by due time, FRAMES their frames. What is due is
 -- ready; its `since` is the due time, so the frame's is not kept up.
--- needs: LINE, end_marks, read_frames
+-- needs: LINE, end_ties, read_frames
 -- gives: gone, pick, any_ahead
-local gone = end_marks
+local gone = end_ties
 
 -- The next up to `max` due messages, as many as one call may hand out; moves nothing.
 local function pick(max)

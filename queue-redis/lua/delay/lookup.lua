@@ -1,11 +1,6 @@
--- Finding and showing the undelivered messages of a delay queue.
+-- Showing the undelivered messages of a delay queue.
 -- needs: LINE, show
--- gives: withdraw, show_ready, delayed_from
-
--- Takes an undelivered message out of its place. Answers whether there was one with this id.
-local function withdraw(id)
-  return call('ZREM', LINE, id) == 1
-end
+-- gives: show_ready, delayed_from
 
 -- The first of DELAYED, which is LINE, that is not ready, by rank.
 local function delayed_from()

@@ -5,7 +5,7 @@
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
 -- ARGV[5 …] their payloads
--- ARGV[5 + messages …] dedup marks, see `terms`
+-- ARGV[5 + messages …] dedup marks and times to live, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()

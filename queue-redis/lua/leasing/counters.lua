@@ -7,7 +7,7 @@ if writable then
 end
 local counted = {
   'accepted', 'acked', 'retried', 'deferred', 'released', 'expired', 'died', 'revived', 'evicted', 'replaced',
-  'cancelled', 'discarded', 'trimmed', 'purged',
+  'cancelled', 'discarded', 'trimmed', 'purged', 'outdated',
 }
 local counts = call('HMGET', META, unpack(counted))
 local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')

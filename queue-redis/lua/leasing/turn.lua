@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop, flags
--- needs: holders, id_of, keep, meta, pick, quiet, settle_acks
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop
+-- needs: flags, holders, id_of, keep, limited, meta, outdated_left, pick, quiet, settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none
 -- ARGV[4] how long, in ms
@@ -11,7 +11,7 @@
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
-local last_token, acked = tonumber(meta[3]) or 0, tonumber(meta[4]) or 0
+local last_token, acked = tonumber(meta[4]) or 0, tonumber(meta[5]) or 0
 
 -- Leases into `reply`; answers whether any.
 local function lease(reply)
@@ -40,6 +40,13 @@ local function lease(reply)
       if not holders then
         call('HSET', META, 'flags', flags .. 'h')
       end
+    end
+    if limited then
+      local ids = {}
+      for k = 1, got do
+        ids[k] = id_of(frames[k])
+      end
+      call('ZREM', ENDS, unpack(ids))
     end
     add_many(LEASES, leases)
   end
@@ -71,9 +78,9 @@ local function act(settle, tidy, left)
     end
   end
   if max > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
-    leased = lease(reply)
+    leased = not outdated_left and lease(reply)
     if not leased then
-      reply[3] = time_left()
+      reply[3] = outdated_left and 0 or time_left()
     end
   end
   if leased or done > 0 then

@@ -5,7 +5,7 @@
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
 -- ARGV[5 …] their payloads
--- ARGV[5 + messages …] dedup marks and due times, see `terms`
+-- ARGV[5 + messages …] dedup marks, due times and times to live, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()

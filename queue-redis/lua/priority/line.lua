@@ -5,9 +5,9 @@
 --   score -2p, member last + number + id     joined the tail when `last` was the last id given:
 --                                            after it, by number
 -- With ageing the score is arrival - p * ageing, and the member is the id (P4).
--- needs: DELAYED, LINE, end_marks, read_frames
+-- needs: DELAYED, LINE, end_ties, read_frames
 -- gives: gone, pick, any_ahead
-local gone = end_marks
+local gone = end_ties
 
 -- The next up to `max` messages in delivery order, as many as one call may hand out; moves nothing.
 local function pick(max)

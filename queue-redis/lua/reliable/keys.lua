@@ -1,5 +1,5 @@
--- Reliable queues. DEDUP and FIRSTS are there only in calls that need them.
--- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS, ADDS, PROMOTED
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS = unpack(KEYS)
+-- Reliable queues. DEDUP, FIRSTS and ENDS are there only in calls that need them.
+-- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS, ENDS, ADDS, PROMOTED
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, DEDUP, FIRSTS, ENDS = unpack(KEYS)
 local ADDS = 0 -- bytes to the head of a frame
 local PROMOTED = DELAYED -- what `promote` looks through

@@ -1,17 +1,17 @@
 -- push: puts messages at the tail, or among the delayed ones.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, mark, quiet
--- needs: read_terms, write_marks
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, line_new, mark
+-- needs: quiet, read_terms, times_to_live, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
--- ARGV[4 + messages …] dedup marks and due times, see `terms`
+-- ARGV[4 + messages …] dedup marks, due times and times to live, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count = tonumber(ARGV[3])
   local due_times = read_terms(4 + count)
   local frames, ids, new, duplicates = {}, {}, 0, false
-  local delayed = due_times and {}
+  local delayed, lined = due_times and {}, due_times and {}
   for k = 1, count do
     local first, due = duplicate_of(k), due_times and due_times[k]
     if first then
@@ -22,6 +22,8 @@ local function act()
       ids[k] = id
       if due then
         delayed[#delayed + 1] = { id = id, due = due, payload = ARGV[3 + k] }
+      elseif lined and times_to_live[k] then
+        lined[#lined + 1] = { id, ARGV[3 + k] }
       else
         frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
       end
@@ -34,6 +36,12 @@ local function act()
   if frames[1] then
     call('RPUSH', READY, unpack(frames))
     arm(ARRIVALS, #frames)
+  end
+  if lined and lined[1] then
+    for k = 1, #lined do
+      line_new(unpack(lined[k]))
+    end
+    arm(ARRIVALS, #lined)
   end
   if delayed and delayed[1] then
     delay_new(delayed)

@@ -1,7 +1,7 @@
 -- Refuses to act on another queue than the caller means. What follows goes by the stored configuration,
 -- which another program may have changed since the handle was opened.
 -- needs: meta
--- gives: accepted, config
+-- gives: accepted, config, flags
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false
@@ -14,3 +14,12 @@ if meta[1] ~= ARGV[2] then
 end
 local config = meta[1]
 local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the last id given
+
+-- What few queues have, as letters, so that the others ask for no more than that:
+--   p  it is paused
+--   h  a lease had a holder's name
+--   u  a dedup mark was to end with its message
+--   e  a message had a time to live
+--   o  a message was cancelled in READY and left a hole
+-- All but `p` stay.
+local flags = meta[3] or ''

@@ -2,7 +2,6 @@
 -- needs no memory, a server over its maxmemory lets the rest of a script write too, so a full queue
 -- can be drained (L12).
 -- needs: ARRIVALS, META
--- gives: meta, flags
+-- gives: meta
 call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'token', 'acked', 'flags')
-local flags = meta[5] or '' -- see `flags`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'token', 'acked')

@@ -1,5 +1,5 @@
 -- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
--- r retried, e expired), length of the reason (2 bytes), reason, frame.
+-- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame.
 -- needs: DEAD, FRAMES, META, config
 -- gives: frame_of, trim, die
 local RECORD = '>I7c1I2'

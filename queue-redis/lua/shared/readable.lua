@@ -2,7 +2,7 @@
 -- leaves out the tidying and answers by what is stored. Not on a replica: its data may be old, and
 -- the error leads the client to the primary. What else is wrong is told as by `drainable`.
 -- needs: ARRIVALS, META
--- gives: writable, meta, flags
+-- gives: writable, meta
 local writable = true
 local written = redis.pcall('ZREM', ARRIVALS, '')
 if type(written) == 'table' and written.err then
@@ -12,4 +12,3 @@ if type(written) == 'table' and written.err then
   writable = false
 end
 local meta = call('HMGET', META, 'config', 'accepted', 'flags')
-local flags = meta[3] or '' -- see `flags`

@@ -1,12 +1,13 @@
 -- Settling in another way than by ack.
 -- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, config, die, end_leases
--- needs: give_back, gone, reframe, tidy
+-- needs: give_back, gone, limited, reframe, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
 local function put_off(id, frame, due)
   call('HSET', FRAMES, id, frame)
   call('ZADD', DELAYED, due, id)
+  wait_on({ id })
   if call('ZRANGE', DELAYED, 0, 0)[1] == id then
     arm(ARRIVALS, 1)
   end
@@ -26,6 +27,7 @@ local function settle_one(settlement, id)
     give_back(back, id, frame, now)
     call('HINCRBY', META, 'released', 1)
     call('ZADD', LINE, unpack(back))
+    wait_on({ id })
     arm(ARRIVALS, 1)
     return 'd', false
   elseif what == 'd' then
@@ -46,14 +48,14 @@ local function settle_one(settlement, id)
 end
 
 -- Settles in any way, where leases may be expired. Answers one letter each (d done, x dead, l lease
--- lost), how many were acked, and whether something is due at once.
+-- lost), how many were acked, and whether something may be due or outdated at once.
 local function settle(from, count)
   local members = {}
   for k = 1, count do
     members[k] = sub(ARGV[from + k - 1], 2, 15)
   end
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
-  local answers, over, done, seen, due_now = {}, {}, {}, {}, false
+  local answers, over, done, seen, due_now = {}, {}, {}, {}, limited
   for k = 1, count do
     local member = members[k]
     if not deadlines[k] or tonumber(deadlines[k]) <= now or seen[member] then

@@ -1,7 +1,8 @@
 -- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
--- promotes up to 128 delayed messages by (due, id). Answers whether there may be more of either.
+-- promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones by (end, id). Answers
+-- whether there may be more of any.
 -- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, config, die, end_leases, give_back
--- needs: gone, promote, reframe
+-- needs: gone, limited, outdate, outdated_left, promote, reframe, wait_on
 -- gives: tidy
 local function reclaim()
   local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
@@ -21,7 +22,7 @@ local function reclaim()
       ids[#ids + 1] = sub(members[k], 1, 7)
     end
     local frames = call('HMGET', FRAMES, unpack(ids))
-    local back, kept = {}, {}
+    local back, kept, waiting = {}, {}, {}
     for k = 1, #ids do
       local id, frame = ids[k], frames[k]
       -- A lease without a message is a leftover of foreign hands: it is dropped.
@@ -34,6 +35,7 @@ local function reclaim()
         else
           kept[#kept + 1] = id
           kept[#kept + 1] = frame
+          waiting[#waiting + 1] = id
           give_back(back, id, frame, tonumber(expired[2 * (first + k - 1)]))
         end
       end
@@ -41,6 +43,7 @@ local function reclaim()
     if back[1] then
       call('HSET', FRAMES, unpack(kept))
       call('ZADD', LINE, unpack(back))
+      wait_on(waiting)
       arm(ARRIVALS, #back / 2)
     end
   end
@@ -53,5 +56,9 @@ end
 
 local function tidy()
   local expired_left = reclaim()
-  return promote() or expired_left
+  local due_left = promote()
+  if limited then
+    outdate()
+  end
+  return expired_left or due_left or outdated_left
 end

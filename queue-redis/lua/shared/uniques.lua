@@ -1,17 +1,15 @@
 -- Dedup marks that end with their messages (L9): FRAMES keeps the key of such a message under 'u' and the
 -- id.
--- needs: DEDUP, FIRSTS, FRAMES, flags
--- gives: end_marks, uniques
--- Returns, instead of what the script says: KEYS if the caller shall send the keys of the marks, too, and
--- then nothing was done.
-local uniques = string.find(flags, 'u', 1, true) -- whether there ever was any
-if uniques and not DEDUP then
-  return redis.status_reply('KEYS')
-end
+-- needs: DEDUP, ENDS, FIRSTS, FRAMES, end_fields, limited, uniques
+-- gives: end_ties
 
--- These messages are done. Answers the keys whose marks have ended with them.
-local function end_marks(ids)
+-- These messages are done: what was to end with them ends. Answers the keys whose marks have.
+local function end_ties(ids)
   local fields, known, ended = {}, {}, {}
+  if limited then
+    call('ZREM', ENDS, unpack(ids))
+    call('HDEL', FRAMES, unpack(end_fields(ids)))
+  end
   if not uniques then
     return ended
   end

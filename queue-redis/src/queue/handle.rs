@@ -38,9 +38,9 @@ pub(crate) struct Handle {
     capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
-    /// Whether this handle knows of dedup marks that concern its calls: it has pushed dedup keys, and
-    /// clears old marks away with each push; or a script has asked for the keys of the marks.
-    marks: AtomicBool,
+    /// Whether this handle knows that dedup marks or times to live concern its calls: it has pushed such
+    /// messages, and clears old marks away with each push; or a script has asked for their keys.
+    sends_all: AtomicBool,
     /// Counts the pushes without dedup keys.
     plain_pushes: AtomicU32,
     known: Mutex<Known>,
@@ -79,7 +79,7 @@ impl Handle {
             config,
             capacity,
             only_looks: false,
-            marks: AtomicBool::new(false),
+            sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
             known: Mutex::default(),
         }
@@ -98,14 +98,14 @@ impl Handle {
     }
 
     /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
-    /// the keys of dedup marks, each of which costs the server some time, while the handle knows of no
-    /// marks.
+    /// the keys of dedup marks and times to live, each of which costs the server some time, while the
+    /// handle knows of neither.
     pub(crate) async fn call(
         &self,
         script: &'static Script,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        let all = self.marks.load(Ordering::Relaxed);
+        let all = self.sends_all.load(Ordering::Relaxed);
         self.call_with(script, all, fill).await
     }
 
@@ -118,22 +118,22 @@ impl Handle {
         self.call_with(script, true, fill).await
     }
 
-    /// Calls the script of a push, whose batch may carry dedup keys. While the handle knows of no
-    /// marks, one push in [`CLEARS`] clears away what a producer that is gone has left.
+    /// Calls the script of a push; `all` if a message has a dedup key or a time to live. While the handle
+    /// knows of neither, one push in [`CLEARS`] clears away what a producer that is gone has left.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
-        dedup: bool,
+        all: bool,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        if dedup {
-            self.marks.store(true, Ordering::Relaxed);
+        if all {
+            self.sends_all.store(true, Ordering::Relaxed);
         }
         let clears = || {
             let before = self.plain_pushes.fetch_add(1, Ordering::Relaxed);
             before.is_multiple_of(CLEARS)
         };
-        let all = self.marks.load(Ordering::Relaxed) || clears();
+        let all = self.sends_all.load(Ordering::Relaxed) || clears();
         self.call_with(script, all, fill).await
     }
 
@@ -148,8 +148,8 @@ impl Handle {
         for _ in 0..3 {
             let mut value = self.try_call(script, all, &fill).await;
             if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
-                // Marks end with their messages here, and the script did nothing without their keys.
-                self.marks.store(true, Ordering::Relaxed);
+                // Something ends with its message here, and the script did nothing without its keys.
+                self.sends_all.store(true, Ordering::Relaxed);
                 all = true;
                 value = self.try_call(script, all, &fill).await;
             }
@@ -184,7 +184,7 @@ impl Handle {
     ) -> Result<Value> {
         let keys = match all {
             true => self.keys.all(),
-            false => self.keys.without_dedup(),
+            false => self.keys.usual(),
         };
         let mut call = self.client.prepare(script, keys);
         call.push(&self.config);

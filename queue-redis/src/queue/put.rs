@@ -3,7 +3,7 @@
 use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Error, MessageId, Push, Pushed, Result, limits};
+use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
 
 use super::Handle;
 use crate::{
@@ -69,7 +69,8 @@ impl<P: Put> Verb for Way<P> {
                 call.push(Payload { headers, body });
             }
             P::add_behind(batch, call);
-            // The triples that `lua/shared/terms.lua` reads. The windows were checked before.
+            // The triples that `lua/shared/terms.lua` reads. The windows and limits were checked
+            // before.
             for (entry, push) in pushes().enumerate() {
                 if let Some(dedup) = &push.dedup {
                     call.push(entry + 1);
@@ -80,6 +81,12 @@ impl<P: Put> Verb for Way<P> {
                     }
                     call.push(&dedup.key[..]);
                 }
+                if let Some(TimeToLive { limit, then }) = push.time_to_live {
+                    call.push(entry + 1);
+                    call.push("live");
+                    let limit = limits::time_to_live_millis(limit).unwrap_or(1);
+                    call.push(format!("{}{limit}", frame::outdated(then)));
+                }
                 if let Some(due) = push.due {
                     call.push(entry + 1);
                     call.push("due");
@@ -87,8 +94,8 @@ impl<P: Put> Verb for Way<P> {
                 }
             }
         };
-        let dedup = pushes().any(|push| push.dedup.is_some());
-        let reply = self.handle.call_push(P::SCRIPT, dedup, fill).await?;
+        let all = pushes().any(|push| push.dedup.is_some() || push.time_to_live.is_some());
+        let reply = self.handle.call_push(P::SCRIPT, all, fill).await?;
         P::answers(reply, batch.len())
     }
 
