@@ -44,6 +44,8 @@ const LEASING: &[&str] = &[
     "lease expired",
     "lease expired under load",
     "lease reply lost",
+    "outdated message buried",
+    "outdated message dropped",
     "paused lease",
     "peeked at the delayed",
     "peeked at the leased",
@@ -54,7 +56,9 @@ const LEASING: &[&str] = &[
     "released",
     "retried",
     "retry on the last attempt",
+    "returned message outdated",
     "revived",
+    "settled when outdated",
     "stale receipt refused",
     "turned",
     "waited in vain",
@@ -186,6 +190,11 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
         (_, Some(Answer::Rotated(rotated))) if rotated.items.is_empty() => Some("empty rotation"),
         _ => None,
     });
+    if let Some(Answer::Counters(counters)) = done.answer
+        && counters.outdated > 0
+    {
+        goals.insert("outdated message dropped");
+    }
     if let Some(Answer::Offered(offered)) = done.answer {
         goals.extend(offered.iter().filter_map(|offered| match offered {
             Offered::Accepted {
@@ -292,6 +301,37 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             });
         }
         expiries(facts, life, goals);
+        outdated(facts, life, goals);
+    }
+}
+
+/// A message that died as outdated, perhaps after it came back; and one that its holder settled
+/// when its time to live was over.
+fn outdated(
+    facts: &Facts<'_>,
+    life: super::facts::Life<'_, '_>,
+    goals: &mut BTreeSet<&'static str>,
+) {
+    let push = life.push().map(|at| &facts.pushes[at]);
+    let is_over = |then: &Span| {
+        push.is_some_and(|push| {
+            let over = push.ends().is_some_and(|(_, end)| then.earliest >= end);
+            over && !life.may_be_revived(&push.span, then)
+        })
+    };
+    for happened in life.iter() {
+        goals.extend(match happened.what {
+            What::Letter(letter) if letter.reason == DeathReason::Outdated => {
+                Some(match life.leases().next() {
+                    Some(_) => "returned message outdated",
+                    None => "outdated message buried",
+                })
+            }
+            What::Settled(_, _, Some(Settled::Done | Settled::Dead)) if is_over(&happened.span) => {
+                Some("settled when outdated")
+            }
+            _ => None,
+        });
     }
 }
 

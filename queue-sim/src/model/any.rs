@@ -93,6 +93,19 @@ impl Model {
         }
     }
 
+    /// The same queue, but no message in it is ever outdated.
+    pub(crate) fn lasting(&self) -> Self {
+        let mut model = self.clone();
+        match &mut model {
+            Self::Reliable(model) => model.outlive(),
+            Self::Delay(model) => model.outlive(),
+            Self::Priority(model) => model.outlive(),
+            Self::Bounded(model) => model.outlive(),
+            Self::Rotating(_) => {}
+        }
+        model
+    }
+
     /// The first due time of the delayed messages, after `now`.
     pub fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
         match self.kind() {

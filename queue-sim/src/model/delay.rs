@@ -30,6 +30,7 @@ impl DelayModel {
         limits::pushes(pushes, self.config.max_body)?;
         for message in messages {
             limits::due(message.due)?;
+            limits::time_to_live(message.push.time_to_live, Some(message.due))?;
             // It has one due time already.
             limits::require(message.push.due.is_none())?;
         }

@@ -1,7 +1,7 @@
 //! A message, and its place.
 
 use bytes::Bytes;
-use queue_core::{DeathReason, Headers, Holder, MessageId, Token};
+use queue_core::{DeathReason, Headers, Holder, MessageId, Outdated, Token};
 
 /// An accepted message. It stays in the model when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) joined: u64,
     /// The distinct key that it holds.
     pub(super) distinct: Option<Bytes>,
+    /// The end of its time to live, and what becomes of it then (L17).
+    pub(super) outdates: Option<(u64, Outdated)>,
     pub(super) place: Place,
 }
 
@@ -48,6 +50,12 @@ impl Entry {
             Place::Delayed { due } => Some(due),
             _ => None,
         }
+    }
+
+    /// The end of its time to live, while nobody has leased it.
+    pub(super) fn end(&self) -> Option<u64> {
+        let (end, _) = self.outdates.filter(|_| self.is_undelivered())?;
+        Some(end)
     }
 
     /// Whether it is ready or delayed.
@@ -110,4 +118,5 @@ pub(super) enum Exit {
     Discarded,
     Trimmed,
     Purged,
+    Outdated,
 }

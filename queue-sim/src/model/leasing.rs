@@ -84,6 +84,9 @@ impl LeasingModel {
         if self.paused {
             return Ok(Leased::nothing(None));
         }
+        if self.is_outdated(now) {
+            return Ok(Leased::nothing(Some(Duration::ZERO)));
+        }
         let line = self.ready(now);
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
         let count = limits::carried(&sizes, max.get());
@@ -232,7 +235,8 @@ impl LeasingModel {
         Settled::Done
     }
 
-    /// The time until the earliest deadline or due time.
+    /// The time until the earliest deadline or due time. The end of a time to live brings nothing
+    /// to lease, so it is none of them.
     fn next_change(&self, now: u64) -> Option<Duration> {
         let times = self.entries.iter();
         let next = times

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{
-    Disposition, Due, ErrorKind, Push, Settlement,
+    Disposition, Due, ErrorKind, Push, Settlement, TimeToLive,
     limits::{
         MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEY, MAX_LEASE, MAX_PAGE,
         MAX_TIME,
@@ -64,6 +64,7 @@ pub(super) fn pushes<'a>(
             require(dedup.window > Duration::ZERO && dedup.window <= MAX_DEDUP_WINDOW)?;
         }
         push.due.map_or(Ok(()), due)?;
+        time_to_live(push.time_to_live, push.due)?;
     }
     Ok(())
 }
@@ -91,6 +92,18 @@ pub(super) fn due(due: Due) -> Answer<()> {
     match due {
         Due::After(delay) => require(delay <= MAX_DELAY),
         Due::At(time) => require(time.as_millis() < MAX_TIME),
+    }
+}
+
+/// A time to live is longer than the delay of its message.
+pub(super) fn time_to_live(time_to_live: Option<TimeToLive>, due: Option<Due>) -> Answer<()> {
+    let Some(TimeToLive { limit, .. }) = time_to_live else {
+        return Ok(());
+    };
+    require(limit > Duration::ZERO && limit <= MAX_DELAY)?;
+    match due {
+        Some(Due::After(delay)) => require(millis(delay) < millis(limit)),
+        _ => Ok(()),
     }
 }
 

@@ -41,6 +41,7 @@ impl LeasingModel {
         counters.discarded = left(Exit::Discarded);
         counters.trimmed = left(Exit::Trimmed);
         counters.purged = left(Exit::Purged);
+        counters.outdated = left(Exit::Outdated);
         counters.dedup_marks = self.marks.iter().filter(|mark| now < mark.until).count() as u64;
         counters.depth = self.depth_at(now);
         counters.oldest_ready = self.oldest_ready(now);
@@ -130,6 +131,7 @@ impl LeasingModel {
                     self.events.revived += 1;
                     self.entries[at].attempts = 0;
                     self.entries[at].failure = None;
+                    self.entries[at].outdates = None;
                     self.entries[at].arrival = now;
                     match self.order {
                         Order::Due => self.entries[at].place = Place::Delayed { due: now },
@@ -186,13 +188,16 @@ impl LeasingModel {
         Ok(line.len() as u64)
     }
 
-    /// The time after `now` at which the next change comes by itself: a deadline, a due time, or
-    /// the end of a dedup window. Tests use it to stop just before, at, and just after it.
+    /// The time after `now` at which the next change comes by itself: a deadline, a due time, the
+    /// end of a time to live, or the end of a dedup window. Tests use it to stop just before, at,
+    /// and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
+        let ends = self.entries.iter().filter_map(Entry::end);
         let windows = self.marks.iter().map(|mark| mark.until);
-        let later = times.chain(windows).filter(|time| *time > now.as_millis());
+        let times = times.chain(ends).chain(windows);
+        let later = times.filter(|time| *time > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }
 
@@ -207,7 +212,7 @@ impl LeasingModel {
     pub(crate) fn would_lease(&self, now: Timestamp) -> bool {
         let mut after = self.clone();
         after.begin(now);
-        !after.paused && after.is_ready(now)
+        !after.paused && !after.is_outdated(now.as_millis()) && after.is_ready(now)
     }
 
     /// Whether a message is ready.

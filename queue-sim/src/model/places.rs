@@ -1,6 +1,6 @@
 //! The ways of messages from place to place.
 
-use queue_core::{DeathReason, Timestamp, limits::MAX_BATCH};
+use queue_core::{DeathReason, Outdated, Timestamp, limits::MAX_BATCH};
 
 use super::{
     LeasingModel,
@@ -10,7 +10,7 @@ use super::{
 
 impl LeasingModel {
     /// The beginning of every call: it reclaims up to 128 expired leases, then promotes up to 128
-    /// due messages (L7, L11).
+    /// due messages, then ends up to 128 outdated ones (L7, L11, L17).
     pub(super) fn begin(&mut self, now: Timestamp) -> u64 {
         let now = now.as_millis();
         for at in self.first_by(Entry::deadline, now) {
@@ -29,7 +29,26 @@ impl LeasingModel {
                 self.join(at, due);
             }
         }
+        for at in self.first_by(Entry::end, now) {
+            match self.entries[at].outdates {
+                Some((_, Outdated::Bury)) => self.die(at, now, DeathReason::Outdated),
+                _ => self.leave(at, Exit::Outdated),
+            }
+        }
         now
+    }
+
+    /// Whether an outdated message is left, since there were more than one call ends. No lease
+    /// hands out anything then.
+    pub(super) fn is_outdated(&self, now: u64) -> bool {
+        !self.first_by(Entry::end, now).is_empty()
+    }
+
+    /// Lets every message live for ever.
+    pub(super) fn outlive(&mut self) {
+        for entry in &mut self.entries {
+            entry.outdates = None;
+        }
     }
 
     /// The first 128 messages, by (time, id), whose time has come.

@@ -1,4 +1,5 @@
-//! Accepting messages, at once or for later (D1), and refusing repeats (L9).
+//! Accepting messages, at once or for later (D1), perhaps for a limited time (L17), and refusing
+//! repeats (L9).
 
 use queue_core::{Dedup, Due, MessageId, Push};
 
@@ -43,6 +44,9 @@ impl LeasingModel {
             ready_since: now,
             joined: 0,
             distinct: None,
+            outdates: push
+                .time_to_live
+                .map(|time| (now + limits::millis(time.limit), time.then)),
             place: Place::Ready,
         });
         match push.due.map(|due| resolve(due, now)) {

@@ -30,13 +30,13 @@ const RULES: &[(&str, &str)] = &[
         "L5",
         "Nothing lost, nothing made up. accepted (duplicates not counted) = ready + delayed + \
          leased + dead + acked + evicted + replaced + cancelled + discarded + trimmed (from the \
-         dead letters) + purged, at every instant.",
+         dead letters) + purged + outdated, at every instant.",
     ),
     ("L6", "Attempts. The first delivery is attempt 1."),
     (
         "L7",
-        "Progress. Once faults stop and handlers settle, every message is acked or dead within \
-         max_attempts × (longest lease + longest retry delay) plus slack.",
+        "Progress. Once faults stop and handlers settle, every message is acked, dead or outdated \
+         within max_attempts × (longest lease + longest retry delay) plus slack.",
     ),
     (
         "L8",
@@ -76,6 +76,12 @@ const RULES: &[(&str, &str)] = &[
         "Peeking. peek shows the messages of one place as they are, and changes nothing of them: \
          the ready ones in delivery order, the delayed ones by (due, id), the leased ones by \
          (deadline, id), each with its id, attempts, age, body and headers.",
+    ),
+    (
+        "L17",
+        "Time to live. A push may limit how long its message may wait, counted from the push. Once \
+         that time is over (now ≥ push + limit) the message is outdated, and no lease hands it out \
+         again.",
     ),
     (
         "R1",

@@ -8,8 +8,8 @@ use std::{
 
 use queue_core::{
     Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
-    Offered, Overflow, Peeked, Place, Push, QueueConfig, QueueName, Receipt, Settled, Settlement,
-    Standing, Timestamp, Token,
+    Offered, Outdated, Overflow, Peeked, Place, Push, QueueConfig, QueueName, Receipt, Settled,
+    Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
@@ -285,6 +285,13 @@ impl Words {
         if let Some(due) = push.due {
             words.push_str(&format!(" due {}", self.due(due)));
         }
+        if let Some(time_to_live) = push.time_to_live {
+            let limit = ms(time_to_live.limit);
+            words.push_str(&match time_to_live.then {
+                Outdated::Drop => format!(" dropped after {limit}"),
+                Outdated::Bury => format!(" buried after {limit}"),
+            });
+        }
         words
     }
 
@@ -434,6 +441,7 @@ fn counted(counters: &Counters) -> String {
         ("discarded", counters.discarded),
         ("trimmed", counters.trimmed),
         ("purged", counters.purged),
+        ("outdated", counters.outdated),
         ("dedup marks", counters.dedup_marks),
     ];
     let paused = if counters.paused { "; paused" } else { "" };

@@ -43,8 +43,8 @@ pub enum Step {
 pub enum Wait {
     /// This many milliseconds.
     For(u64),
-    /// Until the next change that comes by itself (a deadline, a due time, the end of a dedup
-    /// window), and this many milliseconds after it or before it.
+    /// Until the next change that comes by itself (a deadline, a due time, the end of a time to
+    /// live or of a dedup window), and this many milliseconds after it or before it.
     Next(i8),
 }
 

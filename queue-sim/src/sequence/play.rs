@@ -28,10 +28,11 @@ const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// in the history ([`check::reached`](crate::check::reached)).
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     const EVERY: [&str; 1] = ["an invalid call was refused"];
-    const LEASING: [&str; 26] = [
+    const LEASING: [&str; 29] = [
         "8 MiB cut a lease short",
         "8 MiB cut a peek short",
         "128 leases expired at once",
+        "128 messages outdated at once",
         "a dead letter was trimmed",
         "accepted anew when done",
         "buried",
@@ -47,6 +48,8 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "holder seen",
         "late cancel",
         "lease expired",
+        "outdated message buried",
+        "outdated message dropped",
         "paused lease",
         "peeked at the delayed",
         "purged",
@@ -93,6 +96,7 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
         model: Model::new(&sequence.config),
         journal: frame.context.journal.clone(),
         expired: 0,
+        outdated: 0,
     };
     let (world, steps) = (frame.world.clone(), sequence.clone());
     let executor = &frame.context.executor;
@@ -126,6 +130,8 @@ struct Client {
     journal: Journal,
     /// The number of expired leases at the last read.
     expired: u64,
+    /// The number of messages dropped as outdated at the last read.
+    outdated: u64,
 }
 
 impl Client {
@@ -188,6 +194,11 @@ impl Client {
                     counters.expired - std::mem::replace(&mut self.expired, counters.expired);
                 if expired >= MAX_BATCH as u64 {
                     self.journal.reached("128 leases expired at once");
+                }
+                let outdated =
+                    counters.outdated - std::mem::replace(&mut self.outdated, counters.outdated);
+                if outdated >= MAX_BATCH as u64 {
+                    self.journal.reached("128 messages outdated at once");
                 }
                 if counters.trimmed == 0 {
                     return;

@@ -14,7 +14,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     if actor.workload.mode == Mode::Waiting && actor.flip(OVERTAKES) {
         return overtake(actor, queue).await;
     }
-    let one = |_| Scheduled::new(actor.message(), actor.due());
+    let one = |_| actor.scheduled();
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     for _ in 0..3 {
         match queue.schedule_all(&batch).await {
@@ -35,8 +35,10 @@ async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
     let soon = actor.workload.ttl * (1 + actor.choose(2));
     let mut puts = [late, soon].map(|delay| Scheduled::new(actor.message(), Due::After(delay)));
     for put in &mut puts {
-        // The backend sends no hint for a duplicate.
+        // The backend sends no hint for a duplicate, and refuses a message that is outdated when it
+        // is due.
         put.push.dedup = None;
+        put.push.time_to_live = None;
     }
     for put in puts {
         match queue.schedule(&[put]).await {

@@ -112,6 +112,9 @@ impl Fit {
         if !self.guarantees.has(Feature::Due) {
             push.due = None;
         }
+        if !self.guarantees.has(Feature::TimeToLive) {
+            push.time_to_live = None;
+        }
     }
 
     /// A body of its own: JSON, with a priority, since some strategies read it.

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use bytes::Bytes;
 use queue_core::{
-    Due, Insert, Push, Timestamp,
+    Due, Insert, Outdated, Push, QueueKind, Scheduled, TimeToLive, Timestamp,
     limits::{MAX_BATCH, MAX_BATCH_BYTES},
 };
 
@@ -62,15 +62,52 @@ impl Actor {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
 
-    /// A message, perhaps with a dedup key; with a due time, or unique until it is done, if that is
-    /// what this step puts in.
+    /// A message, perhaps with a dedup key; with a due time, unique until it is done, or with a
+    /// time to live, if that is what this step puts in.
     pub(super) fn message(&self) -> Push {
         let push = self.message_without_due();
         match self.verb {
             Verb::PutLater => push.with_due(self.due()),
             Verb::PutUnique => push.with_unique(self.key(), self.longest()),
+            Verb::PutOutdating => self.outdating(push),
             _ => push,
         }
+    }
+
+    /// A message with its due time.
+    pub(super) fn scheduled(&self) -> Scheduled {
+        let (push, due) = (self.message(), self.due());
+        Scheduled::new(self.outliving(push, due), due)
+    }
+
+    /// Gives a message a time to live of about a lease's time, and now and then a due time within
+    /// it.
+    fn outdating(&self, mut push: Push) -> Push {
+        let limit = self.span().max(Duration::from_millis(1));
+        let then = [Outdated::Drop, Outdated::Bury][self.choose(2) as usize];
+        push.time_to_live = Some(TimeToLive { limit, then });
+        self.note_end(limit);
+        // On a delay queue, each message has one.
+        if self.workload.kind == QueueKind::Delay || !self.flip(25) {
+            return push;
+        }
+        let due = self.due();
+        self.outliving(push.with_due(due), due)
+    }
+
+    /// Lets a message live longer than its delay, or the queue would refuse it.
+    fn outliving(&self, mut push: Push, due: Due) -> Push {
+        if let (Some(time_to_live), Due::After(delay)) = (&mut push.time_to_live, due) {
+            time_to_live.limit += delay;
+            self.note_end(time_to_live.limit);
+        }
+        push
+    }
+
+    /// Remembers when a message is outdated that lives for this long.
+    fn note_end(&self, limit: Duration) {
+        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        self.pool.add_boundary(self.now().plus_millis(millis));
     }
 
     /// A message, perhaps with a dedup key.

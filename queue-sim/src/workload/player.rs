@@ -209,7 +209,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
     }
     match (queue, verb) {
         (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
-        (queue, Verb::Put | Verb::PutUnique) => {
+        (queue, Verb::Put | Verb::PutUnique | Verb::PutOutdating) => {
             put(actor, queue).await;
             lost_hints::after_putting(actor).await;
         }

@@ -86,6 +86,8 @@ verbs! {
     Peek = "peek": [6, 2, 4, 10],
     /// Put messages in that are unique until they are done.
     PutUnique = "put unique": [6, 12, 2, 3],
+    /// Put messages in that are outdated after a while.
+    PutOutdating = "put outdating": [8, 14, 3, 4],
 }
 
 /// A lane's weights of the verbs, drawn once for each lane.

@@ -7,6 +7,7 @@ mod delay;
 mod leases;
 mod messages;
 mod order;
+mod outdating;
 mod peeking;
 mod rotating;
 mod runs;

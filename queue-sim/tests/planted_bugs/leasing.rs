@@ -28,6 +28,12 @@ macro_rules! leasing_bugs_in_memory {
             cancel_forgets_the_count: Bug::CancelForgetsTheCount, by "L5";
             unique_outlives_its_message: Bug::UniqueOutlivesItsMessage, by "L9" | "linearisable";
             marks_end_with_their_messages: Bug::MarksEndWithTheirMessages, by "L9" | "linearisable";
+            outdated_is_delivered: Bug::OutdatedIsDelivered, by "L17";
+            outdated_stays_after_return: Bug::OutdatedStaysAfterReturn,
+                by "L17" | "L7" | "linearisable";
+            leased_is_ended: Bug::LeasedIsEnded, by "L17" | "L4" | "linearisable";
+            buried_is_dropped: Bug::BuriedIsDropped, by "L17" | "L5" | "linearisable";
+            end_moves_with_retry: Bug::EndMovesWithRetry, by "L17" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
         bugs! { before_memory($kind) {

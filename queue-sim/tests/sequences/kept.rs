@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, Disposition, Insert, Offer, Overflow, Page, Place, Push, QueueConfig, QueueKind,
-    RotatingConfig, Settlement, call::Call, limits::MAX_BATCH,
+    BoundedConfig, Disposition, Due, Insert, Offer, Overflow, Page, Place, Push, QueueConfig,
+    QueueKind, RotatingConfig, Scheduled, Settlement, TimeToLive, call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -19,6 +19,8 @@ use crate::hold;
 
 const SOON: Duration = Duration::from_millis(10);
 const LATER: Duration = Duration::from_millis(20);
+const DROP: TimeToLive = TimeToLive::drop_after(SOON);
+const BURY: TimeToLive = TimeToLive::bury_after(SOON);
 
 fn holds(config: QueueConfig, steps: &[Vec<Step>]) {
     let steps = steps.concat();
@@ -96,6 +98,130 @@ fn what_is_due_beyond_128_is_delayed_still() {
             after(10),
             peek(Place::Delayed),
             peek(Place::Ready),
+        ],
+    );
+}
+
+fn lease() -> Vec<Step> {
+    call(Call::Lease(std::num::NonZeroUsize::MIN, SOON))
+}
+
+/// 512 messages are outdated at once, and one is not. A call ends 128 of them, and a lease that
+/// leaves some hands out nothing. The client reads depth and counters after each call.
+#[test]
+fn nothing_is_leased_while_an_outdated_message_is_left() {
+    let outdating = |time_to_live| Round {
+        time_to_live: Some(time_to_live),
+        ..Round::default()
+    };
+    let rounds = [DROP, BURY, DROP, BURY].map(outdating);
+    for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Bounded] {
+        holds(
+            QueueConfig::of(kind, 1_000),
+            &[
+                burst(kind, &rounds),
+                call(Call::put(kind, vec![Push::new("p")])),
+                after(10),
+                lease(),
+                lease(),
+                call(Call::DeadLetters(Page::first(1_000))),
+            ],
+        );
+    }
+}
+
+/// 128 leases expire together with their messages' times to live. Those that come back end in the
+/// same call; the others are leased still.
+#[test]
+fn what_comes_back_outdated_ends_in_the_same_call() {
+    let round = |time_to_live| Round {
+        ttl: Some(SOON),
+        time_to_live: Some(time_to_live),
+        ..Round::default()
+    };
+    for kind in [QueueKind::Reliable, QueueKind::Delay, QueueKind::Bounded] {
+        holds(
+            QueueConfig::of(kind, 1_000),
+            &[
+                burst(kind, &[round(DROP), round(BURY)]),
+                after(10),
+                lease(),
+                lease(),
+                call(Call::DeadLetters(Page::first(1_000))),
+            ],
+        );
+    }
+}
+
+/// A holder may go on beyond the end. What it gives back ends, however it does so.
+#[test]
+fn a_retry_a_deferral_and_a_release_do_not_move_the_end() {
+    let push = || Push::new("p").with_time_to_live(BURY);
+    let back = [
+        Disposition::Retry {
+            delay: Duration::ZERO,
+            reason: None,
+        },
+        Disposition::Defer { delay: LATER },
+        Disposition::Release,
+    ];
+    for kind in [QueueKind::Reliable, QueueKind::Delay] {
+        for disposition in &back {
+            for pause in [9, 10] {
+                let end = Settlement::new(symbol::receipt(0), disposition.clone());
+                holds(
+                    QueueConfig::of(kind, 1),
+                    &[
+                        call(Call::put(kind, vec![push()])),
+                        call(Call::Lease(std::num::NonZeroUsize::MIN, LATER)),
+                        after(pause),
+                        call(Call::Settle(vec![end])),
+                        lease(),
+                        after(1),
+                        lease(),
+                        call(Call::DeadLetters(Page::first(1))),
+                        call(Call::Revive(vec![symbol::id(0)])),
+                        after(30),
+                        lease(),
+                    ],
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn another_due_time_does_not_move_the_end() {
+    let push = Push::new("p").with_time_to_live(TimeToLive::drop_after(LATER));
+    let call_for = |due| call(Call::Reschedule(symbol::id(0), Due::After(due)));
+    for due in [SOON, LATER] {
+        holds(
+            QueueConfig::of(QueueKind::Delay, 1),
+            &[
+                call(Call::Schedule(vec![Scheduled::new(push.clone(), SOON)])),
+                after(9),
+                call_for(due),
+                after(10),
+                call(Call::Peek(Place::Delayed, Page::first(1))),
+                after(1),
+                lease(),
+                call_for(due),
+            ],
+        );
+    }
+}
+
+#[test]
+fn what_is_never_delivered_in_its_time_is_refused() {
+    let short = |limit| Push::new("p").with_time_to_live(TimeToLive::drop_after(limit));
+    holds(
+        QueueConfig::of(QueueKind::Reliable, 1),
+        &[
+            call(Call::Push(vec![short(Duration::ZERO)])),
+            call(Call::Push(vec![short(SOON).with_due(SOON)])),
+            call(Call::Push(vec![short(SOON).with_due(symbol::from_now(10))])),
+            after(10),
+            lease(),
         ],
     );
 }

@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{
     AnyQueue, Delivery, Holder, Insert, Leased, MessageId, Offer, Overflow, Page, Place,
-    Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement,
+    Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement, TimeToLive,
     call::{Answer, Call, Service},
 };
 use queue_sim::plan::{Decisions, Lane, What};
@@ -123,6 +123,14 @@ impl Client {
             match self.choose(4) {
                 0 if !has_due => push.with_due(Duration::from_millis(self.choose(3).into())),
                 1 => push.with_unique(format!("key {}", self.choose(3)), TTL),
+                2 => {
+                    // Longer than any delay here.
+                    let limit = Duration::from_millis(3 + u64::from(self.choose(3)));
+                    push.with_time_to_live(match self.choose(2) {
+                        0 => TimeToLive::drop_after(limit),
+                        _ => TimeToLive::bury_after(limit),
+                    })
+                }
                 _ => push,
             }
         };

@@ -37,9 +37,10 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// The first delivery, if no earlier one can have been. Each delivery charges an attempt, also one
-    /// that nobody was told of. But who peeks has the receipt of that one, too, and may refund the
-    /// attempt.
+    /// The first delivery, if no earlier one can have been, and the message was undelivered until
+    /// then. Each delivery charges an attempt, also one that nobody was told of. But who peeks has
+    /// the receipt of that one, too, and may refund the attempt. A message that died before, as an
+    /// outdated one does without any delivery (L17), starts anew when it is revived.
     pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
         let first = self.leases().next()?;
         let is_untold = |token| {
@@ -54,7 +55,11 @@ impl<'f, 'a> Life<'f, 'a> {
             );
             refunds && happened.span.may_precede(&first.span)
         });
-        (first.delivery.attempt == 1 && !refunded).then_some(first)
+        let revived = self.0.iter().any(|happened| {
+            matches!(happened.what, What::Revived(None | Some(Revived::Revived)))
+                && happened.span.may_precede(&first.span)
+        });
+        (first.delivery.attempt == 1 && !refunded && !revived).then_some(first)
     }
 
     /// Whether a call may have revived the message between the two.

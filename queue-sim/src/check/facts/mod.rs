@@ -10,7 +10,7 @@ use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Holder,
     LeasingConfig, Message, MessageId, Peeked, Push, QueueKind, Rescheduled, Revived, Settled,
-    Token, call::Call,
+    TimeToLive, Token, call::Call,
 };
 
 use self::clock::Clock;
@@ -45,6 +45,7 @@ pub(in crate::check) struct Pushing<'a> {
     pub(in crate::check) dedup: Option<&'a Dedup>,
     pub(in crate::check) priority: i16,
     pub(in crate::check) due: Option<Due>,
+    pub(in crate::check) time_to_live: Option<TimeToLive>,
     /// The distinct key, or the key of a ring's item.
     pub(in crate::check) key: Option<&'a Bytes>,
     /// The answer, if there was one.
@@ -204,6 +205,21 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether a call before that may have ended the message: its time to live may have been over
+    /// (L17).
+    pub(in crate::check) fn may_be_outdated(&self, life: Life<'_, '_>, then: &Span) -> bool {
+        let over =
+            |push: &Pushing<'_>| push.ends().is_some_and(|(earliest, _)| earliest <= then.clock);
+        match life.push() {
+            Some(at) => over(&self.pushes[at]),
+            // It may be any of those whose answers nobody saw.
+            None => {
+                let mut pushes = self.pushes.iter();
+                pushes.any(|push| push.put.is_none() && over(push))
+            }
+        }
+    }
+
     /// Whether a call before that may have taken messages, or removed them, and told nobody which.
     pub(in crate::check) fn may_take_untold(&self, then: &Span) -> bool {
         let removes =
@@ -227,6 +243,7 @@ impl<'a> Pushing<'a> {
             dedup: None,
             priority: 0,
             due: None,
+            time_to_live: None,
             key: None,
             put: None,
         }
@@ -236,6 +253,7 @@ impl<'a> Pushing<'a> {
         Self {
             dedup: push.dedup.as_ref(),
             due: push.due,
+            time_to_live: push.time_to_live,
             ..Self::of(&push.body, &push.headers)
         }
     }
@@ -252,6 +270,15 @@ impl<'a> Pushing<'a> {
             self.span.earliest.saturating_add(window),
             self.span.latest.saturating_add(window),
         )
+    }
+
+    /// The earliest and the latest possible end of its time to live, in ms; `None` if it has none.
+    pub(in crate::check) fn ends(&self) -> Option<(u64, u64)> {
+        let limit = millis(self.time_to_live?.limit);
+        Some((
+            self.span.earliest.saturating_add(limit),
+            self.span.latest.saturating_add(limit),
+        ))
     }
 
     /// The earliest and the latest possible due time, in ms.

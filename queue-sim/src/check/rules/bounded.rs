@@ -297,11 +297,12 @@ fn recent(
         return;
     }
     let fresh = |id| {
-        let leased = facts
-            .life(id)
-            .leases()
-            .any(|lease| lease.span.may_precede(span));
-        let push = facts.push_of(id).filter(|_| !leased);
+        // A revived message stands where it was revived.
+        let moved = facts.life(id).iter().any(|happened| {
+            matches!(happened.what, What::Delivered(..) | What::Revived(_))
+                && happened.span.may_precede(span)
+        });
+        let push = facts.push_of(id).filter(|_| !moved);
         push.filter(|push| facts.is_delayed(push) == Some(false))
     };
     for pair in messages.windows(2) {

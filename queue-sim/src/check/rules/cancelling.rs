@@ -63,7 +63,8 @@ pub(super) fn was_undelivered(
     }
 }
 
-/// For a message that nobody took or removed, it is not too late.
+/// For a message that nobody took or removed, and whose time to live is not over, it is not too
+/// late.
 pub(super) fn was_taken(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -87,7 +88,8 @@ pub(super) fn was_taken(
         };
         takes && happened.span.may_precede(span)
     });
-    if push.span.before(span) && !taken && !facts.may_take_untold(span) {
+    let gone = facts.may_be_outdated(life, span) || facts.may_take_untold(span);
+    if push.span.before(span) && !taken && !gone {
         let message = format!(
             "message {} was never taken, and is too late to be {verb}",
             life.id()

@@ -85,10 +85,10 @@ fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     })
 }
 
-/// Only dead letters are revived, and a message that died was leased before.
+/// Only dead letters are revived, and a message that died was leased before, or outdated.
 fn never_died(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let leased = life.leases().any(|lease| lease.span.may_precede(span));
-    if !leased && facts.ghosts_before(span) == 0 {
+    if !leased && facts.ghosts_before(span) == 0 && !facts.may_be_outdated(life, span) {
         let message = format!("message {} is revived, and was never leased", life.id());
         found.push(Found::at("L13", &[span], message));
     }

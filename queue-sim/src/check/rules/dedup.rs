@@ -102,8 +102,8 @@ fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
     })
 }
 
-/// Whether the message may have been acked, dead or gone then. Its last lease may have expired, and
-/// a call may have removed it and told nobody.
+/// Whether the message may have been acked, dead or gone then. Its last lease may have expired, its
+/// time to live may have been over, and a call may have removed it and told nobody.
 fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
     let ended = life.iter().any(|happened| {
         let ends = match happened.what {
@@ -125,5 +125,5 @@ fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
         let is_last = lease.delivery.attempt >= least;
         is_last && lease.span.may_precede(then) && life.deadline(&lease, then).0 <= then.clock
     });
-    ended || expired || facts.may_take_untold(then)
+    ended || expired || facts.may_be_outdated(life, then) || facts.may_take_untold(then)
 }

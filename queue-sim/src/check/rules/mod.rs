@@ -17,6 +17,7 @@ mod fencing;
 mod leases;
 mod order;
 pub(super) mod outcomes;
+mod outdating;
 mod peeking;
 mod progress;
 mod rotating;
@@ -64,6 +65,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     delay::check(facts, found);
     cancelling::check(facts, found);
     peeking::check(facts, found);
+    outdating::check(facts, found);
     if facts.kind() == QueueKind::Bounded {
         bounded::check(facts, found);
         distinct::check(facts, found);

@@ -165,7 +165,8 @@ fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
     })
 }
 
-/// Its deliveries after a release, if no other lease may have come between.
+/// Its deliveries after a release, if no other lease may have come between, and no revival: a
+/// released message can die as outdated.
 fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
     let Some(push) = life.push() else {
         return;
@@ -183,7 +184,8 @@ fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
         };
         let ghosts = facts.ghosts.iter();
         let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
-        if happened.span.before(&next.span) && ghosts.next().is_none() {
+        let revived = life.may_be_revived(&happened.span, &next.span);
+        if happened.span.before(&next.span) && ghosts.next().is_none() && !revived {
             ready.push(Ready {
                 id: life.id().get(),
                 since: happened.span,
@@ -220,7 +222,8 @@ fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Rea
         };
         let ghosts = facts.ghosts.iter();
         let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
-        if happened.span.before(&next.span) && ghosts.next().is_none() {
+        let revived = life.may_be_revived(&happened.span, &next.span);
+        if happened.span.before(&next.span) && ghosts.next().is_none() && !revived {
             let arrived = |at: u64| at.saturating_add(millis(*delay)).min(i64::MAX as u64 / 2);
             ready.push(Ready {
                 id: life.id().get(),

@@ -270,7 +270,8 @@ fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span
     (due && !leased).then_some(push.span)
 }
 
-/// The push of a message that nothing but leases and their ends can have changed before that.
+/// The push of a message that nothing but leases and their ends can have changed before that. Its
+/// time to live is not over either.
 fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'f Pushing<'f>> {
     let push = &facts.pushes[life.push()?];
     let changed = life.iter().any(|happened| {
@@ -287,5 +288,6 @@ fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'
         };
         changes && happened.span.may_precede(then)
     });
+    let changed = changed || facts.may_be_outdated(life, then);
     (push.span.before(then) && !changed).then_some(push)
 }

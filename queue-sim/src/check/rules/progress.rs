@@ -1,4 +1,5 @@
-//! L7, L8: once the faults are over, every message is acked or dead, and none was lost on the way.
+//! L7, L8: once the faults are over, every message is acked, dead or outdated, and none was lost on
+//! the way.
 
 use queue_core::{
     Cancelled, Depth, Disposition, Settled,
@@ -28,7 +29,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         return untold(facts, &span, left, found);
     }
     if left > 0 {
-        let message = format!("{left} messages are neither acked nor dead at the end");
+        let message = format!("{left} messages are neither acked, dead nor outdated at the end");
         found.push(Found::at("L7", &[&span], message));
         return;
     }
@@ -64,7 +65,7 @@ fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
     }
     let there = facts
         .lives()
-        .filter(|life| life.push().is_some() && !may_have_left(*life));
+        .filter(|life| life.push().is_some() && !may_have_left(facts, *life, end));
     let there = there.count() as u64;
     if there > left {
         for rule in ["B2", "L5"] {
@@ -84,7 +85,8 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
             continue;
         };
         let never_taken = life.leases().next().is_none() && facts.ghosts.is_empty();
-        if push.span.before(end) && !may_have_left(life) && (died == 0 || never_taken) {
+        let there = push.span.before(end) && !may_have_left(facts, life, end);
+        if there && (died == 0 || never_taken) {
             let mut records = facts.case.history.records.iter();
             let dropped = records.any(|record| {
                 let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
@@ -98,8 +100,8 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
     }
 }
 
-fn may_have_left(life: Life<'_, '_>) -> bool {
-    life.iter().any(|happened| match happened.what {
+fn may_have_left(facts: &Facts<'_>, life: Life<'_, '_>, end: &Span) -> bool {
+    let told = life.iter().any(|happened| match happened.what {
         What::Settled(_, disposition, settled) => {
             let leaves = matches!(disposition, Disposition::Ack | Disposition::Bury { .. });
             settled == Some(Settled::Dead)
@@ -110,5 +112,6 @@ fn may_have_left(life: Life<'_, '_>) -> bool {
         }
         What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
         _ => false,
-    })
+    });
+    told || facts.may_be_outdated(life, end)
 }

@@ -125,7 +125,10 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
             .map_or(end, |(_, at, _)| at.as_millis());
         let still = until > at.as_millis().saturating_add(slack);
         let tells = still && hints(&record.call);
-        let before = tells.then(|| ready_from(&model, *at, until)).flatten();
+        // The caller that sleeps towards a message wakes for it, also where its time to live is
+        // over by then.
+        let before = tells.then(|| ready_from(&model.lasting(), *at, until));
+        let before = before.flatten();
         let answer = model.apply(*at, &record.call);
         if !still {
             continue;

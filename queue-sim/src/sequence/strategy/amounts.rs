@@ -28,6 +28,15 @@ pub(super) fn delay() -> impl Strategy<Value = Duration> + Clone {
     ]
 }
 
+/// The limit of a time to live: mostly longer than a delay, or the queue refuses the message.
+pub(super) fn limit() -> impl Strategy<Value = Duration> + Clone {
+    prop_oneof![
+        30 => few(&[10, 20, 30, 40, 60]),
+        2 => part_of_a_millisecond(),
+        1 => select(vec![Duration::ZERO, MAX_DELAY, MAX_DELAY + NANO]),
+    ]
+}
+
 pub(super) fn window() -> impl Strategy<Value = Duration> + Clone {
     prop_oneof![
         30 => few(&[20, 40, 100, 1]),

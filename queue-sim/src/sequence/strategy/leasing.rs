@@ -4,7 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Disposition, Holder, MessageId, Page, Place, Push, QueueKind, Receipt, Settlement, Token,
+    Disposition, Holder, MessageId, Page, Place, Push, QueueKind, Receipt, Settlement, TimeToLive,
+    Token,
     call::Call,
     limits::{MAX_BATCH, MAX_HOLDER},
 };
@@ -134,6 +135,8 @@ pub struct Round {
     pub ttl: Option<Duration>,
     /// How each lease ends. With `None`, the round settles nothing.
     pub disposition: Option<Disposition>,
+    /// The messages' time to live, if they have one.
+    pub time_to_live: Option<TimeToLive>,
 }
 
 /// Rounds whose messages come back together, or round by round.
@@ -148,10 +151,17 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
     ];
     let keys = option::weighted(0.3, select(vec![0, 100]));
     let ttl = option::weighted(0.9, few());
-    (keys, ttl, option::weighted(0.4, disposition)).prop_map(|(keys, ttl, disposition)| Round {
+    let outdating = prop_oneof![
+        few().prop_map(TimeToLive::drop_after),
+        few().prop_map(TimeToLive::bury_after),
+    ];
+    let disposition = option::weighted(0.4, disposition);
+    let round = (keys, ttl, disposition, option::weighted(0.3, outdating));
+    round.prop_map(|(keys, ttl, disposition, time_to_live)| Round {
         keys,
         ttl,
         disposition,
+        time_to_live,
     })
 }
 
@@ -159,7 +169,7 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
 pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {
-        calls.push(Call::put(kind, messages(round.keys)));
+        calls.push(Call::put(kind, messages(round)));
         let Some(ttl) = round.ttl else {
             continue;
         };
@@ -174,13 +184,17 @@ pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
 }
 
 /// The messages of a round.
-fn messages(keys: Option<u8>) -> Vec<Push> {
-    let message = |n: usize| match keys {
-        Some(first) => {
-            let key = numbered(((usize::from(first) + n) % 250) as u8);
-            Push::new("p").with_dedup(key, Duration::from_millis(20))
+fn messages(round: &Round) -> Vec<Push> {
+    let message = |n: usize| {
+        let mut push = Push::new("p");
+        push.time_to_live = round.time_to_live;
+        match round.keys {
+            Some(first) => {
+                let key = numbered(((usize::from(first) + n) % 250) as u8);
+                push.with_dedup(key, Duration::from_millis(20))
+            }
+            None => push,
         }
-        None => Push::new("p"),
     };
     (0..MAX_BATCH).map(message).collect()
 }

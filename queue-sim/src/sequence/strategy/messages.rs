@@ -4,27 +4,38 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use proptest::{option, prelude::*, sample::select};
-use queue_core::{Headers, Insert, Push};
+use queue_core::{Headers, Insert, Outdated, Push, TimeToLive};
 
-use super::amounts::{due, window};
+use super::amounts::{due, limit, window};
 
 /// Two of these fit neither into a batch nor into an answer. All messages share it, so that a batch
 /// of them costs nothing.
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'l'; 5 * 1024 * 1024]));
 
+/// How often a message has a time to live.
+const SHORT_LIVED: f64 = 0.2;
+
 /// A message, with a due time this often.
 pub(super) fn push(due_in: f64) -> impl Strategy<Value = Push> + Clone {
     let dedup = option::weighted(0.3, (key(), window(), any::<bool>()));
     let due = option::weighted(due_in, due());
-    (body(), headers(), dedup, due).prop_map(|(body, headers, dedup, due)| {
+    let time = option::weighted(SHORT_LIVED, time_to_live());
+    let message = (body(), headers(), dedup, due, time);
+    message.prop_map(|(body, headers, dedup, due, time_to_live)| {
         let mut push = Push::new(body).with_headers(headers);
         push.due = due;
+        push.time_to_live = time_to_live;
         match dedup {
             Some((key, longest, true)) => push.with_unique(key, longest),
             Some((key, window, false)) => push.with_dedup(key, window),
             None => push,
         }
     })
+}
+
+fn time_to_live() -> impl Strategy<Value = TimeToLive> + Clone {
+    let then = select(vec![Outdated::Drop, Outdated::Bury]);
+    (limit(), then).prop_map(|(limit, then)| TimeToLive { limit, then })
 }
 
 pub(super) fn insert() -> impl Strategy<Value = Insert> + Clone {

@@ -21,7 +21,7 @@ enum Count {
 impl Effects {
     /// No key has two effects, and each ledger has as many effects as messages were accepted. It
     /// may have one more for each message whose producer did not learn the outcome, and one less
-    /// for each message that was cancelled, evicted or died.
+    /// for each message that was cancelled, evicted, outdated or died.
     ///
     /// With several queues, a ledger's messages are those of the queues whose workers write in it.
     /// If some messages have no effect on a ledger, use [`at_most_once`](Self::at_most_once) and
@@ -120,7 +120,9 @@ fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     let each = leasing.map(|(name, _)| {
         let fates = story.fates(name);
         let dead = story.dead.keys().filter(|(queue, _)| queue == name);
-        let gone = (fates.withdrawn.len() + dead.count()) as u64;
+        let counters = story.counters.get(name);
+        let outdated = counters.map_or(0, |counters| counters.outdated);
+        let gone = (fates.withdrawn.len() + dead.count()) as u64 + outdated;
         let accepted = fates.accepted.len() as u64;
         let bounds = Bounds {
             least: accepted.saturating_sub(gone),
