@@ -89,7 +89,7 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Headers,
         Self::Dedup,
         Self::Unique,
