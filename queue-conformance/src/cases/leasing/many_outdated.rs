@@ -1,4 +1,4 @@
-//! L17: every call ends outdated messages, 128 of them, and a lease waits until none is left.
+//! L17: every call ends outdated messages, 128 of them, and a lease holds back until none is left.
 
 use queue_core::*;
 
@@ -63,6 +63,19 @@ pub(crate) async fn l17_a_lease_hands_out_nothing_while_one_is_left(stage: &Stag
     }
     assert_eq!(drain(&*queue).await, [1, 302]);
     assert_eq!(ended(&*queue).await, (300, 0));
+}
+
+pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
+    stage.needs(Feature::TimeToLive);
+    let queue = stage.leasing().await;
+    queue.put(dropped_after(100)).await;
+    let held = take_one(&*queue).await;
+    settle(&*queue, Settlement::retry(held.receipt, ms(500))).await;
+    assert_eq!(take_nothing(&*queue).await, Some(ms(500)));
+    stage.advance(99).await;
+    assert_eq!(take_nothing(&*queue).await, Some(ms(401)));
+    stage.advance(1).await;
+    assert_eq!(take_nothing(&*queue).await, None, "it has ended");
 }
 
 pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {

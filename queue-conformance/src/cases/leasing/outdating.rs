@@ -292,36 +292,3 @@ pub(crate) async fn l17_it_is_too_late_to_cancel_what_has_ended(stage: &Stage<'_
     assert_eq!(cancelled, [Cancelled::TooLate; 2]);
     assert_eq!(ended(&*queue).await, (1, 1));
 }
-
-pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
-    let queue = stage.leasing().await;
-    queue.put(dropped_after(100)).await;
-    let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(500))).await;
-    assert_eq!(take_nothing(&*queue).await, Some(ms(500)));
-    stage.advance(99).await;
-    assert_eq!(take_nothing(&*queue).await, Some(ms(401)));
-    stage.advance(1).await;
-    assert_eq!(take_nothing(&*queue).await, None, "it has ended");
-}
-
-pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_52(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
-    let queue = stage.leasing().await;
-    let living = |limit| Push::new("x").with_time_to_live(TimeToLive::bury_after(limit));
-    let over = limits::MAX_DELAY + ms(1);
-    for (limit, named) in [
-        (Duration::ZERO, "of 0 ms"),
-        (over, "of 4503599627370497 ms"),
-    ] {
-        let batch = [Push::new("x").with_dedup("key", LONG), living(limit)];
-        refused(queue.try_put(&batch).await, named);
-    }
-    assert_eq!(
-        queue.counters().await.expect("counters"),
-        Counters::default()
-    );
-    queue.put(living(limits::MAX_DELAY)).await;
-    assert_eq!(drain(&*queue).await, [1], "no id was used up");
-}
