@@ -153,9 +153,9 @@
 //! # More than a value
 //!
 //! `push` takes a value, and what its kind cannot do without. `message` takes more: headers on each
-//! kind, a dedup key and a due time on those that lease, and what only one kind has. What a kind
-//! lacks does not compile, and neither does a message for a delay queue without its due time.
-//! [`MessageBuilder`] lists what there is:
+//! kind, a dedup key, a due time and a time to live on those that lease, and what only one kind has.
+//! What a kind lacks does not compile, and neither does a message for a delay queue without its due
+//! time. [`MessageBuilder`] lists what there is:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -184,6 +184,12 @@
 //! let tickets = queues.priority::<String>("tickets").await?;
 //! let ticket = tickets.message(&"renew the certificate".to_owned()).priority(10).delay(day);
 //! ticket.dedup("certificate", 2 * day).send().await?;
+//!
+//! // Nobody can use a code that is five minutes old: the queue drops it then.
+//! let codes = queues.reliable::<u64>("codes").await?;
+//! codes.message(&4711).drop_after(Duration::from_secs(5 * 60)).send().await?;
+//! tokio::time::sleep(hour).await;
+//! assert!(codes.receive(lease, Duration::ZERO).await?.is_none());
 //!
 //! // The only undelivered message under its distinct key, and the policy for a full queue.
 //! let prices = queues.bounded::<f64>("prices", 100).await?;
@@ -444,20 +450,24 @@
 //! ```
 //!
 //! An operator sees each message where it is, which changes nothing of it, and takes an undelivered
-//! one out. This order has a priority, a delay and a dedup key, and its first attempt fails:
+//! one out. This order has a priority, a delay, a dedup key and a time to live; its first attempt
+//! fails, and its time is over before the next one succeeds:
 //!
 //! ```
 //! # #[cfg(feature = "memory")]
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! # use std::time::Duration;
-//! use queue_kit::{Cancelled, Page, Place, Pushed, Standing};
+//! use queue_kit::{Cancelled, DeathReason, Page, Place, Pushed, Standing};
 //!
 //! # let lease = Duration::from_secs(30);
 //! # let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(60 * 60));
 //! let queues = queue_kit::connect("memory:").await?;
 //! let orders = queues.priority::<u64>("orders").await?;
-//! let order = || orders.message(&42).priority(10).delay(hour).dedup("order-42", 24 * hour);
+//! let order = || {
+//!     let order = orders.message(&42).priority(10).delay(hour).dedup("order-42", 24 * hour);
+//!     order.bury_after(8 * hour) // after the push: then the shop is closed
+//! };
 //! let id = order().send().await?.id();
 //! assert_eq!(order().send().await?, Pushed::Duplicate(id));
 //!
@@ -472,8 +482,16 @@
 //! assert_eq!(failed[0].failure.as_deref(), Some("the printer is out of paper"));
 //! assert_eq!((failed[0].attempts, failed[0].age >= hour), (1, true));
 //!
-//! assert_eq!(orders.cancel(id).await?, Cancelled::Cancelled);
+//! let second = orders.receive(lease, hour).await?.expect("it is due again");
+//! second.retry_because(24 * hour, "the printer is broken").await?;
+//! tokio::time::sleep(7 * hour).await;
+//! let dead = orders.dead_letters(page).await?.entries;
+//! assert_eq!(dead[0].reason, DeathReason::Outdated);
+//! assert_eq!(dead[0].failure.as_deref(), Some("the printer is broken"));
 //! assert_eq!(orders.cancel(id).await?, Cancelled::TooLate);
+//!
+//! let other = orders.message(&43).delay(hour).send().await?.id();
+//! assert_eq!(orders.cancel(other).await?, Cancelled::Cancelled);
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "memory"))]

@@ -14,6 +14,8 @@ use queue_core::*;
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
 /// A delay that outlives its case, however slow its calls are.
 pub(crate) const FAR: Duration = Duration::from_secs(1_000 * 3600);
+/// A due time that no case lives to see.
+pub(crate) const NEVER: Timestamp = Timestamp::from_millis(1 << 52);
 
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
@@ -115,6 +117,34 @@ pub(crate) async fn shown(queue: &dyn Leasing, place: Place) -> Vec<u64> {
 pub(crate) async fn cancel(queue: &dyn Leasing, numbers: &[u64]) -> Vec<Cancelled> {
     let ids: Vec<MessageId> = numbers.iter().copied().map(id).collect();
     queue.cancel(&ids).await.expect("cancels")
+}
+
+/// A message that the queue drops this many milliseconds after its push.
+pub(crate) fn dropped_after(millis: u64) -> Push {
+    let limit = Duration::from_millis(millis);
+    Push::new("x").with_time_to_live(TimeToLive::drop_after(limit))
+}
+
+/// A message that the queue buries this many milliseconds after its push.
+pub(crate) fn buried_after(millis: u64) -> Push {
+    let limit = Duration::from_millis(millis);
+    Push::new("x").with_time_to_live(TimeToLive::bury_after(limit))
+}
+
+/// The dead letters, oldest first, all of which the queue has buried at their ends.
+pub(crate) async fn buried_at_their_ends(queue: &dyn Leasing) -> Vec<u64> {
+    let letters = dead(queue).await;
+    for letter in &letters {
+        assert_eq!(letter.reason, DeathReason::Outdated, "{letter:?}");
+    }
+    letters.iter().map(|letter| letter.id.get()).collect()
+}
+
+/// How many messages the queue has dropped at their ends, and how many have died.
+pub(crate) async fn ended(queue: &dyn Leasing) -> (u64, u64) {
+    let counters = queue.counters().await.expect("counters");
+    assert!(counters.balance(), "{counters:?}");
+    (counters.outdated, counters.died)
 }
 
 /// The counters without the age of the oldest message, which grows by itself.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use queue_core::{
     Due, Error, ErrorKind, Headers, Insert, MessageId, Offer, Outcome, Page, Prioritized, Push,
-    QueueName, Receipt, Scheduled, Settlement, Timestamp, Token, in_millis, limits, millis_ceil,
+    QueueName, Receipt, Scheduled, Settlement, TimeToLive, Timestamp, Token, in_millis, limits,
+    millis_ceil,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -64,6 +65,53 @@ fn a_dedup_window_is_1_ms_to_7_days() {
         limits::window_millis(limits::MAX_DEDUP_WINDOW + MS),
         "window",
     );
+}
+
+#[test]
+fn a_time_to_live_is_1_ms_to_2_to_the_52() {
+    assert_eq!(limits::time_to_live_millis(MS).unwrap(), 1);
+    let longest = limits::time_to_live_millis(limits::MAX_DELAY);
+    assert_eq!(longest.unwrap(), 1 << 52);
+    refused(limits::time_to_live_millis(Duration::ZERO), "of 0 ms");
+    refused(
+        limits::time_to_live_millis(limits::MAX_DELAY + MS),
+        "a time to live of 4503599627370497 ms",
+    );
+    refused(limits::time_to_live_millis(Duration::MAX), "a time to");
+}
+
+#[test]
+fn a_time_to_live_is_longer_than_the_delay() {
+    let lives = [
+        TimeToLive::drop_after(10 * MS),
+        TimeToLive::bury_after(10 * MS),
+    ];
+    for live in lives {
+        assert!(live.check(None).is_ok());
+        assert!(live.check(Some(Due::After(Duration::ZERO))).is_ok());
+        assert!(live.check(Some(Due::After(9 * MS))).is_ok());
+        let far = Timestamp::from_millis(limits::MAX_TIME - 1);
+        assert!(live.check(Some(Due::At(far))).is_ok());
+        for delay in [9 * MS + Duration::from_nanos(1), 10 * MS, Duration::MAX] {
+            let checked = live.check(Some(Due::After(delay)));
+            refused(checked, "a time to live of 10 ms and a delay of");
+        }
+    }
+    let none = TimeToLive::drop_after(Duration::ZERO);
+    refused(none.check(None), "of 0 ms");
+}
+
+#[test]
+fn a_batch_is_checked_for_its_times_to_live() {
+    let live = |limit| Push::new("x").with_time_to_live(TimeToLive::drop_after(limit));
+    let check = |push| Push::check_all([Push::new("good"), push].iter(), 9);
+    assert!(check(live(MS)).is_ok());
+    refused(check(live(Duration::ZERO)), "of 0 ms");
+    refused(check(live(MS).with_due(MS)), "a delay of 1 ms");
+    let scheduled = [Scheduled::new(live(MS), MS)];
+    refused(Scheduled::check_all(&scheduled, 9), "a delay of 1 ms");
+    let now = [Scheduled::new(live(MS), Duration::ZERO)];
+    assert!(Scheduled::check_all(&now, 9).is_ok());
 }
 
 #[test]

@@ -132,6 +132,22 @@ async fn each_is_due_when_its_last_word_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_lives_as_long_as_its_last_word_says() {
+    let codes = queues().reliable::<u64>("codes").await.unwrap();
+    let dropped = codes.message(&1).bury_after(DAY).drop_after(SECOND);
+    dropped.send().await.unwrap();
+    let buried = codes.message(&2).drop_after(DAY).bury_after(SECOND);
+    buried.send().await.unwrap();
+    codes.message(&3).drop_after(DAY).send().await.unwrap();
+    sleep(SECOND + MILLI).await;
+    let dead = codes.dead_letters(Page::first(9)).await.unwrap().entries;
+    let buried = dead.into_iter().map(|letter| letter.body.unwrap());
+    assert_eq!(buried.collect::<Vec<u64>>(), [2]);
+    assert_eq!(codes.queue().counters().await.unwrap().outdated, 1);
+    assert_eq!(next(codes).await.0, 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_most_urgent_goes_first_and_silence_is_ordinary() {
     let tickets = queues().priority::<u64>("tickets").await.unwrap();
     tickets.message(&3).send().await.unwrap();

@@ -1,5 +1,6 @@
 //! The stage of a case: its harness, a client, and the queues that it opens.
 
+mod answers;
 mod audit;
 mod guard;
 mod leasing_queue;

@@ -78,6 +78,7 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Headers)
         .without(Feature::Dedup)
         .without(Feature::Unique)
+        .without(Feature::TimeToLive)
         .without(Feature::Sizes)
         .without(Feature::Ids)
         .without(Feature::Stored);

@@ -153,6 +153,11 @@ async fn each_part_of_a_message_without_a_place_is_named_for_the_whole_batch() {
             let batch = vec![fine.clone(), Push::new("x").with_due(LONG)];
             refused(&ground, &made, put(kind, batch), invalid, "due times").await;
         }
+        if !made.guarantees.has(Feature::TimeToLive) && kind != QueueKind::Rotating {
+            let limited = Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
+            let batch = vec![fine.clone(), limited];
+            refused(&ground, &made, put(kind, batch), invalid, "times to live").await;
+        }
         if !made.guarantees.has(Feature::Keys) {
             let named = match kind {
                 QueueKind::Bounded => {

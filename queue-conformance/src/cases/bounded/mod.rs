@@ -3,6 +3,7 @@
 mod capacity;
 mod distinct;
 mod due;
+mod outdating;
 mod overflow;
 mod recent;
 mod room;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use queue_core::*;
 
 pub(super) use self::{
-    capacity::*, distinct::*, due::*, overflow::*, recent::*, room::*, unique::*,
+    capacity::*, distinct::*, due::*, outdating::*, overflow::*, recent::*, room::*, unique::*,
 };
 use crate::steps::id;
 

@@ -8,7 +8,10 @@ use crate::{
 };
 
 /// A producer that waits for room, for much longer than the case lasts.
-async fn producer(stage: &Stage<'_>, queue: &Arc<dyn BoundedQueue>) -> JoinHandle<Offered> {
+pub(super) async fn producer(
+    stage: &Stage<'_>,
+    queue: &Arc<dyn BoundedQueue>,
+) -> JoinHandle<Offered> {
     let queue = queue.clone();
     let offer = async move { queue.offer_or_wait("x", LONG).await.expect("offers") };
     stage.start(offer).await

@@ -106,3 +106,43 @@ pub(crate) async fn d4_a_change_dropped_at_any_await_never_half_happens(stage: &
     }
     panic!("never done");
 }
+
+pub(crate) async fn l17_a_reschedule_does_not_move_the_end(stage: &Stage<'_>) {
+    stage.needs(Feature::TimeToLive);
+    let queue = stage.delay().await;
+    for _ in 0..3 {
+        let pushed = queue.schedule_one(dropped_after(100), ms(10)).await;
+        pushed.expect("is accepted");
+    }
+    let moved = async |number, delay| {
+        let due = Due::After(ms(delay));
+        queue
+            .reschedule(id(number), due)
+            .await
+            .expect("reschedules")
+    };
+    assert_eq!(moved(1, 500).await, Rescheduled::Moved, "beyond its end");
+    assert_eq!(moved(2, 0).await, Rescheduled::Moved);
+    stage.advance(99).await;
+    assert_eq!(depth(&*queue).await, [2, 1, 0, 0], "1 ms before");
+    stage.advance(1).await;
+    assert_eq!(depth(&*queue).await, [0; 4]);
+    assert_eq!(moved(1, 0).await, Rescheduled::TooLate);
+    assert_eq!(ended(&*queue).await, (3, 0));
+}
+
+pub(crate) async fn l17_next_due_tells_of_no_end(stage: &Stage<'_>) {
+    stage.needs(Feature::TimeToLive);
+    let queue = stage.delay().await;
+    let next_due = async || queue.next_due().await.expect("answers");
+    let pushed = queue.schedule_one(dropped_after(100), ms(10)).await;
+    let later = Due::After(ms(200));
+    let moved = queue.reschedule(pushed.expect("is accepted").id(), later);
+    assert_eq!(moved.await.expect("reschedules"), Rescheduled::Moved);
+    schedule(&queue, 400).await;
+    assert_eq!(next_due().await, Some(ms(200)));
+    stage.advance(99).await;
+    assert_eq!(next_due().await, Some(ms(101)));
+    stage.advance(1).await;
+    assert_eq!(next_due().await, Some(ms(300)), "the first has ended");
+}

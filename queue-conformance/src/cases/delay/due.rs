@@ -231,3 +231,27 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
     );
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
 }
+
+pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
+    stage.needs(Feature::TimeToLive);
+    let queue = stage.delay().await;
+    let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
+    for delay in [LONG, LONG - Duration::from_micros(999), FAR] {
+        let batch = [
+            Scheduled::new("good", ms(0)),
+            Scheduled::new(living(), delay),
+        ];
+        refused(queue.schedule(&batch).await, "of 3600000 ms and a delay");
+    }
+    assert_eq!(depth(&*queue).await, [0; 4]);
+    let batch = [
+        Scheduled::new(living(), LONG - ms(1)),
+        Scheduled::new(living(), NEVER),
+    ];
+    queue.schedule(&batch).await.expect("is accepted");
+    assert_eq!(
+        shown(&*queue, Place::Delayed).await,
+        [1, 2],
+        "nobody compares a point in time"
+    );
+}

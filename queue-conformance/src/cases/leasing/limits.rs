@@ -205,6 +205,26 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
     refused(queue.try_put(&unique(over)).await, "of 604800001 ms");
 }
 
+pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_52(stage: &Stage<'_>) {
+    stage.needs(Feature::TimeToLive);
+    let queue = stage.leasing().await;
+    let living = |limit| Push::new("x").with_time_to_live(TimeToLive::bury_after(limit));
+    let over = MAX_DELAY + ms(1);
+    for (limit, named) in [
+        (Duration::ZERO, "of 0 ms"),
+        (over, "of 4503599627370497 ms"),
+    ] {
+        let batch = [Push::new("x").with_dedup("key", LONG), living(limit)];
+        refused(queue.try_put(&batch).await, named);
+    }
+    assert_eq!(
+        queue.counters().await.expect("counters"),
+        Counters::default()
+    );
+    queue.put(living(MAX_DELAY)).await;
+    assert_eq!(drain(&*queue).await, [1], "no id was used up");
+}
+
 pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;

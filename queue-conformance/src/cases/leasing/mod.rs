@@ -10,7 +10,9 @@ mod fencing;
 mod holders;
 mod leases;
 mod limits;
+mod many_outdated;
 mod operators;
+mod outdating;
 mod paging;
 mod peeking;
 mod progress;
@@ -19,6 +21,6 @@ mod waiting;
 
 pub(super) use self::{
     attempts::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*, fencing::*,
-    holders::*, leases::*, limits::*, operators::*, paging::*, peeking::*, progress::*, unique::*,
-    waiting::*,
+    holders::*, leases::*, limits::*, many_outdated::*, operators::*, outdating::*, paging::*,
+    peeking::*, progress::*, unique::*, waiting::*,
 };

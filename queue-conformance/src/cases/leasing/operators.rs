@@ -130,8 +130,9 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
         counters.purged,
         counters.cancelled,
         counters.trimmed,
+        counters.outdated,
     ];
-    assert_eq!(gone, [1, 1, 1, 1, 0]);
+    assert_eq!(gone, [1, 1, 1, 1, 0, 0]);
     let moved = [
         counters.retried,
         counters.deferred,

@@ -53,10 +53,7 @@ impl State {
         if id.get() == 0 || id.get() > self.counters.accepted {
             return Cancelled::NeverWas;
         }
-        let before = self.ready.len() + self.delayed.len();
-        self.ready.retain(|_, ready| *ready != id);
-        self.delayed.retain(|(_, delayed)| *delayed != id);
-        if self.ready.len() + self.delayed.len() == before {
+        if !self.take_out(id) {
             return Cancelled::TooLate;
         }
         self.remove(id);

@@ -6,7 +6,7 @@ use super::state::{Mark, State, Stored};
 
 impl State {
     /// Accepts a message unless its dedup key has a live mark (L9). Until its due time, if it has
-    /// one, it is delayed (D1).
+    /// one, it is delayed (D1). Its time to live counts from here (L17).
     pub(crate) fn push(&mut self, push: &Push, now: Timestamp) -> Pushed {
         if let Some(dedup) = &push.dedup
             && let Some(mark) = self.marks.get(&dedup.key)
@@ -23,7 +23,12 @@ impl State {
             };
             self.marks.insert(dedup.key.clone(), mark);
         }
-        let stored = Stored::new(push.body.clone(), push.headers.clone(), now);
+        let mut stored = Stored::new(push.body.clone(), push.headers.clone(), now);
+        if let Some(TimeToLive { limit, then }) = push.time_to_live {
+            let end = now.plus_millis(millis_ceil(limit));
+            stored.end = Some((end, then));
+            self.ends.insert((end, id));
+        }
         self.messages.insert(id, stored);
         match push.due.map(|due| due.resolve(now)) {
             Some(due) if due > now => {

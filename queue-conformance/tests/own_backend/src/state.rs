@@ -18,6 +18,8 @@ pub(crate) struct Stored {
     pub(crate) lease: Option<(Token, Timestamp)>,
     /// Who has that lease, if the holder gave a name.
     pub(crate) holder: Option<Holder>,
+    /// When its time to live is over, and what becomes of it then (L17).
+    pub(crate) end: Option<(Timestamp, Outdated)>,
 }
 
 impl Stored {
@@ -32,6 +34,7 @@ impl Stored {
             ready_since: pushed,
             lease: None,
             holder: None,
+            end: None,
         }
     }
 
@@ -68,6 +71,8 @@ pub(crate) struct State {
     pub(crate) delayed: BTreeSet<(Timestamp, MessageId)>,
     /// By deadline.
     pub(crate) leased: BTreeSet<(Timestamp, MessageId)>,
+    /// Those with a time to live, wherever they are, by its end.
+    pub(crate) ends: BTreeSet<(Timestamp, MessageId)>,
     /// In the order of dying: a number that only grows.
     pub(crate) dead: BTreeMap<u64, DeadLetter>,
     /// By dedup key.
@@ -87,8 +92,8 @@ impl State {
         }
     }
 
-    /// Clears ended marks, ends expired leases and promotes due messages. Every call begins with
-    /// it.
+    /// Clears ended marks, ends expired leases, promotes due messages and ends outdated ones. Every
+    /// call begins with it.
     pub(crate) fn begin(&mut self, now: Timestamp) {
         self.marks.retain(|_, mark| now < mark.end);
         for _ in 0..limits::MAX_BATCH {
@@ -110,6 +115,27 @@ impl State {
             };
             self.join(id, due);
         }
+        let outdated: Vec<_> = self.outdated(now).take(limits::MAX_BATCH).collect();
+        for (id, then) in outdated {
+            self.take_out(id);
+            match then {
+                Outdated::Drop => {
+                    self.remove(id);
+                    self.counters.outdated += 1;
+                }
+                Outdated::Bury => self.die(id, DeathReason::Outdated, now),
+            }
+        }
+    }
+
+    /// The undelivered messages whose time to live is over, by (end, id).
+    pub(crate) fn outdated(&self, now: Timestamp) -> impl Iterator<Item = (MessageId, Outdated)> {
+        let over = self.ends.iter().take_while(move |(end, _)| *end <= now);
+        over.filter_map(move |(_, id)| {
+            let stored = &self.messages[id];
+            let (_, then) = stored.end?;
+            stored.lease.is_none().then_some((*id, then))
+        })
     }
 
     /// Puts a message at the tail of the ready.
@@ -119,11 +145,23 @@ impl State {
         self.stored(id).ready_since = ready_since;
     }
 
+    /// Takes an undelivered message out of its place; answers whether it was in one.
+    pub(crate) fn take_out(&mut self, id: MessageId) -> bool {
+        let before = self.ready.len() + self.delayed.len();
+        self.ready.retain(|_, ready| *ready != id);
+        self.delayed.retain(|(_, delayed)| *delayed != id);
+        self.ready.len() + self.delayed.len() < before
+    }
+
     /// Removes a message, which the caller has taken from its place, and the mark that ends with it.
     pub(crate) fn remove(&mut self, id: MessageId) -> Stored {
         self.marks
             .retain(|_, mark| mark.first != id || !mark.until_done);
-        self.messages.remove(&id).expect("was in a place")
+        let stored = self.messages.remove(&id).expect("was in a place");
+        if let Some((end, _)) = stored.end {
+            self.ends.remove(&(end, id));
+        }
+        stored
     }
 
     /// Moves a message, which the caller has taken from its place, to the dead letters (L13).

@@ -1,4 +1,4 @@
-//! Priority queues: P1 to P4.
+//! The order of priority queues, and their limits.
 
 use std::{sync::Arc, time::Duration};
 
