@@ -1,6 +1,7 @@
 //! The in-process backend of queue-kit, for programs whose queues live and die with the process,
 //! and for tests in virtual time. It has all kinds of queue, with leases, fencing, attempts,
-//! dead letters, delays, dedup, capacity, pace and ageing, as `CONTRACT.md` defines them.
+//! dead letters, delays, times to live, dedup, capacity, pace and ageing, as `CONTRACT.md` defines
+//! them.
 //!
 //! ```
 //! use std::time::Duration;

@@ -75,6 +75,16 @@ pub enum Bug {
     DueIsIgnored,
     /// With ageing, a push with a due time arrives when it is pushed.
     DueArrivesAtItsPush,
+    /// The queue ignores a time to live.
+    OutdatedIsDelivered,
+    /// A message that comes back from a lease never ends.
+    OutdatedStaysAfterReturn,
+    /// The end of a time to live takes a leased message out, too.
+    LeasedIsEnded,
+    /// Of outdated messages, the queue drops those that it should bury.
+    BuriedIsDropped,
+    /// A retry starts the time to live anew.
+    EndMovesWithRetry,
     /// Priority and arrival share 32 bits.
     PackingOverflows,
     /// A retried message keeps its arrival.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queue_core::{
     BoundedConfig, Delivery, Holder, Insert, MessageId, Offer, Overflow, Prioritized, Push,
-    RotatingConfig, Scheduled, Settlement, Timestamp,
+    RotatingConfig, Scheduled, Settlement, TimeToLive, Timestamp,
 };
 
 use super::{
@@ -46,11 +46,15 @@ fn settlements(round: usize, deliveries: &[Delivery]) -> Vec<Settlement> {
 }
 
 fn pushes(round: usize) -> Vec<Push> {
+    // Shorter than a lease, and than some of the delays.
+    let limit = Duration::from_millis((1 + round % 5) as u64);
     let push = |n: usize| {
         let push = Push::new("churn");
-        match n % 4 {
+        match n % 8 {
+            2 => push.with_time_to_live(TimeToLive::drop_after(limit)),
+            6 => push.with_time_to_live(TimeToLive::bury_after(limit)),
             // Every key comes twice.
-            0 => push.with_dedup(
+            0 | 4 => push.with_dedup(
                 format!("{}-{n}", round / 2),
                 Duration::from_millis(WINDOW as u64),
             ),
@@ -90,7 +94,7 @@ fn churn<K: Kind>(
     }
     let counters = &state.counters;
     assert!(counters.acked > 0 && counters.expired > 0 && counters.died > 0);
-    assert!(counters.cancelled > 0);
+    assert!(counters.cancelled > 0 && counters.outdated > 0);
     assert!(state.counters(now).balance());
     drain(&mut state, now);
 }
@@ -112,6 +116,8 @@ fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
     assert!(state.holders.len() <= state.leases.len());
     assert!(state.holders.capacity() <= 2 * bound);
     assert!(state.keys.len() <= state.entries.len());
+    let (limited, undelivered) = state.ends.len();
+    assert!(limited <= state.entries.len() && undelivered <= state.backlog.len());
     assert!(state.dead.len() as u64 <= DEAD_LETTERS);
     assert!(state.marks.len() <= (WINDOW + 2) * BATCH);
 }
@@ -130,6 +136,8 @@ fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
     assert_eq!(state.leases.len() + state.backlog.len(), 0);
     assert_eq!(state.holders.len(), 0);
     assert!(state.keys.is_empty());
+    assert_eq!(state.ends.len(), (0, 0));
+    assert!(state.ends.capacity() <= 4 * KEPT);
     assert!(state.entries.capacity() <= KEPT);
     assert!(state.index.capacity() <= 4 * KEPT);
 }

@@ -40,7 +40,9 @@ impl<K: Kind> State<K> {
         let id = MessageId::new(self.last_id);
         self.mark(push, id, now);
         self.counters.accepted += 1;
-        (id, self.keep(Entry::new(id, push, now)))
+        let slot = self.keep(Entry::new(id, push, now));
+        self.limit(push, id, slot, now);
+        (id, slot)
     }
 
     /// Sets the dedup mark that a push asks for.

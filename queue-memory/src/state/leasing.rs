@@ -1,6 +1,6 @@
 //! The state that the leasing kinds share: messages and the leases on them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use queue_core::{
     Counters, DeathReason, Delivery, Holder, Leased, LeasingConfig, MessageId, Receipt, Timestamp,
@@ -11,6 +11,7 @@ use super::{
     availability::{Availability, Waitable},
     backlog::Backlog,
     dead::DeadLetters,
+    ends::Ends,
     entry::{Entries, Entry, Key, Name, Place, Slot},
     holders::Holders,
     index::Index,
@@ -35,6 +36,8 @@ pub(crate) struct State<K: Kind> {
     pub(super) holders: Holders,
     pub(super) index: Index,
     pub(super) marks: Marks,
+    /// The times to live (L17).
+    pub(super) ends: Ends,
     pub(super) dead: DeadLetters,
     /// The messages that hold distinct keys (B7); on bounded queues only.
     pub(super) keys: HashMap<Key, Slot>,
@@ -69,6 +72,7 @@ impl<K: Kind> State<K> {
             holders: Holders::default(),
             index: Index::default(),
             marks: Marks::default(),
+            ends: Ends::default(),
             dead: DeadLetters::new(leasing.dead_letter_cap),
             keys: HashMap::new(),
             capacity,
@@ -92,8 +96,8 @@ impl<K: Kind> State<K> {
         self.counters.trimmed += self.dead.keep(config.dead_letter_cap);
     }
 
-    /// Reclaims and promotes, as every call does first (L7). Answers the time, which never goes
-    /// back.
+    /// Reclaims, promotes, and ends what is outdated, as every call does first (L7). Answers the
+    /// time, which never goes back.
     #[inline]
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
@@ -115,6 +119,7 @@ impl<K: Kind> State<K> {
         self.marks.clear_ended(now);
         self.reclaim(now);
         self.backlog.promote(&mut self.entries, now);
+        self.end_outdated(now);
         self.quiet_until = self.next_stir();
     }
 
@@ -123,6 +128,7 @@ impl<K: Kind> State<K> {
             self.marks.first_end(),
             self.leases.first_time(),
             self.backlog.next_promotion(),
+            self.ends.first_end(),
         ];
         times.into_iter().flatten().min().unwrap_or(NEVER)
     }
@@ -141,6 +147,7 @@ impl<K: Kind> State<K> {
                 self.die(slot, DeathReason::Expired, now);
             } else {
                 self.backlog.rejoin(&mut self.entries, slot, deadline);
+                self.came_back(slot);
             }
         }
     }
@@ -190,6 +197,7 @@ impl<K: Kind> State<K> {
         let entry = self.entries.remove(slot);
         self.index.remove(entry.id);
         self.marks.done(entry.id);
+        self.ends.done(entry.id);
         if let Some(key) = &entry.distinct {
             self.keys.remove(key);
         }
@@ -223,6 +231,10 @@ impl<K: Kind> State<K> {
         planted!(LeasesWhilePaused => is_paused = false);
         if is_paused {
             return Leased::nothing(None);
+        }
+        // More than 128 were: the next call ends those that are left.
+        if self.ends.first_outdated(now).is_some() {
+            return Leased::nothing(Some(Duration::ZERO));
         }
         let holder = self.holders.add(holder);
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
@@ -264,6 +276,7 @@ impl<K: Kind> State<K> {
             holder,
         };
         let id = entry.id;
+        self.ends.held(id);
         planted!(KeyFreedAtDelivery => self.free_key(slot));
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
@@ -305,12 +318,14 @@ impl<K: Kind> Waitable for State<K> {
         Availability::at(self.next_change(), now)
     }
 
-    /// An expiry makes room if the message dies, so a deadline is worth another try.
+    /// An expiry makes room if the message dies, and so does the end of a time to live: both are
+    /// worth another try.
     fn room(&self, now: Timestamp) -> Availability {
         if self.entries.len() < self.capacity {
             return Availability::Now;
         }
-        Availability::at(self.leases.first_time(), now)
+        let times = [self.leases.first_time(), self.ends.first_end()];
+        Availability::at(times.into_iter().flatten().min(), now)
     }
 }
 

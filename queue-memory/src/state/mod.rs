@@ -12,6 +12,7 @@ mod churn;
 mod dead;
 mod delay;
 mod due;
+mod ends;
 mod entering;
 mod entry;
 mod fifo;
@@ -25,6 +26,7 @@ mod marks;
 mod once;
 mod opening;
 mod operation;
+mod outdating;
 #[cfg(feature = "planted")]
 mod planted;
 mod priority;

@@ -57,6 +57,15 @@ impl<K: Kind> State<K> {
         }
     }
 
+    /// Starts a message's time to live anew.
+    pub(super) fn live_anew(&mut self, slot: Slot, now: Timestamp) {
+        let entry = &self.entries[slot];
+        let pushed = entry.pushed().as_millis();
+        if let Some((end, _)) = self.ends.by_id.get_mut(&entry.id) {
+            *end = now.plus_millis(end.as_millis() - pushed);
+        }
+    }
+
     /// The ready messages that a page may show, without those that came back.
     pub(super) fn unreturned(&self, now: Timestamp, page: Page) -> Vec<Slot> {
         let ready = self.backlog.ready(&self.entries, now);

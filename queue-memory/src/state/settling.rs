@@ -64,6 +64,8 @@ impl<K: Kind> State<K> {
                 planted!(RetryKeepsArrival => arrival = self.entries[slot].arrival);
                 self.entries[slot].arrival = arrival;
                 self.delay(slot, due);
+                planted!(EndMovesWithRetry => self.live_anew(slot, now));
+                self.came_back(slot);
                 self.counters.retried += 1;
                 Settled::Done
             }
@@ -71,6 +73,7 @@ impl<K: Kind> State<K> {
                 let due = now.plus_millis(millis_ceil(*delay));
                 self.entries[slot].attempts -= 1;
                 self.delay(slot, due);
+                self.came_back(slot);
                 self.counters.deferred += 1;
                 Settled::Done
             }
@@ -78,6 +81,7 @@ impl<K: Kind> State<K> {
                 self.entries[slot].attempts -= 1;
                 planted!(ReleaseCharges => self.entries[slot].attempts += 1);
                 self.backlog.rejoin(&mut self.entries, slot, now);
+                self.came_back(slot);
                 self.counters.released += 1;
                 Settled::Done
             }

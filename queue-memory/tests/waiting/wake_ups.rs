@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, BoundedQueueExt, DelayQueueExt, Insert, LeasingExt, Offered, Overflow, Push,
-    ReliableQueueExt, RotatingConfig, RotatingQueueExt, Settlement,
+    ReliableQueueExt, RotatingConfig, RotatingQueueExt, Settlement, TimeToLive,
 };
 use queue_memory::MemoryBackend;
 use tokio::{task::JoinSet, time::Instant};
@@ -185,6 +185,17 @@ async fn whatever_makes_room_lets_a_producer_in() {
     settle_down().await;
     assert_eq!(queue.receive(2, 50 * MS, LONG).await.unwrap().len(), 2);
     assert!(matches!(expired.await.unwrap(), Offered::Accepted { .. }));
+    assert_eq!(start.elapsed(), 50 * MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_time_to_live_lets_a_producer_in() {
+    let queue = bounded(1, 1).await;
+    let brief = Push::new("brief").with_time_to_live(TimeToLive::drop_after(50 * MS));
+    queue.offer_one(brief, Overflow::Reject).await.unwrap();
+    let start = Instant::now();
+    let offered = queue.offer_or_wait("next", LONG).await.unwrap();
+    assert!(matches!(offered, Offered::Accepted { .. }));
     assert_eq!(start.elapsed(), 50 * MS);
 }
 
