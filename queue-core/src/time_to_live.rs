@@ -60,14 +60,12 @@ impl TimeToLive {
     pub fn check(self, due: Option<Due>) -> Result<()> {
         let limit = limits::time_to_live_millis(self.limit)?;
         match due {
-            Some(Due::After(delay)) if millis_ceil(delay) >= limit => {
-                Err(Error::invalid(format!(
-                    "a time to live of {} and a delay of {}: both count from the push, so nobody \
+            Some(Due::After(delay)) if millis_ceil(delay) >= limit => Err(Error::invalid(format!(
+                "a time to live of {} and a delay of {}: both count from the push, so nobody \
                      would receive the message; let it live longer than its delay",
-                    in_millis(self.limit),
-                    in_millis(delay)
-                )))
-            }
+                in_millis(self.limit),
+                in_millis(delay)
+            ))),
             _ => Ok(()),
         }
     }

@@ -10,8 +10,8 @@ use std::io::Write;
 
 use bytes::{Buf, Bytes};
 use queue_core::{
-    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Outdated,
-    Peeked, Place, Receipt, Standing, Timestamp, Token, millis_ceil,
+    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Outdated, Peeked,
+    Place, Receipt, Standing, Timestamp, Token, millis_ceil,
 };
 use redis::{RedisWrite, ToRedisArgs};
 

@@ -279,7 +279,10 @@ mod tests {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
             if kind != QueueKind::Rotating {
-                assert!(table(kind).ends_with(&["dedup", "firsts", "ends"]), "{kind}");
+                assert!(
+                    table(kind).ends_with(&["dedup", "firsts", "ends"]),
+                    "{kind}"
+                );
                 let keys = Keys::new("qk", &name, kind);
                 assert_eq!(keys.usual().len() + 3, keys.all().len());
             }

@@ -57,6 +57,7 @@ mod redis {
         resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         death_makes_no_room: lua::DEATH_MAKES_NO_ROOM, by "B4" | "waiting" | "progress";
+            outdated_makes_no_room: lua::OUTDATED_MAKES_NO_ROOM, by "waiting" | "B4" | "progress";
         room_wakes_nobody: lua::ROOM_WAKES_NOBODY, by "B4" | "waiting" | "progress";
     } }
     bugs! { between(Bounded) {

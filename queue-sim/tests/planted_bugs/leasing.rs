@@ -86,6 +86,13 @@ macro_rules! leasing_bugs_on_redis {
             unique_outlives_its_message: lua::UNIQUE_OUTLIVES_ITS_MESSAGE, by "L9" | "linearisable";
             marks_end_with_their_messages: lua::MARKS_END_WITH_THEIR_MESSAGES,
                 by "L9" | "linearisable";
+            outdated_is_delivered: lua::OUTDATED_IS_DELIVERED, by "L17";
+            outdated_stays_after_return: lua::OUTDATED_STAYS_AFTER_RETURN,
+                by "leftovers" | "L17" | "L7" | "linearisable";
+            leased_stays_among_ends: lua::LEASED_STAYS_AMONG_ENDS,
+                by "leftovers" | "L17" | "linearisable";
+            outdated_leaves_the_body: lua::OUTDATED_LEAVES_THE_BODY, by "leftovers";
+            buried_is_dropped: lua::BURIED_IS_DROPPED, by "L17" | "L5" | "linearisable";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         } }
         bugs! { between($kind) {

@@ -227,7 +227,7 @@ edits! {
         "shared/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
     }
     UNCHECKED_REMOVAL {
-        "delay/lookup": "call('ZREM', LINE, id) == 1" => "call('ZREM', LINE, id) >= 0";
+        "shared/line_lookup": "return key ~= nil" => "return true";
     }
     CAPACITY_OFF_BY_ONE {
         "bounded/offer": "occupied < capacity then\n        occupied" =>
@@ -256,8 +256,7 @@ edits! {
              end";
     }
     KEYED_GOES_FIRST {
-        "bounded/offer": "call('ZADD', LINE, accepted, before .. id)" =>
-            "call('ZADD', LINE, -1, before .. id)";
+        "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
         "leasing/turn": "    keep(picked)" =>
@@ -401,6 +400,24 @@ edits! {
     }
     HOLDER_OUTLIVES_ITS_LEASE {
         "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
+    }
+    OUTDATED_IS_DELIVERED {
+        "shared/quiet": "  and not (limited and call('ZCOUNT', ENDS, '-inf', now_text) > 0)" => "";
+    }
+    OUTDATED_STAYS_AFTER_RETURN {
+        "shared/ends": "if not limited or not ids[1] then" => "if true then";
+    }
+    LEASED_STAYS_AMONG_ENDS {
+        "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
+    }
+    OUTDATED_LEAVES_THE_BODY {
+        "shared/outdate": "call('HDEL', FRAMES, unpack(dropped))" => "";
+    }
+    BURIED_IS_DROPPED {
+        "shared/terms": ".. sub(live, 1, 1)" => ".. 'd'";
+    }
+    OUTDATED_MAKES_NO_ROOM {
+        "shared/outdate": "gone(over)" => "disown(over)";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

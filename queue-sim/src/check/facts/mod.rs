@@ -208,8 +208,10 @@ impl<'a> Facts<'a> {
     /// Whether a call before that may have ended the message: its time to live may have been over
     /// (L17).
     pub(in crate::check) fn may_be_outdated(&self, life: Life<'_, '_>, then: &Span) -> bool {
-        let over =
-            |push: &Pushing<'_>| push.ends().is_some_and(|(earliest, _)| earliest <= then.clock);
+        let over = |push: &Pushing<'_>| {
+            push.ends()
+                .is_some_and(|(earliest, _)| earliest <= then.clock)
+        };
         match life.push() {
             Some(at) => over(&self.pushes[at]),
             // It may be any of those whose answers nobody saw.

@@ -79,8 +79,7 @@ fn buried(
         tell(&before, "under a live lease");
     }
     let revived = life.iter().find(|happened| {
-        matches!(happened.what, What::Revived(Some(Revived::Revived)))
-            && happened.span.before(span)
+        matches!(happened.what, What::Revived(Some(Revived::Revived))) && happened.span.before(span)
     });
     if let Some(revived) = revived {
         tell(&revived.span, "and was revived before: it has no end");
