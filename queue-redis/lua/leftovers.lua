@@ -114,6 +114,14 @@ local function look(queue, keys)
   for id in pairs(waits) do
     say('ends', 'keeps what is gone:', id)
   end
+  -- No call looks for what has to be done before the time that is noted as `quiet`.
+  local quiet = keys.meta and tonumber(redis.call('HGET', keys.meta, 'quiet')) or 0
+  for _, suffix in ipairs({ 'leases', 'delayed', 'ends' }) do
+    local first = keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, 0, 'WITHSCORES') or {}
+    if first[1] and quiet > tonumber(first[2]) then
+      say(suffix, 'is looked at too late for', first[1])
+    end
+  end
   local holes = 0
   for k, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
     if #frame > HEAD then

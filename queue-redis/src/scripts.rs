@@ -77,7 +77,7 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
-const TIES: Part = Files(lua!["shared/ties"]);
+const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
 const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders"]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
@@ -109,7 +109,7 @@ macro_rules! quiet {
     ($($name:literal)+) => {
         &[
             CALL, Keys, PLAIN, Settings, TIES,
-            Files(lua!["shared/quiet" "shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
+            Files(lua!["shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
             Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
@@ -138,7 +138,7 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line,
+        CALL, Keys, DRAIN, Settings, TIES, FRAMES, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
@@ -195,7 +195,7 @@ scripts! {
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, TIES, Files(lua!["shared/quiet"]), FRAMES, LEASES, Line, PLACES,
+        CALL, Keys, PLAIN, Settings, TIES, FRAMES, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "bounded/offer"

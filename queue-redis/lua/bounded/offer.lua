@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, first_ids, holes
--- needs: id_of, leave, limited, line_new, mark, pick, place_of, quiet, read_terms, times_to_live
+-- needs: id_of, leave, limited, line_new, mark, pick, place_of, quiet_until, read_terms, times_to_live
 -- needs: uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -141,6 +141,6 @@ local function act()
   return plain and accepted or answers
 end
 
-if quiet then
+if now < quiet_until then
   return act()
 end

@@ -1,5 +1,5 @@
 -- schedule: puts messages in, each with its due time.
--- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet_until
 -- needs: read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -45,6 +45,6 @@ local function act()
   return duplicates and ids or accepted + new
 end
 
-if quiet then
+if now < quiet_until then
   return act()
 end

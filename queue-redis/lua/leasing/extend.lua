@@ -1,5 +1,5 @@
 -- extend: sets deadlines of live leases to now + ttl (L10).
--- needs: ARRIVALS, LEASES, arm, tidy
+-- needs: ARRIVALS, LEASES, arm, expect, tidy
 -- ARGV[3] ttl in ms
 -- ARGV[4 …] id and token (14 bytes), a member of LEASES
 -- Returns one letter each: d extended, l lease lost.
@@ -20,6 +20,7 @@ for k = 1, #members do
 end
 if leases[1] then
   call('ZADD', LEASES, unpack(leases))
+  expect(deadline)
   -- Told to those who sleep towards a later deadline.
   if deadline < first then
     arm(ARRIVALS, 1)

@@ -1,6 +1,6 @@
 -- enqueue: puts messages in, each with its priority.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
--- needs: duplicate_of, mark, quiet, read_terms, write_marks
+-- needs: duplicate_of, mark, quiet_until, read_terms, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
@@ -48,6 +48,6 @@ local function act()
   return duplicates and ids or accepted + new
 end
 
-if quiet then
+if now < quiet_until then
   return act()
 end

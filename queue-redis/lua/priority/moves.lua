@@ -53,5 +53,4 @@ local function promote()
   if due[1] then
     call('ZREM', DELAYED, unpack(due))
   end
-  return #due == MANY
 end

@@ -1,6 +1,6 @@
 -- push: puts messages at the tail, or among the delayed ones.
 -- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, line_new, mark
--- needs: quiet, read_terms, times_to_live, write_marks
+-- needs: quiet_until, read_terms, times_to_live, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
@@ -50,6 +50,6 @@ local function act()
   return duplicates and ids or accepted + new
 end
 
-if quiet then
+if now < quiet_until then
   return act()
 end

@@ -1,4 +1,4 @@
--- It was not quiet: first things first, then what the verb is for.
+-- The time has come to look: first things first, then what the verb is for.
 -- needs: act, tidy
 tidy()
 return act()

@@ -1,5 +1,5 @@
 -- Messages that are pushed before they are due (D1).
--- needs: ARRIVALS, DELAYED, FRAME, FRAMES, PAST, WITH_PAST, add_many, arm
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, PAST, WITH_PAST, add_many, arm, expect
 -- gives: delay_new
 
 -- Keeps these until they are due. An earlier first due time is told to those who sleep towards a later
@@ -11,6 +11,7 @@ local function delay_new(messages)
     local head = pack(FRAME, WITH_PAST, message.id, due, message.biased, due)
     frames[2 * k - 1], frames[2 * k] = id, head .. pack(PAST, 0, now, 0) .. message.payload
     places[2 * k - 1], places[2 * k] = due, id
+    expect(due)
   end
   call('HSET', FRAMES, unpack(frames))
   add_many(DELAYED, places)

@@ -4,4 +4,4 @@
 -- needs: ARRIVALS, META
 -- gives: meta
 call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'token', 'acked')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet', 'token', 'acked')

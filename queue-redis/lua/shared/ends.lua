@@ -1,7 +1,7 @@
 -- Times to live (L17). FRAMES keeps the end of a message's time under 'e' and the id (7 bytes), and what
 -- becomes of the message then (1 byte: d dropped, b buried). While nobody holds the message, it stands in
 -- ENDS by that end. It is never in READY, so that it can be taken out of its place wherever that is.
--- needs: ENDS, FRAMES, limited
+-- needs: ENDS, FRAMES, expect, limited
 -- gives: end_fields, wait_on, outdated_left
 local outdated_left = false -- whether more are outdated than one call ends
 
@@ -21,7 +21,9 @@ local function wait_on(ids)
   local places = {}
   for k, kept in ipairs(call('HMGET', FRAMES, unpack(end_fields(ids)))) do
     if kept then
-      places[#places + 1] = string.format('%d', (decode('>I7', kept)))
+      local over = decode('>I7', kept)
+      expect(over)
+      places[#places + 1] = string.format('%d', over)
       places[#places + 1] = ids[k]
     end
   end

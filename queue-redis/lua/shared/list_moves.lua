@@ -23,10 +23,8 @@ end
 
 local function promote()
   local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
-  if not due[1] then
-    return false
+  if due[1] then
+    join(due)
+    call('ZREM', DELAYED, unpack(due))
   end
-  join(due)
-  call('ZREM', DELAYED, unpack(due))
-  return #due == MANY
 end

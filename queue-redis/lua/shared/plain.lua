@@ -2,4 +2,4 @@
 -- reads what needs no tidying.
 -- needs: META
 -- gives: meta
-local meta = call('HMGET', META, 'config', 'accepted', 'flags')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')

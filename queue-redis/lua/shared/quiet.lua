@@ -1,7 +1,15 @@
--- Whether there is nothing to reclaim, to promote or to end, which is what most calls find: two looks,
--- and what would do it is not even set up.
--- needs: ENDS, LEASES, PROMOTED, limited
--- gives: quiet
-local quiet = call('ZCOUNT', LEASES, '-inf', now_text) == 0
-  and not (PROMOTED and call('ZCOUNT', PROMOTED, '-inf', now_text) > 0)
-  and not (limited and call('ZCOUNT', ENDS, '-inf', now_text) > 0)
+-- What mostly spares a call the looks for what is to be reclaimed, promoted or ended. META keeps, as
+-- `quiet`, a time that is not later than the first deadline in LEASES, due time in DELAYED and end in ENDS.
+-- Who writes an earlier one says so by `expect`. Who removes one need not: a look that finds nothing does
+-- no harm. `tidy` looks once the time has come, and notes the next.
+-- needs: META, meta
+-- gives: quiet_until, expect
+local quiet_until = tonumber(meta[4]) or 0
+
+-- At this time something is to be done.
+local function expect(time)
+  if time < quiet_until then
+    quiet_until = time
+    call('HSET', META, 'quiet', string.format('%d', time))
+  end
+end

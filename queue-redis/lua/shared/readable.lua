@@ -11,4 +11,4 @@ if type(written) == 'table' and written.err then
   end
   writable = false
 end
-local meta = call('HMGET', META, 'config', 'accepted', 'flags')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')

@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, act, arm, attempts_of, config, die, end_leases
--- needs: give_back, gone, limited, reframe, tidy, wait_on
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, PROMOTED, act, arm, attempts_of, config, die
+-- needs: end_leases, expect, give_back, gone, reframe, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -8,10 +8,12 @@ local function put_off(id, frame, due)
   call('HSET', FRAMES, id, frame)
   call('ZADD', DELAYED, due, id)
   wait_on({ id })
+  if PROMOTED then
+    expect(due)
+  end
   if call('ZRANGE', DELAYED, 0, 0)[1] == id then
     arm(ARRIVALS, 1)
   end
-  return due <= now
 end
 
 -- Ends one live lease in another way than by ack; the caller removes the lease.
@@ -19,7 +21,7 @@ local function settle_one(settlement, id)
   local what = sub(settlement, 1, 1)
   local frame = call('HGET', FRAMES, id)
   if not frame then
-    return 'l', false
+    return 'l'
   end
   local attempts = attempts_of(frame)
   if what == 'l' then
@@ -29,33 +31,35 @@ local function settle_one(settlement, id)
     call('ZADD', LINE, unpack(back))
     wait_on({ id })
     arm(ARRIVALS, 1)
-    return 'd', false
+    return 'd'
   elseif what == 'd' then
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'deferred', 1)
-    return 'd', put_off(id, reframe(frame, attempts, due), due)
+    put_off(id, reframe(frame, attempts, due), due)
+    return 'd'
   elseif what == 'r' and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)')) then
     local due = now + decode('>I7', settlement, 16)
     call('HINCRBY', META, 'retried', 1)
-    return 'd', put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)
+    put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)
+    return 'd'
   elseif what == 'r' then
     die(id, reframe(frame, attempts + 1, nil, nil, sub(settlement, 23)), 'r', '')
   else
     die(id, reframe(frame, attempts + 1), 'b', sub(settlement, 16))
   end
   gone({ id })
-  return 'x', false
+  return 'x'
 end
 
 -- Settles in any way, where leases may be expired. Answers one letter each (d done, x dead, l lease
--- lost), how many were acked, and whether something may be due or outdated at once.
+-- lost), and how many were acked.
 local function settle(from, count)
   local members = {}
   for k = 1, count do
     members[k] = sub(ARGV[from + k - 1], 2, 15)
   end
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
-  local answers, over, done, seen, due_now = {}, {}, {}, {}, limited
+  local answers, over, done, seen = {}, {}, {}, {}
   for k = 1, count do
     local member = members[k]
     if not deadlines[k] or tonumber(deadlines[k]) <= now or seen[member] then
@@ -68,9 +72,7 @@ local function settle(from, count)
         answers[k] = 'd'
         done[#done + 1] = id
       else
-        local due
-        answers[k], due = settle_one(settlement, id)
-        due_now = due_now or due
+        answers[k] = settle_one(settlement, id)
       end
     end
   end
@@ -81,8 +83,9 @@ local function settle(from, count)
   if over[1] then
     end_leases(over)
   end
-  return table.concat(answers), #done, due_now
+  return table.concat(answers), #done
 end
 
--- It was not quiet, or something is settled in another way than by ack.
-return act(settle, tidy, tidy())
+-- There may be something to tidy, or something is settled in another way than by ack.
+tidy()
+return act(settle, tidy)

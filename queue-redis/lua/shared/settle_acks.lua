@@ -33,7 +33,7 @@ local function settle_acks(from, count)
   if call('ZREM', LEASES, unpack(members)) == count and not next(lost) then
     gone(ids)
     call('HDEL', FRAMES, unpack(with_holders and with_holders(ids) or ids))
-    return string.rep('d', count), count, false
+    return string.rep('d', count), count
   end
   local answers, done = {}, {}
   for k = 1, count do
@@ -49,5 +49,5 @@ local function settle_acks(from, count)
     gone(done)
     call('HDEL', FRAMES, unpack(with_holders and with_holders(done) or done))
   end
-  return table.concat(answers), #done, false
+  return table.concat(answers), #done
 end

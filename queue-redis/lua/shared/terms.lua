@@ -4,7 +4,7 @@
 -- mark ends with the message, see `uniques`); or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
 -- ms since 1970); or 'live', and what becomes of the message (1 byte, see `ends`) after so many ms. A
 -- handle that never pushed a dedup key or a time to live leaves DEDUP, FIRSTS and ENDS out of the KEYS.
--- needs: DEDUP, ENDS, FIRSTS, FRAMES, META, clear_marks, flags
+-- needs: DEDUP, ENDS, FIRSTS, FRAMES, META, clear_marks, expect, flags
 -- gives: first_ids, read_terms, duplicate_of, mark, write_marks, times_to_live
 local marks, times_to_live, first_ids, new_marks, new_firsts, new_ties, new_ends
 
@@ -64,6 +64,7 @@ local function mark(entry, id)
   end
   if live then
     local over = now + tonumber(sub(live, 2))
+    expect(over)
     new_ends[#new_ends + 1] = string.format('%d', over)
     new_ends[#new_ends + 1] = pack('>I7', id)
     new_ties[#new_ties + 1] = 'e' .. pack('>I7', id)

@@ -1,13 +1,15 @@
--- What every verb does first (L7): takes back up to 128 expired leases by (deadline, id), then
--- promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones by (end, id). Answers
--- whether there may be more of any.
--- needs: ARRIVALS, FRAMES, LEASES, LINE, META, arm, attempts_of, config, die, end_leases, give_back
--- needs: gone, limited, outdate, outdated_left, promote, reframe, wait_on
+-- What every verb does first (L7), once the time has come (see `quiet`): takes back up to 128 expired leases
+-- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
+-- by (end, id).
+-- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, arm, attempts_of, config, die
+-- needs: end_leases, give_back, gone, limited, outdate, promote, quiet_until, reframe, wait_on
 -- gives: tidy
+local NEVER = 9007199254740991 -- in ms; no due time is as late
+
 local function reclaim()
   local expired = call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
   if not expired[1] then
-    return false
+    return
   end
   local count = #expired / 2
   -- The first write wants memory: on a full server a push fails here, with nothing changed.
@@ -51,14 +53,27 @@ local function reclaim()
     gone(dead)
   end
   end_leases(members)
-  return count == MANY
+end
+
+-- The first time at which there will be something to do.
+local function look_ahead()
+  local first = NEVER
+  for _, key in ipairs({ LEASES, PROMOTED or LEASES, limited and ENDS or LEASES }) do
+    first = math.min(first, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or first)
+  end
+  return first
 end
 
 local function tidy()
-  local expired_left = reclaim()
-  local due_left = promote()
+  if now < quiet_until then
+    return
+  end
+  reclaim()
+  promote()
   if limited then
     outdate()
   end
-  return expired_left or due_left or outdated_left
+  quiet_until = look_ahead()
+  -- On a full server a push fails here at the latest: this wants memory, as every first write has to.
+  call('HSET', META, 'quiet', string.format('%d', quiet_until))
 end

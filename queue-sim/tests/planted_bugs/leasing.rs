@@ -93,6 +93,10 @@ macro_rules! leasing_bugs_on_redis {
                 by "leftovers" | "L17" | "linearisable";
             outdated_leaves_the_body: lua::OUTDATED_LEAVES_THE_BODY, by "leftovers";
             buried_is_dropped: lua::BURIED_IS_DROPPED, by "L17" | "L5" | "linearisable";
+            lease_is_not_expected_to_end: lua::LEASE_IS_NOT_EXPECTED_TO_END,
+                by "L7" | "L6" | "L4" | "waiting" | "leftovers" | "linearisable";
+            extension_is_not_expected_to_end: lua::EXTENSION_IS_NOT_EXPECTED_TO_END,
+                by "L7" | "L10" | "L4" | "waiting" | "leftovers" | "linearisable";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         } }
         bugs! { between($kind) {

@@ -82,16 +82,13 @@ edits! {
              end";
     }
     LIVE_AT_ITS_DEADLINE {
-        "shared/quiet": "call('ZCOUNT', LEASES, '-inf', now_text)" =>
-            "call('ZCOUNT', LEASES, '-inf', '(' .. now_text)";
         "shared/tidy": "call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES'" =>
             "call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. now_text, 'WITHSCORES'";
         "shared/settle": "tonumber(deadlines[k]) <= now" => "tonumber(deadlines[k]) < now";
         "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
     }
     ACK_AFTER_EXPIRY {
-        "shared/settle": "act(settle, tidy, tidy())" =>
-            "act(settle, tidy, settlements > 0 or tidy())";
+        "shared/settle": "tidy()\nreturn act(" => "if settlements == 0 then tidy() end\nreturn act(";
         "shared/settle": " or tonumber(deadlines[k]) <= now" => "";
     }
     EXTEND_REVIVES_THE_EXPIRED {
@@ -402,7 +399,7 @@ edits! {
         "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
     }
     OUTDATED_IS_DELIVERED {
-        "shared/quiet": "  and not (limited and call('ZCOUNT', ENDS, '-inf', now_text) > 0)" => "";
+        "shared/tidy": "  if limited then\n    outdate()" => "  if false then\n    outdate()";
     }
     OUTDATED_STAYS_AFTER_RETURN {
         "shared/ends": "if not limited or not ids[1] then" => "if true then";
@@ -418,6 +415,18 @@ edits! {
     }
     OUTDATED_MAKES_NO_ROOM {
         "shared/outdate": "gone(over)" => "disown(over)";
+    }
+    LEASE_IS_NOT_EXPECTED_TO_END {
+        "leasing/turn": "    expect(now + ttl)\n" => "";
+    }
+    RETRY_IS_NOT_EXPECTED {
+        "shared/settle": "    expect(due)\n" => "";
+    }
+    DELAYED_PUSH_IS_NOT_EXPECTED {
+        "shared/delay_new": "    expect(due)\n" => "";
+    }
+    EXTENSION_IS_NOT_EXPECTED_TO_END {
+        "leasing/extend": "  expect(deadline)\n" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

@@ -35,6 +35,10 @@ mod redis {
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
         due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
         due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+        delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
+            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
+        retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
+            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
         delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
             by "waiting" | "progress";
         cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";

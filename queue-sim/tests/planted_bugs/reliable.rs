@@ -32,6 +32,10 @@ mod redis {
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
         due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+        delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
+            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
+        retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
+            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
         delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
             by "waiting" | "progress";
         cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";

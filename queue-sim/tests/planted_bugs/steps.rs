@@ -62,7 +62,7 @@ impl Meddling for ClaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
-        edit!("leasing/turn": "  local picked = pick(max)" =>
+        edit!("leasing/turn": "  local picked = for_all or pick(max)" =>
             "  local seen = phase == 'act' and call('GET', memory)
                local picked = seen and cmsgpack.unpack(seen) or pick(max)
                if phase == 'look' then
@@ -90,7 +90,7 @@ impl Meddling for ReclaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
-        edit!("leasing/turn": "if quiet and all_acks" => "if quiet and not phase and all_acks"),
+        edit!("leasing/turn": "if now < quiet_until and all_acks" => "if now < quiet_until and not phase and all_acks"),
         edit!("leasing/turn": "if max > 0 and not (flags" => "if max > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "  local expired = call(" =>
             "  local seen = phase == 'act' and call('GET', memory)
