@@ -1,7 +1,8 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop
--- needs: flags, holders, id_of, keep, limited, meta, outdated_left, pick, quiet, settle_acks
+-- needs: expect, flags, holders, id_of, keep, limited, meta, outdated_left, pick, quiet_until
+-- needs: settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
 -- ARGV[4] how long, in ms

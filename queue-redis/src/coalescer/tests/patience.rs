@@ -121,6 +121,7 @@ fn whose_task_has_ended_is_told_and_sends_alone_from_then_on() {
     let sent = Sent::default();
     let verb = Echo {
         sent: Arc::clone(&sent),
+        given_back: Mutex::default(),
         up: watch::channel(true).1,
     };
     // Nobody drives it, and it ends before anybody's patience does.
