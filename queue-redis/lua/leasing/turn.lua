@@ -8,9 +8,9 @@
 -- ARGV[4] how long, in ms
 -- ARGV[5] who leases them, '' for nobody in particular
 -- ARGV[6 …] settlements
--- Returns FEW, instead of what follows, if not as many are ready as several callers ask for: each of them
--- shall then call by itself, and nothing was done but tidying. Otherwise {answers, first token, ms until something changes by itself or -1, frame …}: the tokens
--- count up from the first; the time is there only when nothing is handed out.
+-- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens count
+-- up from the first; the time is there only when nothing is handed out. Or FEW, where not as many are ready
+-- as several callers ask for: then nothing was done but tidying, and each shall call by itself.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
 local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
