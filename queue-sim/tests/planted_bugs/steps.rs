@@ -92,6 +92,7 @@ impl Meddling for ReclaimsInTwoSteps {
         PHASES,
         edit!("leasing/turn": "if now < quiet_until and all_acks" => "if now < quiet_until and not phase and all_acks"),
         edit!("leasing/turn": "if max > 0 and not (flags" => "if max > 0 and phase ~= 'look' and not (flags"),
+        edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
         edit!("shared/tidy": "  local expired = call(" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end
