@@ -28,6 +28,11 @@ impl Reply {
         }
     }
 
+    /// Whether this word is all that it says.
+    pub(crate) fn is_status(&self, word: &str) -> bool {
+        matches!(self.values.as_slice(), [Value::SimpleString(status)] if status == word)
+    }
+
     /// The number of values left.
     pub(crate) fn len(&self) -> usize {
         self.values.len()

@@ -3,19 +3,22 @@
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop
 -- needs: flags, holders, id_of, keep, limited, meta, outdated_left, pick, quiet, settle_acks
 -- gives: act
--- ARGV[3] how many to lease at most, 0 for none
+-- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
 -- ARGV[4] how long, in ms
 -- ARGV[5] who leases them, '' for nobody in particular
 -- ARGV[6 …] settlements
--- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens
+-- Returns FEW, instead of what follows, if not as many are ready as several callers ask for: each of them
+-- shall then call by itself, and nothing was done but tidying. Otherwise {answers, first token, ms until something changes by itself or -1, frame …}: the tokens
 -- count up from the first; the time is there only when nothing is handed out.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
 local last_token, acked = tonumber(meta[4]) or 0, tonumber(meta[5]) or 0
 
+local for_all -- what was picked for several callers
+
 -- Leases into `reply`; answers whether any.
 local function lease(reply)
-  local picked = pick(max)
+  local picked = for_all or pick(max)
   local frames = picked.frames
   local got = #frames
   if got > 0 then
@@ -69,6 +72,13 @@ end
 
 -- `tidy` is there if it may be needed; `left` says that there was more to tidy than one call may.
 local function act(settle, tidy, left)
+  if max < 0 then
+    max = -max
+    for_all = not (left or string.find(flags, '[pe]')) and pick(max)
+    if not for_all or #for_all.frames < max then
+      return redis.status_reply('FEW')
+    end
+  end
   local reply, done, leased = { '', 0, -1 }, 0, false
   if settlements > 0 then
     local due_now

@@ -22,7 +22,7 @@ use self::{
 };
 
 /// A batch of more entries or bytes than this goes by itself: company gains it nothing.
-const SMALL: usize = 16;
+pub(crate) const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
 
 /// The line's room: a few full batches. A slow server then slows its callers down, instead of
@@ -42,6 +42,10 @@ pub(crate) trait Verb: Send + Sync + 'static {
     /// The bytes of an entry that count towards a batch's limit.
     fn size(entry: &Self::Entry) -> usize;
 
+    /// Undoes what these answers stand for, as far as it can be undone: their caller was gone when
+    /// they came.
+    async fn give_back(&self, _answers: Vec<Self::Answer>) {}
+
     /// Waits until a call can expect an answer. An error means that there will never be one.
     async fn ready(&self) -> Result<()>;
 
@@ -55,8 +59,9 @@ pub(crate) trait Verb: Send + Sync + 'static {
 /// call is under way waits for its end, and goes with all others that came meanwhile, as many as
 /// fit one batch. A background task makes that call, and also sees to the end of the call that it
 /// waits for: so no caller waits for what another does with its future. An entry that is dropped
-/// before it is sent is never sent; neither are those of a caller whose patience ends before. If a
-/// call fails, it fails for all its callers.
+/// before it is sent is never sent; neither are those of a caller whose patience ends before. The
+/// verb gets back the answers for a caller that is gone when they come. If a call fails, it fails for
+/// all its callers.
 ///
 /// The line is bounded in bytes: a caller that finds it full waits for room, with the same
 /// patience.
@@ -76,6 +81,11 @@ impl<V: Verb> Coalescer<V> {
             spawn,
             running: OnceLock::new(),
         }
+    }
+
+    /// What sends a batch by itself.
+    pub(crate) fn verb(&self) -> &V {
+        &self.shared.verb
     }
 
     /// Sends a batch, perhaps with others, and answers its entries in order.

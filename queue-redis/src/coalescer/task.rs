@@ -26,6 +26,7 @@ impl<V: Verb> Task<V> {
 
     pub(super) async fn run(self) {
         loop {
+            self.give_back().await;
             match self.shared.step() {
                 Step::Rest => self.shared.work().await,
                 Step::Await(number, call) => self.wait_for(number, call).await,
@@ -65,6 +66,7 @@ impl<V: Verb> Task<V> {
             if !batch.is_empty() {
                 rested = false;
                 self.send(batch).await;
+                self.give_back().await;
             } else if !rested {
                 // Callers that just got their answers may be about to come again. They come
                 // together if the task lets them run first.
@@ -84,10 +86,15 @@ impl<V: Verb> Task<V> {
             entries.extend(waiting.entries);
         }
         let call = AssertUnwindSafe(self.shared.verb.send(&entries)).catch_unwind();
-        deal(
-            call.await.unwrap_or_else(|panic| Err(panicked(&*panic))),
-            callers,
-        );
+        let answers = call.await.unwrap_or_else(|panic| Err(panicked(&*panic)));
+        self.shared.keep_unwanted(deal(answers, callers));
+    }
+
+    async fn give_back(&self) {
+        let unwanted = self.shared.take_unwanted();
+        if !unwanted.is_empty() {
+            self.shared.verb.give_back(unwanted).await;
+        }
     }
 }
 
@@ -102,14 +109,17 @@ impl<V: Verb> Drop for Task<V> {
     }
 }
 
-/// Gives each caller its share of the answers, or the error.
-fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)>) {
+/// Gives each caller its share of the answers, or the error. Answers those of callers that are gone.
+fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)>) -> Vec<A> {
+    let mut unwanted = Vec::new();
     match answers {
         Ok(answers) => {
             let mut answers = answers.into_iter();
             for (count, caller) in callers {
-                // A caller that is gone does not want its answer.
-                let _ = caller.send(Ok(answers.by_ref().take(count).collect()));
+                let share = answers.by_ref().take(count).collect();
+                if let Err(Ok(share)) = caller.send(Ok(share)) {
+                    unwanted.extend(share);
+                }
             }
         }
         Err(error) => {
@@ -118,6 +128,7 @@ fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)
             }
         }
     }
+    unwanted
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {

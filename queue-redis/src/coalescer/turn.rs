@@ -42,6 +42,8 @@ struct State<V: Verb> {
     line: Line<V>,
     /// The number of calls that callers made themselves.
     firsts: u64,
+    /// Answers whose callers are gone.
+    unwanted: Vec<V::Answer>,
 }
 
 enum Turn<A: Clone> {
@@ -95,6 +97,7 @@ impl<V: Verb> Shared<V> {
                 turn: Turn::Free,
                 line: Line::new(room),
                 firsts: 0,
+                unwanted: Vec::new(),
             }),
             work: Notify::new(),
             room: Notify::new(),
@@ -166,6 +169,19 @@ impl<V: Verb> Shared<V> {
             self.room.notify_waiters();
         }
         left.is_some()
+    }
+
+    /// Keeps answers whose callers are gone, for the task to give back.
+    pub(super) fn keep_unwanted(&self, answers: Vec<V::Answer>) {
+        if !answers.is_empty() {
+            self.lock().unwanted.extend(answers);
+            step!();
+            self.work.notify_one();
+        }
+    }
+
+    pub(super) fn take_unwanted(&self) -> Vec<V::Answer> {
+        std::mem::take(&mut self.lock().unwanted)
     }
 
     /// The task's step now.
@@ -296,8 +312,12 @@ impl<V: Verb> Place<'_, V> {
 impl<V: Verb> Drop for Place<'_, V> {
     fn drop(&mut self) {
         // A caller that has its answer has left already.
-        if !self.answered {
-            self.leave();
+        if !self.answered && !self.leave() {
+            // Its entries are on their way, or their answer is there, and nobody will see it.
+            self.answer.close();
+            if let Ok(Ok(answers)) = self.answer.try_recv() {
+                self.shared.keep_unwanted(answers);
+            }
         }
     }
 }

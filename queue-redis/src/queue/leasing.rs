@@ -4,17 +4,19 @@ use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, Cursor, DeadLetter, Depth, Disposition, Extended, Holder, Leased, Leasing,
-    MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Cancelled, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased,
+    Leasing, MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
     Timestamp, limits,
 };
 
 use super::{
     Handle,
     put::{Put, Putter, Way},
+    turns::{Share, Turned, Turns},
 };
 use crate::{
     call::Call,
+    coalescer::Coalescer,
     frame::{self, Shown},
     reply::Reply,
     scripts::LeasingScripts,
@@ -38,6 +40,7 @@ pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
     pub(super) putters: Vec<Putter<K::Put>>,
+    turns: Coalescer<Turns>,
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -46,6 +49,7 @@ impl<K: LeasingKind> Queue<K> {
         let handle = Arc::new(handle);
         Self {
             putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
+            turns: Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD),
             handle,
             max_body,
         }
@@ -63,40 +67,20 @@ impl<K: LeasingKind> Queue<K> {
         max: usize,
         ttl: Duration,
         holder: Option<&Holder>,
-    ) -> Result<(Vec<Settled>, Leased)> {
-        let millis = limits::lease_millis(ttl).unwrap_or(0);
-        let fill = |call: &mut Call| {
-            call.push(max);
-            call.push(millis);
-            call.push(holder.map_or("", Holder::as_str));
-            for settlement in settlements {
-                call.push(&settlement_argument(settlement)[..]);
-            }
+    ) -> Result<Turned> {
+        let call = async {
+            let Some(share) = Share::of(settlements, max, ttl, holder) else {
+                return self.turns.verb().alone(settlements, max, ttl, holder).await;
+            };
+            let answer = self.turns.send(&[share]).await?.pop();
+            answer.ok_or_else(Error::unanswered)?
         };
-        let turn = &K::SCRIPTS.turn;
-        let call = self.handle.call(turn, fill);
-        let mut reply = if max == 0 {
-            call.await?
-        } else {
-            self.handle.after_arrival(call).await?
-        };
-        let settled = reply.letters(settlements.len(), |letter| match letter {
-            b'd' => Some(Settled::Done),
-            b'x' => Some(Settled::Dead),
-            b'l' => Some(Settled::LeaseLost),
-            _ => None,
-        })?;
-        let mut token = reply.count()?;
-        let next = reply.time()?;
-        if max > 0 {
-            self.handle.looked(next);
+        if max == 0 {
+            return call.await;
         }
-        let deliveries = reply.rest(|bytes| {
-            let delivery = frame::delivery(bytes, K::HEAD, token, Duration::from_millis(millis));
-            token += 1;
-            delivery
-        })?;
-        Ok((settled, Leased { deliveries, next }))
+        let (settled, leased) = self.handle.after_arrival(call).await?;
+        self.handle.looked(leased.next);
+        Ok((settled, leased))
     }
 }
 
@@ -284,25 +268,4 @@ pub(super) fn add_ids(call: &mut Call, ids: &[MessageId]) {
 /// The end of a page; a number below zero means the last page.
 pub(super) fn cursor(reply: &mut Reply) -> Result<Option<Cursor>> {
     Ok(u64::try_from(reply.number()?).ok().map(Cursor::new))
-}
-
-/// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.
-fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
-    let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
-    let (what, rest) = match &settlement.disposition {
-        Disposition::Ack => (b'a', Vec::new()),
-        retry @ Disposition::Retry { delay: after, .. } => {
-            let mut rest = delay(after);
-            rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());
-            (b'r', rest)
-        }
-        Disposition::Defer { delay: after } => (b'd', delay(after)),
-        Disposition::Release => (b'l', Vec::new()),
-        Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
-    };
-    let mut argument = Vec::with_capacity(15 + rest.len());
-    argument.push(what);
-    argument.extend_from_slice(&frame::lease(settlement.receipt));
-    argument.extend_from_slice(&rest);
-    argument
 }

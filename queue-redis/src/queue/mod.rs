@@ -9,6 +9,7 @@ mod priority;
 mod put;
 mod reliable;
 mod rotating;
+mod turns;
 
 pub(crate) use self::{
     bounded::Bounded,

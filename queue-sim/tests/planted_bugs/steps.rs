@@ -62,7 +62,7 @@ impl Meddling for ClaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
-        edit!("leasing/turn": "  local picked = pick(max)" =>
+        edit!("leasing/turn": "  local picked = for_all or pick(max)" =>
             "  local seen = phase == 'act' and call('GET', memory)
                local picked = seen and cmsgpack.unpack(seen) or pick(max)
                if phase == 'look' then

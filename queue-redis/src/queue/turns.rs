@@ -1,0 +1,251 @@
+//! Turns of several callers in one call.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::future;
+use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
+
+use super::Handle;
+use crate::{
+    call::Call,
+    coalescer::{Coalescer, SMALL, Verb},
+    frame,
+    script::Script,
+};
+
+/// The answer to one caller.
+pub(crate) type Turned = (Vec<Settled>, Leased);
+
+/// What a caller asks for that may go with others: these acks, then a lease of so many, none if that
+/// is zero.
+#[derive(Debug, Clone)]
+pub(crate) struct Share {
+    acks: Vec<Settlement>,
+    max: usize,
+    ttl: Duration,
+    holder: Option<Holder>,
+}
+
+impl Share {
+    /// This turn, if it is one that gains by company, and may go with others.
+    pub(super) fn of(
+        settlements: &[Settlement],
+        max: usize,
+        ttl: Duration,
+        holder: Option<&Holder>,
+    ) -> Option<Self> {
+        let acks = |each: &Settlement| each.disposition == Disposition::Ack;
+        let may = settlements.len() <= SMALL && max <= SMALL && settlements.iter().all(acks);
+        may.then(|| Self {
+            acks: settlements.to_vec(),
+            max,
+            ttl,
+            holder: holder.cloned(),
+        })
+    }
+
+    /// Whether both can be one call: they lease for the same time and in the same name.
+    fn agrees_with(&self, other: &Self) -> bool {
+        self.max == 0 || other.max == 0 || self.ttl == other.ttl && self.holder == other.holder
+    }
+}
+
+/// Takes the turns of one queue, each caller's by itself or those of several together.
+///
+/// Together go only acks and leases that all find as many messages as they ask for. So the answers
+/// are those that the callers would have had one after another: acks do not change what is ready,
+/// and no answer tells the time until something changes by itself.
+pub(crate) struct Turns {
+    handle: Arc<Handle>,
+    script: &'static Script,
+    head: usize,
+}
+
+impl Turns {
+    /// Those of one queue; `head` is how many bytes of a frame stand before headers and body.
+    pub(super) fn new(
+        handle: &Arc<Handle>,
+        script: &'static Script,
+        head: usize,
+    ) -> Coalescer<Self> {
+        let here = Self {
+            handle: Arc::clone(handle),
+            script,
+            head,
+        };
+        let patience = handle.client().response_timeout();
+        Coalescer::new(here, patience, Arc::clone(handle.spawn()))
+    }
+
+    /// Settles, then leases, in a call of its own; leases nothing if `max` is zero.
+    pub(super) async fn alone(
+        &self,
+        settlements: &[Settlement],
+        max: usize,
+        ttl: Duration,
+        holder: Option<&Holder>,
+    ) -> Result<Turned> {
+        let turned = self.call(settlements, max, ttl, holder, false).await?;
+        turned.ok_or_else(Error::unanswered)
+    }
+
+    /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
+    /// has happened then.
+    async fn call(
+        &self,
+        settlements: &[Settlement],
+        max: usize,
+        ttl: Duration,
+        holder: Option<&Holder>,
+        all_or_nothing: bool,
+    ) -> Result<Option<Turned>> {
+        let millis = limits::lease_millis(ttl).unwrap_or(0);
+        let fill = |call: &mut Call| {
+            match all_or_nothing {
+                true => call.push(format!("-{max}")),
+                false => call.push(max),
+            }
+            call.push(millis);
+            call.push(holder.map_or("", Holder::as_str));
+            for settlement in settlements {
+                call.push(&settlement_argument(settlement)[..]);
+            }
+        };
+        let mut reply = self.handle.call(self.script, fill).await?;
+        if reply.is_status("FEW") {
+            return Ok(None);
+        }
+        let settled = reply.letters(settlements.len(), |letter| match letter {
+            b'd' => Some(Settled::Done),
+            b'x' => Some(Settled::Dead),
+            b'l' => Some(Settled::LeaseLost),
+            _ => None,
+        })?;
+        let mut token = reply.count()?;
+        let next = reply.time()?;
+        let deliveries = reply.rest(|bytes| {
+            let delivery = frame::delivery(bytes, self.head, token, Duration::from_millis(millis));
+            token += 1;
+            delivery
+        })?;
+        Ok(Some((settled, Leased { deliveries, next })))
+    }
+
+    async fn share_alone(&self, share: &Share) -> Result<Turned> {
+        let Share {
+            acks,
+            max,
+            ttl,
+            holder,
+        } = share;
+        self.alone(acks, *max, *ttl, holder.as_ref()).await
+    }
+
+    async fn together(&self, shares: &[&Share]) -> Vec<Result<Turned>> {
+        if let [share] = shares {
+            return vec![self.share_alone(share).await];
+        }
+        let acks: Vec<_> = shares.iter().flat_map(|share| share.acks.clone()).collect();
+        let max = shares.iter().map(|share| share.max).sum();
+        let leasing = shares.iter().find(|share| share.max > 0);
+        let ttl = leasing.map_or(Duration::ZERO, |share| share.ttl);
+        let holder = leasing.and_then(|share| share.holder.as_ref());
+        match self.call(&acks, max, ttl, holder, max > 0).await {
+            Ok(Some((settled, leased))) => deal(shares, settled, leased),
+            Ok(None) => future::join_all(shares.iter().map(|share| self.share_alone(share))).await,
+            Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+}
+
+/// Gives each share what it asked for, in the order of coming.
+fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<Turned>> {
+    let mut settled = settled.into_iter();
+    let mut deliveries = leased.deliveries.into_iter();
+    let deal = |share: &&Share| {
+        let settled = settled.by_ref().take(share.acks.len()).collect();
+        let leased = Leased {
+            deliveries: deliveries.by_ref().take(share.max).collect(),
+            next: None,
+        };
+        Ok((settled, leased))
+    };
+    shares.iter().map(deal).collect()
+}
+
+#[async_trait]
+impl Verb for Turns {
+    type Entry = Share;
+    /// A share may fail where others do not.
+    type Answer = Result<Turned>;
+
+    async fn send(&self, shares: &[Share]) -> Result<Vec<Result<Turned>>> {
+        let mut calls: Vec<Vec<&Share>> = Vec::new();
+        for share in shares {
+            match calls.last_mut().filter(|call| fits(call, share)) {
+                Some(call) => call.push(share),
+                None => calls.push(vec![share]),
+            }
+        }
+        let calls = calls.iter().map(|call| self.together(call));
+        Ok(future::join_all(calls).await.concat())
+    }
+
+    fn size(share: &Share) -> usize {
+        size_of_val(&share.acks[..])
+    }
+
+    /// Releases leases at once that nobody knows of. Where that fails, they end by themselves.
+    async fn give_back(&self, answers: Vec<Result<Turned>>) {
+        let deliveries = answers
+            .into_iter()
+            .flatten()
+            .flat_map(|(_, leased)| leased.deliveries);
+        let releases: Vec<_> = deliveries
+            .map(|delivery| Settlement::release(delivery.receipt))
+            .collect();
+        for settlements in releases.chunks(limits::MAX_BATCH) {
+            drop(self.alone(settlements, 0, Duration::ZERO, None).await);
+        }
+    }
+
+    async fn ready(&self) -> Result<()> {
+        let ready = self.handle.client().ready().await;
+        ready.map_err(|error| self.handle.name(error))
+    }
+
+    fn unsent(&self) -> Error {
+        self.handle.name(self.handle.client().unsent())
+    }
+}
+
+/// Whether this share can go with those of a call.
+fn fits(call: &[&Share], share: &Share) -> bool {
+    let acks: usize = call.iter().map(|share| share.acks.len()).sum();
+    let max: usize = call.iter().map(|share| share.max).sum();
+    call.iter().all(|other| other.agrees_with(share))
+        && acks + share.acks.len() <= limits::MAX_BATCH
+        && max + share.max <= limits::MAX_BATCH
+}
+
+/// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.
+fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
+    let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
+    let (what, rest) = match &settlement.disposition {
+        Disposition::Ack => (b'a', Vec::new()),
+        retry @ Disposition::Retry { delay: after, .. } => {
+            let mut rest = delay(after);
+            rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());
+            (b'r', rest)
+        }
+        Disposition::Defer { delay: after } => (b'd', delay(after)),
+        Disposition::Release => (b'l', Vec::new()),
+        Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
+    };
+    let mut argument = Vec::with_capacity(15 + rest.len());
+    argument.push(what);
+    argument.extend_from_slice(&frame::lease(settlement.receipt));
+    argument.extend_from_slice(&rest);
+    argument
+}
