@@ -26,9 +26,10 @@
 //! the same may pass, in the middle of a failover say: calls then answer a transient `Unavailable`
 //! with the same text until the server is fit again.
 //!
-//! Small pushes that come while another is under way travel together, in one call. Each queue's
-//! line of such pushes is bounded in bytes; a caller that finds it full waits for room, within the
-//! same time. A caller may poll its future once and set it aside, drop it, or never poll it again:
+//! Small pushes that come while another is under way travel together, in one call; and so do small
+//! turns, leases and acks. A call that comes alone waits for nothing; one that comes meanwhile waits
+//! for one round trip at the most. Each queue's line of such calls is bounded in bytes; a caller that
+//! finds it full waits for room, within the same time. A caller may poll its future once and set it aside, drop it, or never poll it again:
 //! no other call waits for that. For this, a [`Connector`] of your own has to lift its pipeline's
 //! limit.
 //!

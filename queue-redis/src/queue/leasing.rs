@@ -4,8 +4,8 @@ use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased,
-    Leasing, MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Cancelled, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased, Leasing,
+    MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
     Timestamp, limits,
 };
 

@@ -1,7 +1,7 @@
 //! Futures that are polled by halves: whatever a caller does with its own, no other caller waits
 //! for it.
 
-use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
+use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use futures_util::{StreamExt, stream};
 use queue_core::{
@@ -14,17 +14,24 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{Test, queue, until::PATIENCE};
 
-/// A future that puts one message in.
-type Putting = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+/// A future that makes one call.
+type Calling = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// Puts one message into a queue of each kind, in each way of putting that shares calls.
+/// Makes each call that may share a trip with others: puts a message into a queue of each kind, and asks
+/// for one.
 async fn ways(
     backend: &RedisBackend,
-) -> Result<Vec<(&'static str, Box<dyn Fn() -> Putting + Send>)>> {
+) -> Result<Vec<(&'static str, Box<dyn Fn() -> Calling + Send>)>> {
     let later = Scheduled::new("hello", Duration::from_secs(60));
     let offers = vec![Offer::new("hello")];
-    let mut ways: Vec<(_, Box<dyn Fn() -> Putting + Send>)> = Vec::new();
+    let mut ways: Vec<(_, Box<dyn Fn() -> Calling + Send>)> = Vec::new();
+    let one = NonZeroUsize::MIN;
     for (kind, way, call) in [
+        (
+            QueueKind::Delay,
+            "lease",
+            Call::Lease(one, Duration::from_secs(60)),
+        ),
         (
             QueueKind::Reliable,
             "push",
@@ -49,7 +56,7 @@ async fn ways(
     ] {
         let name = QueueName::new(kind.as_str())?;
         let queue = backend.open(&name, &QueueConfig::of(kind, 10_000)).await?;
-        let put = move || -> Putting {
+        let put = move || -> Calling {
             let (queue, call) = (queue.clone(), call.clone());
             Box::pin(async move { queue.call(call).await.map(drop) })
         };
@@ -59,7 +66,7 @@ async fn ways(
 }
 
 /// Polls a future once; it must not be ready.
-async fn poll_once(future: &mut Putting) {
+async fn poll_once(future: &mut Calling) {
     std::future::poll_fn(|context| {
         assert!(future.as_mut().poll(context).is_pending());
         Poll::Ready(())
@@ -73,7 +80,7 @@ async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
     let backend = RedisBackend::connect(&server.url()).await?;
     for (way, put) in ways(&backend).await? {
         // Every other future only asks, so that the first put is not always the first to end.
-        let one = |n: u32| -> Putting {
+        let one = |n: u32| -> Calling {
             let backend = backend.clone();
             if n.is_multiple_of(2) {
                 Box::pin(async move { backend.ping().await })
@@ -136,7 +143,7 @@ async fn a_task_that_sets_its_own_aside_holds_up_no_other_task() -> Test {
 async fn any_number_of_calls_that_are_set_aside_holds_up_no_other() -> Test {
     let server = Server::start()?;
     let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
-    let asked = |_| -> Putting {
+    let asked = |_| -> Calling {
         let queue = Arc::clone(&queue);
         Box::pin(async move { queue.depth().await.map(drop) })
     };

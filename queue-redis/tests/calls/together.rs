@@ -1,8 +1,10 @@
 //! Forgotten scripts, demoted servers, and pushes that travel together.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::{ErrorKind, Outcome, ReliableQueueExt};
+use queue_core::{
+    ErrorKind, Leased, LeasingExt, Outcome, Push, ReliableQueueExt, Settled, Settlement,
+};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{
@@ -80,6 +82,144 @@ async fn pushes_at_the_same_time_travel_together() -> Test {
     queue.push_one("alone").await?;
     let one = server.command_counts()?.since(&before);
     assert_eq!(one.of("evalsha"), 1);
+    Ok(())
+}
+
+const LEASE: Duration = Duration::from_secs(60);
+
+/// Makes these turns at the same time: each settles what its settlements say, and leases one message if
+/// it shall.
+async fn turn_together(
+    queue: &Queue,
+    settlements: Vec<Vec<Settlement>>,
+) -> queue_core::Result<Vec<(Vec<Settled>, Leased)>> {
+    let turns = settlements.into_iter().map(|settlements| {
+        let queue = Arc::clone(queue);
+        async move {
+            queue
+                .turn(&settlements, NonZeroUsize::MIN, LEASE, None)
+                .await
+        }
+    });
+    futures_util::future::try_join_all(turns).await
+}
+
+#[tokio::test]
+async fn turns_at_the_same_time_travel_together() -> Test {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    for first in [1, 101] {
+        let messages: Vec<Push> = (first..first + 100)
+            .map(|n| Push::new(n.to_string()))
+            .collect();
+        queue.push(&messages).await?;
+    }
+    let mut settlements = vec![Vec::new(); 64];
+    for round in 0..3_u64 {
+        let before = server.command_counts()?;
+        let turns = turn_together(&queue, settlements).await?;
+        // The first turn alone, and the 63 that came meanwhile.
+        let sent = server.command_counts()?.since(&before);
+        assert_eq!(sent.of("evalsha"), 2, "round {round}");
+        // Each has its own message, in the order of coming, and its own answer.
+        let ids: Vec<_> = turns
+            .iter()
+            .map(|(_, leased)| leased.deliveries[0].id().get())
+            .collect();
+        let expected: Vec<_> = (64 * round + 1..=64 * round + 64).collect();
+        assert_eq!(ids, expected);
+        for (settled, leased) in &turns {
+            assert_eq!(settled.len(), usize::from(round > 0));
+            assert!(settled.iter().all(|settled| *settled == Settled::Done));
+            assert_eq!((leased.deliveries.len(), leased.next), (1, None));
+        }
+        let ack = |leased: &Leased| vec![Settlement::ack(leased.deliveries[0].receipt)];
+        settlements = turns.iter().map(|(_, leased)| ack(leased)).collect();
+    }
+
+    // Eight are left for 64: a share of nobody's is more than there is.
+    let turns = turn_together(&queue, settlements).await?;
+    let ids = turns.iter().flat_map(|(_, leased)| &leased.deliveries);
+    let ids: BTreeSet<_> = ids.map(|delivery| delivery.id().get()).collect();
+    assert_eq!(ids, (193..=200).collect());
+    for (settled, leased) in &turns {
+        assert_eq!(*settled, [Settled::Done]);
+        let next = leased.next.is_some();
+        assert_eq!(next, leased.is_empty(), "only who got nothing waits");
+    }
+    let counters = queue.counters().await?;
+    assert_eq!((counters.acked, counters.depth.leased), (192, 8));
+    Ok(())
+}
+
+#[tokio::test]
+async fn acks_at_the_same_time_travel_together_and_a_lost_lease_is_told_to_its_own() -> Test {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    queue.push(&vec![Push::new("hello"); 64]).await?;
+    let some = NonZeroUsize::new(64).expect("it is not 0");
+    let leased = queue.lease(some, LEASE).await?;
+    let lost = leased.deliveries[7].receipt;
+    queue.settle_one(Settlement::ack(lost)).await?;
+    let before = server.command_counts()?;
+    let acks = leased.deliveries.iter().map(|delivery| {
+        let (queue, receipt) = (Arc::clone(&queue), delivery.receipt);
+        async move { queue.settle(&[Settlement::ack(receipt)]).await }
+    });
+    let settled = futures_util::future::try_join_all(acks).await?;
+    assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 2);
+    for (settled, delivery) in settled.iter().zip(&leased.deliveries) {
+        let expected = match delivery.receipt == lost {
+            true => Settled::LeaseLost,
+            false => Settled::Done,
+        };
+        assert_eq!(*settled, [expected]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    queue.push(&vec![Push::new("hello"); 8]).await?;
+    let turns = (1..=8).map(|n| {
+        let (queue, ttl) = (Arc::clone(&queue), LEASE * n);
+        async move {
+            let leased = queue.lease(NonZeroUsize::MIN, ttl).await?;
+            queue_core::Result::Ok((ttl, leased))
+        }
+    });
+    for (ttl, leased) in futures_util::future::try_join_all(turns).await? {
+        assert_eq!(leased.deliveries[0].time_left, ttl);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_comes_for_a_caller_that_is_gone_is_released_at_once() -> Test {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    queue.push(&vec![Push::new("hello"); 2]).await?;
+    let mut first = Box::pin(queue.lease(NonZeroUsize::MIN, LEASE));
+    let mut second = Box::pin(queue.lease(NonZeroUsize::MIN, LEASE));
+    assert!(timeout(Duration::ZERO, &mut first).await.is_err());
+    assert!(timeout(Duration::ZERO, &mut second).await.is_err());
+    let first = first.await?;
+    assert_eq!(first.deliveries.len(), 1);
+    // The second goes when the first is over, and nobody polls its future any more.
+    let start = Instant::now();
+    while queue.depth().await?.leased < 2 {
+        assert!(start.elapsed() < PATIENCE, "the second is sent");
+    }
+    drop(second);
+    while queue.depth().await?.leased == 2 {
+        assert!(start.elapsed() < PATIENCE, "its message is released");
+    }
+    let counters = queue.counters().await?;
+    assert_eq!((counters.released, counters.expired), (1, 0));
+    let again = queue.lease(NonZeroUsize::MIN, LEASE).await?;
+    assert_eq!(again.deliveries[0].attempt, 1, "it costs no attempt");
     Ok(())
 }
 

@@ -24,6 +24,7 @@ const ENDLESS: u32 = 7_777;
 /// Answers each number with itself, a trip later, and records the numbers.
 struct Echo {
     sent: Sent,
+    given_back: Mutex<Vec<u32>>,
     /// Whether the verb can send; calls under way wait, too.
     up: watch::Receiver<bool>,
 }
@@ -61,6 +62,10 @@ impl Verb for Echo {
         *entry as usize
     }
 
+    async fn give_back(&self, answers: Vec<u32>) {
+        self.given_back.lock().unwrap().extend(answers);
+    }
+
     async fn ready(&self) -> Result<()> {
         self.is_up().await;
         Ok(())
@@ -83,6 +88,7 @@ fn with_outages() -> (Arc<Coalescer<Echo>>, Sent, watch::Sender<bool>) {
     let (is_up, up) = watch::channel(true);
     let verb = Echo {
         sent: Arc::clone(&sent),
+        given_back: Mutex::default(),
         up,
     };
     let spawn = Arc::new(TokioSpawn::default());
@@ -191,6 +197,27 @@ async fn who_is_dropped_takes_nobody_along() {
         answer.unwrap().unwrap();
     }
     assert_eq!(coalescer.send(&[8]).await.unwrap(), [8]);
+    assert_eq!(*coalescer.verb().given_back.lock().unwrap(), [7]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_takes_is_given_back() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    tokio::task::yield_now().await;
+    let mut aside = Box::pin(coalescer.send(&[2]));
+    assert!(timeout(TRIP / 2, &mut aside).await.is_err());
+    // Its answer comes meanwhile, and nobody polls the future any more.
+    sleep(3 * TRIP).await;
+    assert!(coalescer.verb().given_back.lock().unwrap().is_empty());
+    drop(aside);
+    sleep(TRIP).await;
+    assert_eq!(*coalescer.verb().given_back.lock().unwrap(), [2]);
+    // So is nothing that a caller took.
+    assert_eq!(coalescer.send(&[3]).await.unwrap(), [3]);
+    set.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(coalescer.verb().given_back.lock().unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
