@@ -251,6 +251,7 @@ impl Registry {
         };
         // Under both locks, so that the queues in the map are those that take calls.
         let rest = opened.queue.end(removal)?;
+        planted!(RemovedStaysListed => return Ok(true));
         queues.remove(name);
         drop(queues);
         rest();

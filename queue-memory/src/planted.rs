@@ -125,6 +125,8 @@ pub enum Bug {
     VisitsTwice,
     /// The pace counts from the item's due time, not from its visit.
     PaceFromTheDueTime,
+    /// With another pace an item is due when it was by the old one.
+    PaceKeepsDueTimes,
     /// Arrivals wake nobody.
     ArrivalWakesNobody,
     /// New room wakes nobody.
@@ -133,6 +135,8 @@ pub enum Bug {
     EarlierWakesNobody,
     /// A removal lets waiting callers sleep on.
     RemovalWakesNobody,
+    /// A removed queue stays in the list of queues.
+    RemovedStaysListed,
     /// A sleeper that was told leaves in a step of its own, and may be woken once more before it.
     ToldBeforeItLeaves,
 }

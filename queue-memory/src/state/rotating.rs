@@ -82,7 +82,9 @@ impl Openable for Ring {
     }
 
     fn reconfigure(&mut self, _now: Timestamp, config: &RotatingConfig) -> Result<()> {
-        if config.pace != self.config.pace {
+        let repaced = config.pace != self.config.pace;
+        planted!(PaceKeepsDueTimes => repaced = false);
+        if repaced {
             let items = self.items.len() as u64;
             if items > limits::MAX_REPACED {
                 return Err(RotatingConfig::pace_of_many(items));

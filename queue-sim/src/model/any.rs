@@ -93,6 +93,11 @@ impl Model {
         }
     }
 
+    /// Whether it is a ring with a pace.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.kind().is_err_and(RotatingModel::is_paced)
+    }
+
     /// The same queue, but no message in it is ever outdated.
     pub(crate) fn lasting(&self) -> Self {
         let mut model = self.clone();

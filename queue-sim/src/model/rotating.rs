@@ -173,6 +173,11 @@ impl RotatingModel {
         self.ring.len() as u64
     }
 
+    /// Whether it has a pace.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.config.pace.is_some()
+    }
+
     /// The number of due items.
     pub(crate) fn due(&self, now: Timestamp) -> usize {
         let dues = self.ring.iter().map(|item| item.due);

@@ -10,7 +10,7 @@ use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
     plan::{Decisions, Lane, Plan, Site, What},
-    workload::{Fit, Mode, Player, Pool, Workload, drain},
+    workload::{Fit, Mode, Player, Pool, Workload, drain, remove},
     world::{Environment, Fault, Faults},
 };
 
@@ -63,7 +63,8 @@ const SPINNING: u32 = 20_000;
 impl Simulation for Scenario {
     type Run = Played;
 
-    /// Plays lanes and faults by these decisions. Then it ends the faults and drains the queue.
+    /// Plays lanes and faults by these decisions. Then it ends the faults, drains the queue,
+    /// and removes it.
     fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Played {
         in_virtual_time(run(self, environment, decisions))
     }
@@ -167,6 +168,11 @@ async fn run(
         executor.spawn(last, Box::pin(drain(player(last.0))));
         end = executor.run(HORIZON).await;
         frame.look_for_leftovers().await;
+        // Recipes remove no queues.
+        if end == End::Finished && fit.is_none() {
+            executor.spawn(last, Box::pin(remove(player(last.0))));
+            end = executor.run(HORIZON).await;
+        }
     }
     first
         .done

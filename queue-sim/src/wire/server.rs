@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{engine::yield_now, history::Event, run::queue_name};
 
-/// The script that opens queues. It makes no call of a queue.
-const OPEN: &str = "open";
+/// The scripts that open and remove queues. They make no call of a queue.
+const OF_THE_BACKEND: [&str; 2] = ["open", "remove"];
 
 /// One request being executed.
 pub(super) struct Executing<'a> {
@@ -154,7 +154,8 @@ impl Executing<'_> {
     /// asks for keys that it lacks. Any other error is the script's own failure, which may have come
     /// half-way.
     fn tell(&self, reply: &Reply) {
-        let Some(script) = self.request.script.filter(|script| *script != OPEN) else {
+        let calls = |script: &&str| !OF_THE_BACKEND.contains(script);
+        let Some(script) = self.request.script.filter(calls) else {
             return;
         };
         if let Some(error) = reply.error() {

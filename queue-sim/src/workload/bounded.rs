@@ -91,11 +91,13 @@ async fn open_or_resize(actor: &Actor) {
 }
 
 pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
+    // See `Workload::reconfigures`.
+    let keeps_capacity = actor.workload.reconfigures();
     match actor.weigh(&[40, 15, 45, 15]) {
         1 => {
             let _ = queue.capacity().await;
         }
-        2 => {
+        2 if !keeps_capacity => {
             let more = match actor.workload.size {
                 Size::Crowd => 100 * actor.choose(3) as usize + 28,
                 Size::Usual | Size::Heavy => actor.choose(4) as usize,
@@ -109,7 +111,7 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
                 actor.reached(goals::RESIZE_THAT_DROPS);
             }
         }
-        3 => open_or_resize(actor).await,
+        3 if !keeps_capacity => open_or_resize(actor).await,
         _ => {
             let _ = queue.recent(1 + actor.choose(4) as usize).await;
         }

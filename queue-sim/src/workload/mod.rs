@@ -3,7 +3,8 @@
 //! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases,
 //! the producers and the consumers. Parameters differ more between runs than calls do within one
 //! (swarm testing). A player is one lane: it opens the queue and makes calls, step by step, while
-//! faults cancel, crash and stall it. The drain at the end empties the queue.
+//! faults cancel, crash and stall it. The drain at the end empties the queue, and then a last client
+//! removes it.
 //!
 //! A site of the lane's own step decides everything. Times lie at boundaries (a lease's end, a
 //! millisecond before it, one after), since bugs do.
@@ -25,6 +26,7 @@ mod plain;
 mod player;
 mod pool;
 mod priority;
+mod remove;
 mod rotating;
 mod size;
 mod verbs;
@@ -33,7 +35,7 @@ use std::time::Duration;
 
 use queue_core::{QueueConfig, QueueKind};
 
-pub(crate) use self::{drain::drain, fit::Fit, player::Player, pool::Pool};
+pub(crate) use self::{drain::drain, fit::Fit, player::Player, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, Decisions, Lane, Site, What},
@@ -57,7 +59,7 @@ pub struct Workload {
     pub dedup: Chance,
     /// The chance that a message has a distinct key, on a bounded queue.
     pub distinct: Chance,
-    /// Whether lanes also make operators' calls: purge, pause, discard.
+    /// Whether lanes also make operators' calls: purge, pause, discard, reconfigure.
     pub operators: bool,
     /// The chance that the next task to go on is another than the last.
     pub preemption: Chance,
@@ -158,11 +160,22 @@ impl Workload {
         }
     }
 
+    /// Whether lanes may change the queue's configuration. Nobody draws this, so that plans from
+    /// before it still play the same run.
+    ///
+    /// In such runs a bounded queue keeps its capacity: a backend may change the capacity in a step
+    /// of its own, and what other calls answer between the two steps fits neither configuration.
+    pub fn reconfigures(&self) -> bool {
+        self.operators && (self.kind != QueueKind::Bounded || self.dedup == 0)
+    }
+
     /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
     /// turns once.
     pub fn drains_within(&self) -> Duration {
         if let QueueConfig::Rotating(config) = &self.config {
-            return config.pace.unwrap_or_default() + SLACK;
+            // A lease's time is the longest pace that lanes may set instead.
+            let other = self.reconfigures().then_some(self.ttl);
+            return config.pace.max(other).unwrap_or_default() + SLACK;
         }
         let leasing = self.config.leasing();
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);

@@ -1,13 +1,14 @@
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Insert, Inserted, Message, Page, QueueConfig, RotatingQueue, RotatingQueueExt,
+    Feature, Insert, Inserted, Message, Page, QueueConfig, RotatingQueue, RotatingQueueExt,
     limits::{MAX_BATCH, MAX_BATCH_BYTES},
 };
 
 use super::{
     abandon::abandon, actor::Actor, goals, leasing::PAGES_AT_ONCE, lost_hints, verbs::Verb,
 };
+use crate::world::Fault;
 
 pub(super) async fn act(actor: &mut Actor, queue: &dyn RotatingQueue, verb: Verb) {
     match verb {
@@ -31,6 +32,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn RotatingQueue, verb: Verb
         }
         Verb::Particular => remove(actor, queue).await,
         Verb::Read => read(actor, queue).await,
+        Verb::Reconfigure => reconfigure(actor).await,
         _ => {}
     }
 }
@@ -54,8 +56,40 @@ fn visited(actor: &Actor, items: &[Message]) {
         return;
     };
     if let (Some(pace), false) = (config.pace, items.is_empty()) {
-        let millis = u64::try_from(pace.as_millis()).unwrap_or(u64::MAX);
-        actor.pool.add_boundary(actor.now().plus_millis(millis));
+        due_after(actor, pace);
+    }
+}
+
+/// Remembers that what is visited now is due again after this pace.
+fn due_after(actor: &Actor, pace: Duration) {
+    let millis = u64::try_from(pace.as_millis()).unwrap_or(u64::MAX);
+    actor.pool.add_boundary(actor.now().plus_millis(millis));
+}
+
+/// Changes the pace: to none, or to one that is no longer than a lease or than the first, so that
+/// the drain has the time that it needs. Where the clock may step back the pace stays, since nobody
+/// promises then which item of a paced ring is due first.
+async fn reconfigure(actor: &Actor) {
+    let guarantees = actor.backend.guarantees(actor.workload.kind);
+    let steps_back = actor.context.faults.chance(Fault::ClockBack) > 0;
+    if steps_back || !guarantees.has(Feature::Stored) {
+        return;
+    }
+    let mut changed = actor.workload.config.clone();
+    let QueueConfig::Rotating(config) = &mut changed else {
+        return;
+    };
+    let paces = [
+        None,
+        Some(Duration::from_millis(1)),
+        Some(actor.workload.ttl),
+        config.pace,
+    ];
+    config.pace = paces[actor.choose(4) as usize];
+    let pace = config.pace;
+    let done = actor.backend.reconfigure(&actor.name, &changed).await;
+    if let (Ok(true), Some(pace)) = (done, pace) {
+        due_after(actor, pace);
     }
 }
 

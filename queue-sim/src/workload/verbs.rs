@@ -111,6 +111,9 @@ impl Leaning {
                 // In this mode no lane sleeps for so long.
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
+                Verb::Reconfigure if !workload.reconfigures() => 0,
+                // Few runs on bounded queues are for this.
+                Verb::Reconfigure if workload.kind == QueueKind::Bounded => weight * 4,
                 _ => weight,
             }
         };
@@ -144,6 +147,7 @@ impl Verb {
             | Self::Take
             | Self::Receive
             | Self::Read
+            | Self::Reconfigure
             | Self::Abandon => true,
             Self::Particular => {
                 matches!(
@@ -154,8 +158,6 @@ impl Verb {
             Self::Wait => matches!(kind, QueueKind::Bounded),
             // On a delay queue, each message has one.
             Self::PutLater => !matches!(kind, QueueKind::Delay | QueueKind::Rotating),
-            // What a bounded queue's capacity and a ring's pace do when they change is not judged.
-            Self::Reconfigure => !matches!(kind, QueueKind::Bounded | QueueKind::Rotating),
             _ => !matches!(kind, QueueKind::Rotating),
         }
     }

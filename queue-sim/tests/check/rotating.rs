@@ -109,6 +109,41 @@ fn t4_a_pace_is_not_kept() {
     story.breaks("T4");
 }
 
+fn pace(pace: u64) -> Call {
+    Call::Reconfigure(RotatingConfig::default().with_pace(ms(pace)).into())
+}
+
+#[test]
+fn another_pace_makes_each_item_due() {
+    let mut story = ring(RotatingConfig::default().with_pace(ms(50)));
+    let first = rotate(&mut story);
+    rotate(&mut story);
+    story.after(20);
+    story.call(pace(30));
+    rotate(&mut story);
+    assert_eq!(rotate(&mut story), first);
+    rotate(&mut story);
+    story.after(30);
+    rotate(&mut story);
+    story.call(Call::Reconfigure(RotatingConfig::default().into()));
+    for _ in 0..6 {
+        rotate(&mut story);
+    }
+    story.holds();
+}
+
+#[test]
+fn t4_a_later_pace_is_not_kept() {
+    let mut story = ring(RotatingConfig::default());
+    story.call(pace(50));
+    let first = rotate(&mut story);
+    rotate(&mut story);
+    rotate(&mut story);
+    story.after(20);
+    story.says(one(), visits(&[&first]));
+    story.breaks("T4");
+}
+
 #[test]
 fn a_page_goes_on_where_the_last_one_ended_while_the_ring_turns() {
     let mut story = ring(RotatingConfig::default());

@@ -7,6 +7,8 @@ mod memory {
 
     leasing_bugs_in_memory!(Bounded);
     bugs! { in_memory(Bounded) {
+        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
+        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         off_by_one: Bug::CapacityOffByOne, by "B1";
         evicts_the_newest: Bug::EvictsTheNewest, by "B2";
         wrong_evictee: Bug::EvictsTheDelayed, by "B2" | "linearisable";
@@ -34,6 +36,8 @@ mod redis {
 
     leasing_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
+        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
+            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         off_by_one: lua::CAPACITY_OFF_BY_ONE, by "B1";
         evicts_the_newest: lua::EVICTS_THE_NEWEST, by "B2";

@@ -278,6 +278,12 @@ edits! {
         "rotating/rotate": "pace and now + pace" =>
             "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
     }
+    PACE_KEEPS_DUE_TIMES {
+        "rotating/reconfigure": "local part = call(" =>
+            "local part = pace and to == FRESH and {} or call(";
+        "rotating/reconfigure": "local due = call(" =>
+            "local due = pace and to == FRESH and {} or call(";
+    }
     PUSH_WAKES_NOBODY {
         "reliable/push": "arm(ARRIVALS, #frames)" => "";
     }
@@ -325,6 +331,10 @@ edits! {
     }
     ACK_AMONG_OTHERS_LEAVES_THE_BODY {
         "shared/settle": "call('HDEL', FRAMES, unpack(done))" => "";
+    }
+    QUEUE_LEAVES_ITS_HINTS {
+        "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
+            "call('UNLINK', KEYS[1], KEYS[2], unpack(KEYS, 4))";
     }
     REMOVAL_LEAVES_THE_BODY {
         "rotating/remove": "call('HDEL', BODIES, id)" => "";

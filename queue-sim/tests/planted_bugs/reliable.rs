@@ -11,6 +11,7 @@ mod memory {
         cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "F1";
+        removed_stays_listed: Bug::RemovedStaysListed, by "operators";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
         peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
@@ -30,6 +31,7 @@ mod redis {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
+        queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
         due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
         delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,

@@ -10,6 +10,8 @@ mod memory {
         removes_the_head: Bug::RemovesTheHead, by "T2";
         visits_twice: Bug::VisitsTwice, by "T1";
         pace_from_the_due_time: Bug::PaceFromTheDueTime, by "T4";
+        pace_keeps_due_times: Bug::PaceKeepsDueTimes, by "linearisable";
+        removed_stays_listed: Bug::RemovedStaysListed, by "operators";
         insert_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "progress";
     } }
     bugs! { before_memory(Rotating) {
@@ -27,6 +29,8 @@ mod redis {
         removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
+        pace_keeps_due_times: lua::PACE_KEEPS_DUE_TIMES, by "linearisable";
+        queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
         insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
         due_items_wake_nobody: lua::DUE_ITEMS_WAKE_NOBODY, by "waiting" | "progress";
     } }

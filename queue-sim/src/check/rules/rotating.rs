@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let QueueConfig::Rotating(config) = facts.case.config else {
         return;
     };
-    let pace = config.pace.map_or(0, millis);
+    let paces = Paces::of(facts, config.pace.map_or(0, millis));
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
             (Call::Rotate(max), Some(Answer::Rotated(rotated))) => {
@@ -34,9 +34,51 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
     for life in facts.lives() {
         membership(facts, life, found);
-        visits(facts, life, pace, found);
+        visits(facts, life, &paces, found);
     }
     present(facts, found);
+}
+
+/// The paces of the ring in ms, and the times of their changes. Zero is none.
+struct Paces {
+    first: u64,
+    changes: Vec<(Span, u64)>,
+}
+
+impl Paces {
+    fn of(facts: &Facts<'_>, first: u64) -> Self {
+        let changes = facts
+            .calls()
+            .filter_map(|(done, span)| match &done.record.call {
+                Call::Reconfigure(QueueConfig::Rotating(config)) => {
+                    Some((span, config.pace.map_or(0, millis)))
+                }
+                _ => None,
+            });
+        let changes = changes.collect();
+        Self { first, changes }
+    }
+
+    /// The least pace that may hold from the one visit to the other. Zero if it may have changed
+    /// between them: then each item is due.
+    fn least(&self, from: &Span, to: &Span) -> u64 {
+        let mut changes = self.changes.iter();
+        if changes.any(|(change, _)| change.may_be_between(from, to)) {
+            return 0;
+        }
+        let overridden = |span: Option<&Span>| {
+            self.changes
+                .iter()
+                .any(|(later, _)| later.before(from) && span.is_none_or(|span| span.before(later)))
+        };
+        let first = (!overridden(None)).then_some(self.first);
+        let changed = self
+            .changes
+            .iter()
+            .filter(|(span, _)| span.may_precede(from) && !overridden(Some(span)));
+        let paces = first.into_iter().chain(changed.map(|(_, pace)| *pace));
+        paces.min().unwrap_or(0)
+    }
 }
 
 fn once_each(items: &[Message], rule: &'static str, span: &Span, found: &mut Vec<Found>) {
@@ -101,8 +143,9 @@ fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
 }
 
 /// Between two visits of an item, every other item that was there all the time has one. An item's
-/// next visit comes no sooner than the pace allows.
-fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Found>) {
+/// next visit comes no sooner than the pace allows. Another pace makes each item due in its place,
+/// so it changes no order.
+fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<Found>) {
     let mut last: Option<Span> = None;
     for happened in life.iter() {
         if !matches!(happened.what, What::Visited(_)) {
@@ -110,6 +153,7 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, pace: u64, found: &mut Vec<Foun
         }
         let span = happened.span;
         if let Some(last) = last.filter(|last| last.before(&span)) {
+            let pace = paces.least(&last, &span);
             // Without a pace the clock says nothing: it may have stepped back in between.
             if pace > 0 && span.latest < last.earliest.saturating_add(pace) {
                 let message = format!(

@@ -4,7 +4,7 @@
 //! model's state after each execution says which hints are due.
 
 use queue_core::{
-    Inserted, QueueConfig, QueueKind, Timestamp,
+    Inserted, QueueKind, Timestamp,
     call::{Answer, Call},
 };
 
@@ -116,7 +116,6 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     }
     executions.sort_unstable();
     let mut model = Model::new(facts.case.config);
-    let paced = matches!(facts.case.config, QueueConfig::Rotating(config) if config.pace.is_some());
     let mut stills = Vec::new();
     for (nth, (order, at, call)) in executions.iter().enumerate() {
         let record = facts.branch.calls[*call].record;
@@ -139,7 +138,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         let ready = match answer {
             // An item that becomes due again is no arrival: only a caller that has asked since its
             // last visit knows the time. A due item that a call leaves behind is an arrival.
-            Ok(answer) if paced => left_due(&model, *at, &answer),
+            Ok(answer) if model.is_paced() => left_due(&model, *at, &answer),
             Ok(answer) if takes(&answer) && !model.is_ready(*at) => due_ahead(&model, *at, until),
             _ => ready_from(&model, *at, until).filter(|(time, by_time)| !by_time || sooner(*time)),
         };
