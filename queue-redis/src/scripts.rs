@@ -78,6 +78,7 @@ const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
+const EXPECT: Part = Files(lua!["shared/expect"]);
 const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders"]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
@@ -88,7 +89,7 @@ const TIDY: Part = Files(lua![
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, LEASES, Line, Moves, PLACES, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -98,18 +99,19 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, LEASES, Line, Moves, PLACES, TIDY,
+            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
             Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
 }
 
-/// A script that does this, and tidies first only if it finds that it must.
+/// A script that does the first of these if that will do, else the second; and tidies before that only
+/// if it finds that it must.
 macro_rules! quiet {
-    ($($name:literal)+) => {
+    ($($plain:literal)+ then $($name:literal)+) => {
         &[
             CALL, Keys, PLAIN, Settings, TIES,
-            Files(lua!["shared/frames" "shared/ended_marks" "shared/terms" $($name)+]),
+            Files(lua!["shared/frames" $($plain)+ "shared/expect" "shared/ended_marks" "shared/terms" $($name)+]),
             Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
@@ -138,7 +140,7 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, FRAMES, LEASES, Line,
+        CALL, Keys, DRAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
@@ -183,19 +185,21 @@ scripts! {
     REMOVE = Kind::NONE, "remove": &[Files(lua!["shared/call" "shared/types" "leasing/remove"])];
 
     RELIABLE_PUSH = RELIABLE_KIND, "push": quiet![
-        "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"
+        "reliable/push_plain" then "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"
     ];
 
-    DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet!["shared/add_many" "delay/schedule"];
+    DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet![
+        "shared/add_many" "delay/schedule_plain" then "delay/schedule"
+    ];
     DELAY_RESCHEDULE = DELAY_KIND, "reschedule": tidied![DRAIN "delay/reschedule"];
     DELAY_NEXT_DUE = DELAY_KIND, "next_due": tidied![READ "delay/next_due"];
 
     PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet![
-        "shared/add_many" "shared/delay_new" "priority/enqueue"
+        "shared/add_many" "priority/enqueue_plain" then "shared/delay_new" "priority/enqueue"
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, TIES, FRAMES, LEASES, Line, PLACES,
+        CALL, Keys, PLAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "bounded/offer"

@@ -2,14 +2,6 @@
 -- `quiet`, a time that is not later than the first deadline in LEASES, due time in DELAYED and end in ENDS.
 -- Who writes an earlier one says so by `expect`. Who removes one need not: a look that finds nothing does
 -- no harm. `tidy` looks once the time has come, and notes the next.
--- needs: META, meta
--- gives: quiet_until, expect
+-- needs: meta
+-- gives: quiet_until
 local quiet_until = tonumber(meta[4]) or 0
-
--- At this time something is to be done.
-local function expect(time)
-  if time < quiet_until then
-    quiet_until = time
-    call('HSET', META, 'quiet', string.format('%d', time))
-  end
-end

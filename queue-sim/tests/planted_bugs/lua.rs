@@ -191,10 +191,14 @@ edits! {
         "leasing/revive": "occupied >= capacity" => "false";
     }
     LAST_IN_FIRST_OUT {
+        "reliable/push_plain": "call('RPUSH', READY, unpack(frames))" =>
+            "call('LPUSH', READY, unpack(frames))";
         "reliable/push": "call('RPUSH', READY, unpack(frames))" =>
             "call('LPUSH', READY, unpack(frames))";
     }
     LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
+        "priority/enqueue_plain": "places[2 * k] = id" =>
+            "places[2 * k] = ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
         "priority/enqueue": "places[at + 2] = id" =>
             "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
     }
@@ -217,6 +221,8 @@ edits! {
              for k = 1, math.min(max, #found) do due[k] = found[k][3] end";
     }
     PACKING_OVERFLOWS {
+        "priority/enqueue_plain": "-2 * (biased - 32768)" =>
+            "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
         "priority/enqueue": "-2 * (biased - 32768)" =>
             "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
     }
@@ -286,12 +292,15 @@ edits! {
     }
     PUSH_WAKES_NOBODY {
         "reliable/push": "arm(ARRIVALS, #frames)" => "";
+        "reliable/push_plain": "arm(ARRIVALS, count)" => "";
     }
     SCHEDULE_WAKES_NOBODY {
         "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
+        "delay/schedule_plain": "arm(ARRIVALS, math.max(1, ready))" => "";
     }
     ENQUEUE_WAKES_NOBODY {
         "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
+        "priority/enqueue_plain": "arm(ARRIVALS, count)" => "";
     }
     OFFER_WAKES_NOBODY {
         "bounded/offer": "arm(ARRIVALS, ready)" => "";
@@ -304,6 +313,7 @@ edits! {
     }
     EARLIER_WAKES_NOBODY {
         "delay/schedule": "not head or first_due < head or" => "not head or";
+        "delay/schedule_plain": "not head or first_due < head or" => "not head or";
     }
     EVICTION_LEAVES_THE_BODY {
         "bounded/offer": "call('HDEL', FRAMES, victim)" => "";

@@ -245,6 +245,7 @@ pub(crate) struct NumbersThenPushes;
 impl Meddling for NumbersThenPushes {
     const SCRIPT: &str = "push";
     const EDITS: Edits = &[
+        edit!("reliable/push_plain": "if now < quiet_until" => "if false"),
         edit!("reliable/push": "  local count = tonumber(ARGV[3])" =>
             "  local count, seen = string.match(ARGV[3], '(%d+) (%d+)')
                count, accepted = tonumber(count), tonumber(seen)"),
