@@ -111,7 +111,9 @@ macro_rules! quiet {
     ($($plain:literal)+ then $($name:literal)+) => {
         &[
             CALL, Keys, PLAIN, Settings, TIES,
-            Files(lua!["shared/frames" $($plain)+ "shared/expect" "shared/ended_marks" "shared/terms" $($name)+]),
+            Files(lua!["shared/frames" $($plain)+]),
+            EXPECT,
+            Files(lua!["shared/ended_marks" "shared/terms" $($name)+]),
             Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
