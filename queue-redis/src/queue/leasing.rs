@@ -1,6 +1,14 @@
 //! Leasing, with the parts that all kinds share.
 
-use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{
+    fmt::Debug,
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use queue_core::{
@@ -41,6 +49,23 @@ pub(crate) struct Queue<K: LeasingKind> {
     pub(super) max_body: usize,
     pub(super) putters: Vec<Putter<K::Put>>,
     turns: Coalescer<Turns>,
+    has_lone_turn: AtomicBool,
+}
+
+/// A turn that came while no such one was under way, and goes by itself: so a lone consumer does not
+/// pay for the way that others share.
+struct Lone<'a>(&'a AtomicBool);
+
+impl<'a> Lone<'a> {
+    fn first(has_one: &'a AtomicBool) -> Option<Self> {
+        (!has_one.swap(true, Ordering::Relaxed)).then(|| Self(has_one))
+    }
+}
+
+impl Drop for Lone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -50,6 +75,7 @@ impl<K: LeasingKind> Queue<K> {
         Self {
             putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
             turns: Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD),
+            has_lone_turn: AtomicBool::new(false),
             handle,
             max_body,
         }
@@ -69,11 +95,14 @@ impl<K: LeasingKind> Queue<K> {
         holder: Option<&Holder>,
     ) -> Result<Turned> {
         let call = async {
-            let Some(share) = Share::of(settlements, max, ttl, holder) else {
-                return self.turns.verb().alone(settlements, max, ttl, holder).await;
-            };
-            let answer = self.turns.send(&[share]).await?.pop();
-            answer.ok_or_else(Error::unanswered)?
+            let lone = Lone::first(&self.has_lone_turn);
+            match Share::of(settlements, max, ttl, holder) {
+                Some(share) if lone.is_none() => {
+                    let answer = self.turns.send(&[share]).await?.pop();
+                    answer.ok_or_else(Error::unanswered)?
+                }
+                _ => self.turns.verb().alone(settlements, max, ttl, holder).await,
+            }
         };
         if max == 0 {
             return call.await;
