@@ -96,13 +96,15 @@ impl<K: LeasingKind> Queue<K> {
     ) -> Result<Turned> {
         let call = async {
             let lone = Lone::first(&self.has_lone_turn);
-            match Share::of(settlements, max, ttl, holder) {
-                Some(share) if lone.is_none() => {
-                    let answer = self.turns.send(&[share]).await?.pop();
-                    answer.ok_or_else(Error::unanswered)?
-                }
-                _ => self.turns.verb().alone(settlements, max, ttl, holder).await,
-            }
+            let share = match lone {
+                Some(_) => None,
+                None => Share::of(settlements, max, ttl, holder),
+            };
+            let Some(share) = share else {
+                return self.turns.verb().alone(settlements, max, ttl, holder).await;
+            };
+            let answer = self.turns.send(&[share]).await?.pop();
+            answer.ok_or_else(Error::unanswered)?
         };
         if max == 0 {
             return call.await;
