@@ -76,10 +76,11 @@ local function look(queue, keys)
   end
 
   -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
-  -- messages a dedup key or the end of their time to live.
+  -- messages a dedup key, the end of their time to live, or where their body is.
   local besides = {}
   for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
-    besides['u' .. string.sub(frame, ID, SINCE - 1)] = #frame > HEAD
+    local id = string.sub(frame, ID, SINCE - 1)
+    besides['u' .. id], besides['b' .. id] = #frame > HEAD, #frame > HEAD
   end
   for _, suffix in ipairs({ 'line', 'delayed', 'leases', 'dead' }) do
     for _, member in ipairs(members(suffix)) do
@@ -88,6 +89,7 @@ local function look(queue, keys)
       stand(suffix, id)
       besides['u' .. id] = suffix ~= 'dead'
       besides['e' .. id] = suffix ~= 'dead'
+      besides['b' .. id] = true
       if suffix == 'leases' then
         besides['h' .. id] = true
       elseif #member > 7 then
@@ -99,6 +101,31 @@ local function look(queue, keys)
     end
   end
   explain('frames', besides)
+  -- A large body is there as long as its message is, or waits for its push.
+  local config = keys.meta and redis.call('HGET', keys.meta, 'config') or ''
+  local is_ring = string.find(config, '^kind=rotating') ~= nil
+  if not is_ring then
+    local bodies = {}
+    for _, reference in ipairs(keys.bodies and redis.call('HKEYS', keys.bodies) or {}) do
+      bodies[reference] = 'gone'
+    end
+    for _, reference in ipairs(members('uploads')) do
+      bodies[reference] = bodies[reference] and 'waits'
+    end
+    for field, reference in pairs(fields('frames')) do
+      if #field == 8 and string.sub(field, 1, 1) == 'b' then
+        if bodies[reference] ~= 'gone' then
+          say('bodies', bodies[reference] and 'is also in uploads or twice:' or 'lacks the body of', string.sub(field, 2))
+        end
+        bodies[reference] = 'there'
+      end
+    end
+    for reference, state in pairs(bodies) do
+      if state == 'gone' then
+        say('bodies', 'keeps what is gone:', reference)
+      end
+    end
+  end
   -- While nobody holds a message with a time to live, it stands in `ends` by its end.
   local ends, waits = keys.ends and redis.call('ZRANGE', keys.ends, 0, -1, 'WITHSCORES') or {}, {}
   for k = 1, #ends, 2 do
@@ -154,7 +181,9 @@ local function look(queue, keys)
       say('due', 'keeps what is gone:', id)
     end
   end
-  explain('bodies')
+  if is_ring then
+    explain('bodies')
+  end
   for id in pairs(agree('keyed', 'named', itself)) do
     if not places[id] then
       say('named', 'keeps the key of what is gone:', id)
@@ -178,7 +207,7 @@ end
 
 local known = {}
 for suffix in string.gmatch(
-  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ends ring fresh due'
+  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh due'
     .. ' bodies keyed named once once-claimed once-done once-tokens',
   '%S+'
 ) do

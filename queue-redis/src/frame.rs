@@ -3,10 +3,11 @@
 //! The payload, headers and body, belongs to this side: scripts carry it about and look only at its
 //! size. It is a zero byte and the body; or, with headers, a byte of one, the number of headers (4
 //! bytes), for each header the lengths of name and value (4 bytes each), name and value, then the
-//! body. `lua/shared/frames.lua` describes the frame around it; on this side only this module knows
-//! it. All numbers are big-endian.
+//! body. If headers and body are apart, a byte of two stands in the frame instead, their size (4 bytes)
+//! and the reference of where they are (16 bytes). `lua/shared/frames.lua` describes the frame around it;
+//! on this side only this module knows it. All numbers are big-endian.
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use bytes::{Buf, Bytes};
 use queue_core::{
@@ -111,153 +112,213 @@ pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     }
 }
 
+/// Bytes of the reference to a body that is apart.
+pub(crate) const REFERENCE: usize = 16;
+
+/// What stands in a frame in place of headers and body of this size that are apart.
+pub(crate) fn apart(size: usize, reference: &[u8; REFERENCE]) -> [u8; 5 + REFERENCE] {
+    let mut bytes = [2; 5 + REFERENCE];
+    bytes[1..5].copy_from_slice(&length(size));
+    bytes[5..].copy_from_slice(reference);
+    bytes
+}
+
+/// Headers and body of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Here(Headers, Bytes),
+    /// Not in the frame, but under this reference.
+    Apart(Bytes),
+}
+
+impl Content {
+    /// Reads what stands behind a frame's head, or under a reference; `None` if this side did not write it.
+    pub(crate) fn read(mut bytes: Bytes) -> Option<Self> {
+        if bytes.first() != Some(&2) {
+            return payload(bytes).map(|(headers, body)| Self::Here(headers, body));
+        }
+        (bytes.len() == 5 + REFERENCE).then(|| Self::Apart(bytes.split_off(5)))
+    }
+}
+
 /// What a frame tells.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    pub(crate) message: Message,
+    pub(crate) id: MessageId,
     /// The attempts charged.
     pub(crate) attempts: u32,
     pub(crate) pushed: Timestamp,
     /// Why the last retry said that it failed (L14).
     pub(crate) failure: Option<String>,
+    pub(crate) content: Content,
 }
 
-/// Reads a frame with a head of this many bytes; `None` if it is none.
-pub(crate) fn frame(mut bytes: Bytes, head: usize) -> Option<Frame> {
-    if bytes.len() <= head {
-        return None;
-    }
-    let mut start = bytes.split_to(head);
-    let attempts = start.get_u8();
-    let id = MessageId::new(narrow(&mut start)?);
-    let (attempts, pushed, failure) = match attempts {
-        WITH_PAST => {
-            let attempts = bytes.try_get_u32().ok()?;
-            let pushed = narrow(&mut bytes)?;
-            let length = bytes.try_get_u16().ok()?;
-            let failure = text(&mut bytes, length.into())?;
-            (
-                attempts,
-                pushed,
-                Some(failure).filter(|why| !why.is_empty()),
-            )
+impl Frame {
+    /// Reads a frame with a head of this many bytes; `None` if it is none.
+    pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
+        if bytes.len() <= head {
+            return None;
         }
-        few => (few.into(), narrow(&mut start)?, None),
-    };
-    let (headers, body) = payload(bytes)?;
-    Some(Frame {
-        message: Message { id, body, headers },
-        attempts,
-        pushed: Timestamp::from_millis(pushed),
-        failure,
-    })
+        let mut start = bytes.split_to(head);
+        let attempts = start.get_u8();
+        let id = MessageId::new(narrow(&mut start)?);
+        let (attempts, pushed, failure) = match attempts {
+            WITH_PAST => {
+                let attempts = bytes.try_get_u32().ok()?;
+                let pushed = narrow(&mut bytes)?;
+                let length = bytes.try_get_u16().ok()?;
+                let failure = text(&mut bytes, length.into())?;
+                (
+                    attempts,
+                    pushed,
+                    Some(failure).filter(|why| !why.is_empty()),
+                )
+            }
+            few => (few.into(), narrow(&mut start)?, None),
+        };
+        Some(Self {
+            id,
+            attempts,
+            pushed: Timestamp::from_millis(pushed),
+            failure,
+            content: Content::read(bytes)?,
+        })
+    }
+
+    /// The message; `None` if its body is apart still, and so gone.
+    pub(crate) fn message(self) -> Option<Message> {
+        match self.content {
+            Content::Here(headers, body) => Some(Message {
+                id: self.id,
+                body,
+                headers,
+            }),
+            Content::Apart(_) => None,
+        }
+    }
+
+    /// A delivery, from the frame as it was before; `None` as for [`message`](Self::message).
+    pub(crate) fn delivery(mut self, token: u64, time_left: Duration) -> Option<Delivery> {
+        let (attempts, failure) = (self.attempts, self.failure.take());
+        let Message { id, body, headers } = self.message()?;
+        Some(Delivery {
+            receipt: Receipt::new(id, Token::new(token)),
+            attempt: attempts.saturating_add(1),
+            time_left,
+            body,
+            headers,
+            failure,
+        })
+    }
 }
 
-/// A delivery, from the frame as it was before.
-pub(crate) fn delivery(
-    bytes: Bytes,
-    head: usize,
-    token: u64,
-    time_left: std::time::Duration,
-) -> Option<Delivery> {
-    let Frame {
-        message,
-        attempts,
-        failure,
-        ..
-    } = frame(bytes, head)?;
-    Some(Delivery {
-        receipt: Receipt::new(message.id, Token::new(token)),
-        attempt: attempts.saturating_add(1),
-        time_left,
-        body: message.body,
-        headers: message.headers,
-        failure,
-    })
-}
-
-/// What `lua/leasing/peek.lua` tells beside a frame.
+/// What `lua/leasing/peek.lua` tells of a message.
 #[derive(Debug)]
 pub(crate) struct Shown {
-    pub(crate) place: Place,
-    pub(crate) now: Timestamp,
-    /// When it is due, or its lease ends.
-    pub(crate) time: Timestamp,
-    /// Of a lease, the token and the holder's name.
-    pub(crate) lease: Bytes,
+    pub(crate) frame: Frame,
+    age: Duration,
+    standing: Standing,
 }
 
-/// A message that a peek shows.
-pub(crate) fn peeked(bytes: Bytes, head: usize, shown: Shown) -> Option<Peeked> {
-    let Frame {
-        message,
-        attempts,
-        pushed,
-        failure,
-    } = frame(bytes, head)?;
-    let Shown {
-        place,
-        now,
-        time,
-        mut lease,
-    } = shown;
-    let left = time.since(now);
-    let (attempts, standing) = match place {
-        Place::Ready => (attempts, Standing::Ready),
-        Place::Delayed => (attempts, Standing::Delayed { due_in: left }),
-        Place::Leased => {
-            let token = Token::new(narrow(&mut lease)?);
-            let rest = lease.len();
-            let holder = match text(&mut lease, rest)? {
-                nobody if nobody.is_empty() => None,
-                name => Some(Holder::new(name).ok()?),
-            };
-            let standing = Standing::Leased {
-                receipt: Receipt::new(message.id, token),
-                time_left: left,
-                holder,
-            };
-            (attempts.saturating_add(1), standing)
-        }
-    };
-    Some(Peeked {
-        message,
-        attempts,
-        age: now.since(pushed),
-        failure,
-        standing,
-    })
+impl Shown {
+    /// Reads it: the frame, when the message is due or its lease ends, and of a lease the token and the
+    /// holder's name.
+    pub(crate) fn read(
+        frame: Bytes,
+        head: usize,
+        place: Place,
+        now: Timestamp,
+        time: Timestamp,
+        mut lease: Bytes,
+    ) -> Option<Self> {
+        let frame = Frame::read(frame, head)?;
+        let left = time.since(now);
+        let standing = match place {
+            Place::Ready => Standing::Ready,
+            Place::Delayed => Standing::Delayed { due_in: left },
+            Place::Leased => {
+                let token = Token::new(narrow(&mut lease)?);
+                let rest = lease.len();
+                let holder = match text(&mut lease, rest)? {
+                    nobody if nobody.is_empty() => None,
+                    name => Some(Holder::new(name).ok()?),
+                };
+                Standing::Leased {
+                    receipt: Receipt::new(frame.id, token),
+                    time_left: left,
+                    holder,
+                }
+            }
+        };
+        Some(Self {
+            age: now.since(frame.pushed),
+            frame,
+            standing,
+        })
+    }
+
+    /// What a caller sees; `None` as for [`Frame::message`].
+    pub(crate) fn peeked(mut self) -> Option<Peeked> {
+        let attempts = match &self.standing {
+            Standing::Leased { .. } => self.frame.attempts.saturating_add(1),
+            _ => self.frame.attempts,
+        };
+        let failure = self.frame.failure.take();
+        Some(Peeked {
+            message: self.frame.message()?,
+            attempts,
+            age: self.age,
+            failure,
+            standing: self.standing,
+        })
+    }
 }
 
-/// A dead letter, from its record: see `lua/shared/graves.lua`.
-pub(crate) fn dead_letter(mut bytes: Bytes, head: usize) -> Option<DeadLetter> {
-    let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
-    let why = bytes.try_get_u8().ok()?;
-    let length = usize::from(bytes.try_get_u16().ok()?);
-    let reason = text(&mut bytes, length)?;
-    let reason = match why {
-        b'b' => DeathReason::Buried(reason),
-        b'r' => DeathReason::Retried,
-        b'e' => DeathReason::Expired,
-        b'o' => DeathReason::Outdated,
-        _ => return None,
-    };
-    let Frame {
-        message,
-        attempts,
-        pushed,
-        failure,
-    } = frame(bytes, head)?;
-    Some(DeadLetter {
-        id: message.id,
-        body: message.body,
-        headers: message.headers,
-        reason,
-        failure,
-        attempts,
-        pushed_at: pushed,
-        died_at,
-    })
+/// A dead letter's record: see `lua/shared/graves.lua`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Dead {
+    pub(crate) frame: Frame,
+    reason: DeathReason,
+    died_at: Timestamp,
+}
+
+impl Dead {
+    /// Reads a record whose frame has a head of this many bytes; `None` if it is none.
+    pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
+        let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
+        let why = bytes.try_get_u8().ok()?;
+        let length = usize::from(bytes.try_get_u16().ok()?);
+        let reason = text(&mut bytes, length)?;
+        let reason = match why {
+            b'b' => DeathReason::Buried(reason),
+            b'r' => DeathReason::Retried,
+            b'e' => DeathReason::Expired,
+            b'o' => DeathReason::Outdated,
+            _ => return None,
+        };
+        Some(Self {
+            frame: Frame::read(bytes, head)?,
+            reason,
+            died_at,
+        })
+    }
+
+    /// What a caller sees; `None` as for [`Frame::message`].
+    pub(crate) fn letter(mut self) -> Option<DeadLetter> {
+        let (attempts, pushed_at) = (self.frame.attempts, self.frame.pushed);
+        let failure = self.frame.failure.take();
+        let Message { id, body, headers } = self.frame.message()?;
+        Some(DeadLetter {
+            id,
+            body,
+            headers,
+            reason: self.reason,
+            failure,
+            attempts,
+            pushed_at,
+            died_at: self.died_at,
+        })
+    }
 }
 
 /// An id that stands alone in a script's answer.
@@ -319,8 +380,12 @@ mod tests {
         ] {
             assert_eq!(payload(Bytes::from_static(bytes)), None);
         }
-        assert_eq!(frame(Bytes::from_static(b"short"), HEAD), None);
-        assert_eq!(dead_letter(Bytes::from_static(b"short"), HEAD), None);
+        assert_eq!(Frame::read(Bytes::from_static(b"short"), HEAD), None);
+        assert_eq!(Dead::read(Bytes::from_static(b"short"), HEAD), None);
+        assert_eq!(
+            Content::read(Bytes::from_static(b"\x02\0\0\0\x05short")),
+            None
+        );
     }
 
     #[test]
@@ -345,11 +410,22 @@ mod tests {
             (told, 70_000, 4, told_why),
         ] {
             bytes.extend_from_slice(b"\0body");
-            let read = frame(bytes.into(), HEAD).unwrap();
-            assert_eq!((read.message.id.get(), read.attempts), (258, attempts));
-            assert_eq!(read.message.body, "body");
-            assert_eq!((read.pushed.as_millis(), read.failure), (pushed, failure));
+            let read = Frame::read(bytes.into(), HEAD).unwrap();
+            assert_eq!((read.id.get(), read.attempts), (258, attempts));
+            assert_eq!((read.pushed.as_millis(), &read.failure), (pushed, &failure));
+            assert_eq!(read.message().unwrap().body, "body");
         }
+    }
+
+    #[test]
+    fn what_is_apart_is_told_by_its_reference() {
+        let told = apart(70_000, &[7; REFERENCE]);
+        assert_eq!(told[..5], [2, 0, 1, 17, 112]);
+        let read = Content::read(Bytes::copy_from_slice(&told));
+        assert_eq!(
+            read,
+            Some(Content::Apart(Bytes::from_static(&[7; REFERENCE])))
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready` |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
@@ -23,7 +23,8 @@
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
-//! | `…:bodies` | hash | rotating | id → headers and body |
+//! | `…:bodies` | hash | all | a ring's id → headers and body; elsewhere a reference → headers and body of a large message, see `lua/shared/bodies.lua` |
+//! | `…:uploads` | zset | leasing | references of bodies that wait for their push, by the time (ms) at which a call first saw them |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
 //! | `…:once` | hash | once keys | `config`; `token` (the last one) |
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
@@ -43,17 +44,19 @@ use queue_core::{QueueKind, QueueName};
 /// A kind's keys, in the order of its `keys.lua`.
 const RELIABLE: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "dedup", "firsts",
-    "ends",
+    "ends", "bodies", "uploads",
 ];
 const DELAY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts", "ends",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts", "ends", "bodies",
+    "uploads",
 ];
 const PRIORITY: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "dedup", "firsts", "ends",
+    "bodies", "uploads",
 ];
 const BOUNDED: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "room", "distinct",
-    "owned", "dedup", "firsts", "ends",
+    "owned", "dedup", "firsts", "ends", "bodies", "uploads",
 ];
 const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
@@ -62,7 +65,8 @@ const ROTATING: &[&str] = &[
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
     "meta", "leases", "arrivals", "room", "frames", "dead", "line", "delayed", "ready", "distinct",
-    "owned", "dedup", "firsts", "ends", "ring", "bodies", "keyed", "named", "fresh", "due",
+    "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named", "fresh",
+    "due",
 ];
 
 /// The keys of a store of once keys, in the order of `once/keys.lua`.
@@ -80,8 +84,8 @@ fn type_of(suffix: &&str) -> &'static str {
     }
 }
 
-/// `dedup`, `firsts` and `ends` stand last, and only calls that need them send them.
-const OPTIONAL: usize = 3;
+/// `dedup` and what follows it stand last, and only calls that need them send them.
+const OPTIONAL: usize = 5;
 
 /// The channel of one process.
 pub(crate) fn channel(prefix: &str, process: u64) -> String {
@@ -123,8 +127,8 @@ impl Keys {
         &self.names
     }
 
-    /// The keys that every call needs: without those of dedup marks and times to live, of which a ring
-    /// has none.
+    /// The keys that every call needs: without those of dedup marks, times to live and large bodies, of
+    /// which a ring has none.
     pub(crate) fn usual(&self) -> &[String] {
         let optional = match self.kind {
             QueueKind::Rotating => 0,
@@ -146,6 +150,16 @@ impl Keys {
     /// The marker for room.
     pub(crate) fn room(&self) -> &str {
         self.named("room")
+    }
+
+    /// The large bodies.
+    pub(crate) fn bodies(&self) -> &str {
+        self.named("bodies")
+    }
+
+    /// Those of them that wait for their push.
+    pub(crate) fn uploads(&self) -> &str {
+        self.named("uploads")
     }
 
     fn named(&self, suffix: &str) -> &str {
@@ -279,12 +293,10 @@ mod tests {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
             if kind != QueueKind::Rotating {
-                assert!(
-                    table(kind).ends_with(&["dedup", "firsts", "ends"]),
-                    "{kind}"
-                );
+                let last = ["dedup", "firsts", "ends", "bodies", "uploads"];
+                assert!(table(kind).ends_with(&last), "{kind}");
                 let keys = Keys::new("qk", &name, kind);
-                assert_eq!(keys.usual().len() + 3, keys.all().len());
+                assert_eq!(keys.usual().len() + last.len(), keys.all().len());
             }
         }
     }

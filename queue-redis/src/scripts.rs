@@ -79,7 +79,7 @@ const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
 const EXPECT: Part = Files(lua!["shared/expect"]);
-const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders"]);
+const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders" "shared/bodies"]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
     "shared/reframe" "shared/graves" "shared/end_leases" "shared/outdate" "shared/tidy"

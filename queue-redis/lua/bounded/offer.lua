@@ -1,14 +1,14 @@
 -- offer: puts messages at the tail as far as there is room.
--- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, FRAMES, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, first_ids, holes
--- needs: id_of, leave, limited, line_new, mark, pick, place_of, quiet_until, read_terms, times_to_live
--- needs: uniques, write_marks
+-- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
+-- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms, first_ids
+-- needs: forget, holes, id_of, leave, limited, line_new, lost_upload, mark, pick, place_of
+-- needs: quiet_until, read_terms, times_to_live, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
 -- ARGV[5] how many have a distinct key
--- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then dedup marks, due times
--- and times to live, see `terms`
+-- ARGV[6 …] payloads, then pairs of entry's number and distinct key, then what else the push says of
+-- entries, see `terms`
 -- Returns the last id if all were accepted and nothing else happened, and they have consecutive
 -- ids; or an array of three numbers each: what happened (0 accepted, 1 accepted and another
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
@@ -22,6 +22,9 @@ local function act()
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
   local due_times = read_terms(6 + count + 2 * keyed)
+  if lost_upload then
+    return lost_upload
+  end
   -- A message of this very batch may be taken away again, and what is to end with it ends.
   limited, uniques = limited or DEDUP, uniques or DEDUP
 
@@ -57,7 +60,7 @@ local function act()
   end
 
   -- The marks of these keys have ended: they make no duplicate of a later entry.
-  local function forget(ended)
+  local function unmark(ended)
     for k = 1, first_ids and #ended or 0 do
       first_ids[ended[k]] = nil
     end
@@ -77,8 +80,8 @@ local function act()
     flush()
     call('HINCRBY', META, 'evicted', 1)
     write_marks()
-    forget(disown({ victim }))
-    call('HDEL', FRAMES, victim)
+    unmark(disown({ victim }))
+    forget({ victim })
     if delayed then
       call('ZREM', DELAYED, victim)
     else
@@ -106,9 +109,9 @@ local function act()
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
       call('HINCRBY', META, 'replaced', 1)
       write_marks()
-      forget(end_ties({ owner }))
+      unmark(end_ties({ owner }))
       call('HDEL', OWNED, owner)
-      call('HDEL', FRAMES, owner)
+      forget({ owner })
       leave(place, member)
     else
       local id, evicted
@@ -129,7 +132,7 @@ local function act()
     end
   end
   flush()
-  write_marks()
+  finish_terms()
   if ready > 0 then
     arm(ARRIVALS, ready)
   end

@@ -1,5 +1,5 @@
 -- recent: the newest ready messages, newest first, taking nothing (B6).
--- needs: FRAMES, HEAD, ID, LINE, READY, fits, tidy, writable
+-- needs: FRAMES, HEAD, ID, LINE, READY, apart, fits, size_of, tidy, writable
 -- ARGV[3] how many at most
 -- Returns their frames.
 if writable then
@@ -29,7 +29,7 @@ while #frames < max do
   end
   if frame then
     frames[#frames + 1] = frame
-    raw = raw + #frame
+    raw = raw + (apart and size_of(frame) or #frame)
     if not fits(frames, raw) then
       frames[#frames] = nil
       break

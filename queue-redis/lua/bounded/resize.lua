@@ -1,6 +1,6 @@
 -- resize: changes how many fit; from then on the stored capacity wins (B5). Trims at once, however
 -- much that is, since the queue must not be seen longer than it may be (B1).
--- needs: DELAYED, FRAMES, LEASES, META, ROOM, arm, disown, drop, id_of, in_line, pick, tidy
+-- needs: DELAYED, LEASES, META, ROOM, arm, disown, drop, forget, id_of, in_line, pick, tidy
 -- ARGV[3] capacity
 -- Returns the ids that were dropped: in delivery order, delayed ones last, never what is leased.
 tidy()
@@ -9,9 +9,9 @@ call('HSET', META, 'capacity', capacity, 'resized', 1)
 local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
 local dropped = {}
 
-local function forget(ids)
+local function take_out(ids)
   disown(ids)
-  call('HDEL', FRAMES, unpack(ids))
+  forget(ids)
   for k = 1, #ids do
     dropped[#dropped + 1] = (decode('>I7', ids[k]))
   end
@@ -32,7 +32,7 @@ while occupied > capacity do
     end
     call('ZREM', DELAYED, unpack(ids))
   end
-  forget(ids)
+  take_out(ids)
 end
 if dropped[1] then
   call('HINCRBY', META, 'evicted', #dropped)

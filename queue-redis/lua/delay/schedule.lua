@@ -1,16 +1,19 @@
 -- schedule: puts messages in, each with its due time.
--- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, mark, quiet_until
--- needs: read_terms, write_marks
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, finish_terms
+-- needs: lost_upload, mark, quiet_until, read_terms
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
 -- ARGV[5 …] their payloads
--- ARGV[5 + messages …] dedup marks and times to live, see `terms`
+-- ARGV[5 + messages …] what else the push says of messages, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count, dues = tonumber(ARGV[3]), ARGV[4]
   read_terms(5 + count)
+  if lost_upload then
+    return lost_upload
+  end
   local frames, places, ids, new, duplicates, first_due, ready = {}, {}, {}, 0, false, math.huge, 0
   for k = 1, count do
     local first = duplicate_of(k)
@@ -41,7 +44,7 @@ local function act()
       arm(ARRIVALS, math.max(1, ready))
     end
   end
-  write_marks()
+  finish_terms()
   return duplicates and ids or accepted + new
 end
 

@@ -1,5 +1,5 @@
 -- cancel: takes undelivered messages out (L15).
--- needs: FRAMES, META, accepted, gone, tidy, withdraw
+-- needs: META, accepted, forget, gone, tidy, withdraw
 -- ARGV[3 …] ids
 -- Returns one letter each: c cancelled, t too late, n never was.
 tidy()
@@ -17,7 +17,7 @@ for k = 3, #ARGV do
 end
 if ids[1] then
   gone(ids)
-  call('HDEL', FRAMES, unpack(ids))
+  forget(ids)
   call('HINCRBY', META, 'cancelled', #ids)
 end
 return table.concat(answers)

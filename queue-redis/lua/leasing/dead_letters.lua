@@ -1,5 +1,5 @@
 -- dead_letters: a page of dead letters, in the order of dying (L13).
--- needs: DEAD, FRAMES, fits, frame_of, tidy, writable
+-- needs: DEAD, FRAMES, apart, fits, frame_of, size_of, tidy, writable
 -- ARGV[3] number of the last death read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, record …}; records as in `graves`.
@@ -15,7 +15,7 @@ for k = 1, #dead, 2 do
     -- The reason does not count towards the bytes.
     local frame = frame_of(record)
     frames[#frames + 1] = frame
-    raw = raw + #frame
+    raw = raw + (apart and size_of(frame) or #frame)
     if #frames > limit or not fits(frames, raw) then
       reply[1] = last
       break

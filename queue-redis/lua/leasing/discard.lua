@@ -1,5 +1,5 @@
 -- discard: removes dead letters for good.
--- needs: DEAD, FRAMES, META, tidy
+-- needs: DEAD, META, forget, tidy
 -- ARGV[3 …] ids
 -- Returns how many there were.
 tidy()
@@ -10,7 +10,7 @@ for k = 3, #ARGV do
   end
 end
 if ids[1] then
-  call('HDEL', FRAMES, unpack(ids))
+  forget(ids)
   call('HINCRBY', META, 'discarded', #ids)
 end
 return #ids

@@ -1,5 +1,5 @@
 -- peek: shows the messages of one place, and changes nothing of them (L16).
--- needs: DELAYED, FRAMES, LEASES, delayed_from, fits, show, show_ready, tidy, writable
+-- needs: DELAYED, FRAMES, LEASES, apart, delayed_from, fits, show, show_ready, size_of, tidy, writable
 -- ARGV[3] the place: r ready, d delayed, l leased
 -- ARGV[4] how many of READY were shown before, holes too
 -- ARGV[5] how many of the other keys were
@@ -14,7 +14,7 @@ local reply, frames, raw = { now, -1, 0 }, {}, 0
 
 local function take(frame, time, lease)
   frames[#frames + 1] = frame
-  raw = raw + #frame
+  raw = raw + (apart and size_of(frame) or #frame)
   if #frames > limit or not fits(frames, raw) then
     return false
   end

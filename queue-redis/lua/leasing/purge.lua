@@ -1,5 +1,5 @@
 -- purge: removes messages that are ready, in delivery order, then delayed ones, by (due, id).
--- needs: DELAYED, FRAMES, META, drop, gone, id_of, pick, tidy
+-- needs: DELAYED, META, drop, forget, gone, id_of, pick, tidy
 -- ARGV[3] how many at most
 -- Returns how many.
 tidy()
@@ -8,7 +8,7 @@ local max, removed = tonumber(ARGV[3]), 0
 local function remove(ids)
   if ids[1] then
     gone(ids)
-    call('HDEL', FRAMES, unpack(ids))
+    forget(ids)
   end
 end
 

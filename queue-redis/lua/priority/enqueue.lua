@@ -1,16 +1,19 @@
 -- enqueue: puts messages in, each with its priority.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
--- needs: duplicate_of, mark, quiet_until, read_terms, write_marks
+-- needs: duplicate_of, finish_terms, lost_upload, mark, quiet_until, read_terms
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
 -- ARGV[5 …] their payloads
--- ARGV[5 + messages …] dedup marks, due times and times to live, see `terms`
+-- ARGV[5 + messages …] what else the push says of messages, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
   local due_times = read_terms(5 + count)
+  if lost_upload then
+    return lost_upload
+  end
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
   local delayed, at = due_times and {}, 0
   for k = 1, count do
@@ -44,7 +47,7 @@ local function act()
   if delayed and delayed[1] then
     delay_new(delayed)
   end
-  write_marks()
+  finish_terms()
   return duplicates and ids or accepted + new
 end
 

@@ -1,5 +1,7 @@
--- Priority queues. DEDUP, FIRSTS and ENDS are there only in calls that need them.
--- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS, ENDS, ADDS, PROMOTED
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS, ENDS = unpack(KEYS)
+-- Priority queues. DEDUP and what follows it are there only in calls that need them.
+-- gives: META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, DEDUP, FIRSTS, ENDS, BODIES
+-- gives: UPLOADS, ADDS, PROMOTED
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED = unpack(KEYS)
+local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 8)
 local ADDS = 9 -- bytes to the head of a frame
 local PROMOTED = DELAYED -- what `promote` looks through

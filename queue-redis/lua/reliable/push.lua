@@ -1,15 +1,18 @@
 -- push: puts messages at the tail, or among the delayed ones.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, line_new, mark
--- needs: quiet_until, read_terms, times_to_live, write_marks
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, finish_terms, line_new
+-- needs: lost_upload, mark, quiet_until, read_terms, times_to_live
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
--- ARGV[4 + messages …] dedup marks, due times and times to live, see `terms`
+-- ARGV[4 + messages …] what else the push says of messages, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
 local function act()
   local count = tonumber(ARGV[3])
   local due_times = read_terms(4 + count)
+  if lost_upload then
+    return lost_upload
+  end
   local frames, ids, new, duplicates = {}, {}, 0, false
   local delayed, lined = due_times and {}, due_times and {}
   for k = 1, count do
@@ -46,7 +49,7 @@ local function act()
   if delayed and delayed[1] then
     delay_new(delayed)
   end
-  write_marks()
+  finish_terms()
   return duplicates and ids or accepted + new
 end
 

@@ -20,6 +20,7 @@ local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the las
 --   h  a lease had a holder's name
 --   u  a dedup mark was to end with its message
 --   e  a message had a time to live
+--   b  a message had a large body
 --   o  a message was cancelled in READY and left a hole
 -- All but `p` stay.
 local flags = meta[3] or ''

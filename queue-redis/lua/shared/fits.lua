@@ -1,26 +1,29 @@
 -- How much of what frames hold goes in one answer.
 -- needs: HEAD, ID, SINCE, WITH_PAST
--- gives: BYTES, id_of, fits
+-- gives: BYTES, id_of, size_of, fits
 local BYTES = 8388608 -- of headers and bodies that one call hands out
 
 local function id_of(frame)
   return sub(frame, ID, SINCE - 1)
 end
 
--- Bytes of headers and body, without what separates them.
+-- Bytes of headers and body, without what separates them; if they are apart, the frame says how many.
 local function size_of(frame)
   local at = HEAD + 1
   if byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
   end
-  if byte(frame, at) == 0 then
+  local kind = byte(frame, at)
+  if kind == 0 then
     return #frame - at
+  elseif kind == 2 then
+    return (decode('>I4', frame, at + 1))
   end
   return #frame - at - 4 - 8 * decode('>I4', frame, at + 1)
 end
 
 -- Whether the last of these frames may be handed out with the others. `raw` are their bytes with
--- heads, which settles nearly every case.
+-- heads, and of what is apart, which settles nearly every case.
 local function fits(frames, raw)
   if raw <= BYTES or #frames == 1 then
     return true

@@ -6,7 +6,7 @@
 --   9 bytes   on a priority queue: priority + 32768 (2 bytes), arrival in ms (7 bytes)
 --   a past    only if it has one: attempts (4 bytes), ms of the push (7 bytes), length of the reason of the
 --             last retry (2 bytes), reason; see `reframe`. A message pushed with a due time has one, too
---   the rest  headers and body as the client wrote them, see src/frame.rs
+--   the rest  headers and body as the client wrote them, or where they are, see src/frame.rs
 -- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
 -- is named here; it is names only, since a push pays for each function that it makes.
 -- needs: ADDS

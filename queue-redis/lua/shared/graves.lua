@@ -1,6 +1,6 @@
 -- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
 -- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame.
--- needs: DEAD, FRAMES, META, config
+-- needs: DEAD, FRAMES, META, config, forget
 -- gives: frame_of, trim, die
 local RECORD = '>I7c1I2'
 
@@ -18,7 +18,7 @@ local function trim()
   end
   local oldest = call('ZRANGE', DEAD, 0, math.min(excess, MANY) - 1)
   call('HINCRBY', META, 'trimmed', #oldest)
-  call('HDEL', FRAMES, unpack(oldest))
+  forget(oldest)
   call('ZREM', DEAD, unpack(oldest))
   return excess - #oldest
 end

@@ -6,7 +6,8 @@
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing.
--- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, fits, flags, id_of, leave_line
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, apart, fits, flags, id_of, leave_line
+-- needs: size_of
 -- gives: holes, pick, keep, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
@@ -29,7 +30,7 @@ local function pick(max)
     end
     for k = 1, #heads do
       local frame = heads[k]
-      raw = raw + #frame
+      raw = raw + (apart and size_of(frame) or #frame)
       frames[listed + 1] = frame
       if raw > BYTES and not fits(frames, raw) then
         frames[listed + 1] = nil
@@ -74,7 +75,7 @@ local function pick(max)
     -- A place without a message is a leftover of foreign hands: it is passed over, and dropped.
     if frame then
       frames[#frames + 1] = frame
-      raw = raw + #frame
+      raw = raw + (apart and size_of(frame) or #frame)
       if not fits(frames, raw) then
         frames[#frames] = nil
         break

@@ -1,5 +1,5 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
--- needs: FRAMES, fits, leave_line
+-- needs: FRAMES, apart, fits, leave_line, size_of
 -- gives: read_frames, keep, drop
 
 -- The frames of these members, in their order, as many as one call may hand out.
@@ -16,7 +16,7 @@ local function read_frames(places)
       -- A place without a message is a leftover of foreign hands: it is passed over, and dropped.
       if frame then
         frames[#frames + 1] = frame
-        raw = raw + #frame
+        raw = raw + (apart and size_of(frame) or #frame)
         if not fits(frames, raw) then
           frames[#frames] = nil
           return { frames = frames, members = members }

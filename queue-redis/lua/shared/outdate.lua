@@ -1,5 +1,5 @@
 -- Ending what is outdated (L17).
--- needs: ENDS, FRAMES, META, die, end_fields, gone, leave, outdated_left, place_of
+-- needs: ENDS, FRAMES, META, die, end_fields, forget, gone, leave, outdated_left, place_of
 -- gives: outdate
 
 -- Drops or buries up to 128 outdated messages, by (end, id).
@@ -31,7 +31,7 @@ local function outdate()
   end
   gone(over)
   if dropped[1] then
-    call('HDEL', FRAMES, unpack(dropped))
+    forget(dropped)
   end
   outdated_left = #over == MANY and call('ZCOUNT', ENDS, '-inf', now_text) > 0
 end

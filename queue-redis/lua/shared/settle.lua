@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
 -- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, PROMOTED, act, arm, attempts_of, config
--- needs: die, end_leases, expect, give_back, gone, reframe, tidy, wait_on
+-- needs: die, end_leases, expect, forget, give_back, gone, reframe, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -78,7 +78,7 @@ local function settle(from, count)
   end
   if done[1] then
     gone(done)
-    call('HDEL', FRAMES, unpack(done))
+    forget(done)
   end
   if over[1] then
     end_leases(over)

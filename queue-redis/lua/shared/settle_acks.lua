@@ -1,7 +1,7 @@
 -- Settlements, one argument each, from ARGV[from] on: what to do (1 byte: a ack, r retry, d defer,
 -- l release, b bury), id and token (14 bytes, a member of LEASES), then the delay in ms (7 bytes)
 -- or the reason.
--- needs: FRAMES, LEASES, gone, with_holders
+-- needs: LEASES, forget, gone
 -- gives: all_acks, settle_acks
 
 local function all_acks(from, count)
@@ -32,7 +32,7 @@ local function settle_acks(from, count)
   -- One of two equal receipts finds nothing.
   if call('ZREM', LEASES, unpack(members)) == count and not next(lost) then
     gone(ids)
-    call('HDEL', FRAMES, unpack(with_holders and with_holders(ids) or ids))
+    forget(ids)
     return string.rep('d', count), count
   end
   local answers, done = {}, {}
@@ -47,7 +47,7 @@ local function settle_acks(from, count)
   end
   if done[1] then
     gone(done)
-    call('HDEL', FRAMES, unpack(with_holders and with_holders(done) or done))
+    forget(done)
   end
   return table.concat(answers), #done
 end

@@ -1,12 +1,15 @@
--- What a push says of some of its messages: dedup marks (L9), due times (D1) and times to live (L17).
--- DEDUP holds each dedup key by the end of its window, FIRSTS its first message's id.
+-- What a push says of some of its messages: dedup marks (L9), due times (D1), times to live (L17) and bodies
+-- that are apart. DEDUP holds each dedup key by the end of its window, FIRSTS its first message's id.
 -- ARGV[from …] are triples: entry's number, then window in ms and key (with a 'u' before the window if the
 -- mark ends with the message, see `uniques`); or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
--- ms since 1970); or 'live', and what becomes of the message (1 byte, see `ends`) after so many ms. A
--- handle that never pushed a dedup key or a time to live leaves DEDUP, FIRSTS and ENDS out of the KEYS.
--- needs: DEDUP, ENDS, FIRSTS, FRAMES, META, clear_marks, expect, flags
--- gives: first_ids, read_terms, duplicate_of, mark, write_marks, times_to_live
-local marks, times_to_live, first_ids, new_marks, new_firsts, new_ties, new_ends
+-- ms since 1970); or 'live', and what becomes of the message (1 byte, see `ends`) after so many ms; or
+-- 'body' and the reference of its body (see `bodies`). A handle that never pushed a dedup key, a time to live
+-- or a large body leaves DEDUP and what follows it out of the KEYS.
+-- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, apart, clear_marks, expect, flags
+-- gives: first_ids, lost_upload, read_terms, duplicate_of, mark, write_marks, finish_terms, times_to_live
+-- Errors: QKUPLOAD  a body is not there; nothing was done.
+local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies
+local lost_upload -- the error to answer
 
 -- Answers the due times of the entries that are due later than now, by their numbers; nil if no entry
 -- says anything.
@@ -14,8 +17,8 @@ local function read_terms(from)
   if not ARGV[from] then
     return nil
   end
-  marks, times_to_live = {}, {} -- by the entries' numbers
-  first_ids, new_marks, new_firsts, new_ties, new_ends = {}, {}, {}, {}, {}
+  marks, times_to_live, uploads = {}, {}, {} -- by the entries' numbers
+  first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies = {}, {}, {}, {}, {}, {}
   local keys, due_times = {}, {}
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
@@ -25,6 +28,11 @@ local function read_terms(from)
       due_times[entry] = due > now and due or nil
     elseif what == 'live' then
       times_to_live[entry] = value
+    elseif what == 'body' then
+      uploads[entry], apart = value, true
+      if call('HEXISTS', BODIES, value) == 0 then
+        lost_upload = redis.error_reply('QKUPLOAD the server has lost a body between its upload and its push')
+      end
     else
       local unique = byte(what, 1) == 117
       marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }
@@ -50,7 +58,7 @@ end
 
 -- Notes what is kept of this entry, which is accepted, beside the message.
 local function mark(entry, id)
-  local new, live = marks and marks[entry], marks and times_to_live[entry]
+  local new, live, body = marks and marks[entry], marks and times_to_live[entry], marks and uploads[entry]
   if new then
     first_ids[new.key] = id
     new_marks[#new_marks + 1] = now + new.window
@@ -69,6 +77,11 @@ local function mark(entry, id)
     new_ends[#new_ends + 1] = pack('>I7', id)
     new_ties[#new_ties + 1] = 'e' .. pack('>I7', id)
     new_ties[#new_ties + 1] = pack('>I7', over) .. sub(live, 1, 1)
+  end
+  if body then
+    new_bodies[#new_bodies + 1], uploads[entry] = body, nil
+    new_ties[#new_ties + 1] = 'b' .. pack('>I7', id)
+    new_ties[#new_ties + 1] = body
   end
 end
 
@@ -90,9 +103,25 @@ local function write_marks()
     if new_ends[1] then
       call('ZADD', ENDS, unpack(new_ends))
     end
+    if new_bodies[1] then
+      call('ZREM', UPLOADS, unpack(new_bodies))
+    end
   end
   if marks then
-    new_marks, new_firsts, new_ties, new_ends = {}, {}, {}, {}
+    new_marks, new_firsts, new_ties, new_ends, new_bodies = {}, {}, {}, {}, {}
+  end
+end
+
+-- The last that a push does: there are marks to clear, and bodies of messages that it did not accept.
+local function finish_terms()
+  write_marks()
+  local refused = {}
+  for _, reference in pairs(uploads or {}) do
+    refused[#refused + 1] = reference
+  end
+  if refused[1] then
+    call('HDEL', BODIES, unpack(refused))
+    call('ZREM', UPLOADS, unpack(refused))
   end
   if DEDUP then
     clear_marks()

@@ -2,7 +2,7 @@
 -- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
 -- by (end, id).
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, arm, attempts_of, config, die
--- needs: end_leases, give_back, gone, limited, outdate, promote, quiet_until, reframe, wait_on
+-- needs: end_leases, give_back, gone, limited, outdate, promote, quiet_until, reframe, sweep, wait_on
 -- gives: tidy
 local NEVER = 9007199254740991 -- in ms; no due time is as late
 
@@ -76,4 +76,7 @@ local function tidy()
   quiet_until = look_ahead()
   -- On a full server a push fails here at the latest: this wants memory, as every first write has to.
   call('HSET', META, 'quiet', string.format('%d', quiet_until))
+  if sweep then
+    sweep()
+  end
 end

@@ -97,6 +97,7 @@ impl Meaning {
             ),
             "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
             "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
+            "QKUPLOAD" => Self::passing("push it again"),
             "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
             "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
             "WRONGTYPE" => Self::of_setup(

@@ -11,7 +11,7 @@ use queue_core::{
 use super::{LeasingKind, Queue, put::Put};
 use crate::{
     call::Call,
-    frame,
+    frame::Frame,
     reply::Reply,
     script::Script,
     scripts::{self, LeasingScripts},
@@ -55,7 +55,9 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(limits::check_page(n))?;
         let script = &scripts::BOUNDED_RECENT;
         let reply = self.handle.call(script, |call| call.push(n)).await?;
-        reply.rest(|bytes| frame::frame(bytes, Bounded::HEAD).map(|frame| frame.message))
+        let mut frames = reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?;
+        self.handle.bring_bodies(frames.iter_mut()).await?;
+        Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {

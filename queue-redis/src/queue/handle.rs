@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result, Spawn};
-use redis::Value;
+use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use super::Stored;
@@ -20,7 +20,7 @@ use crate::{
     listing, reply::Reply, script::Script, scripts, waiter::Waiter,
 };
 
-/// Of so many pushes without dedup keys, one clears away marks whose time is over.
+/// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
 const CLEARS: u32 = 64;
 
 /// A queue on its server.
@@ -38,10 +38,10 @@ pub(crate) struct Handle {
     capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
-    /// Whether this handle knows that dedup marks or times to live concern its calls: it has pushed such
-    /// messages, and clears old marks away with each push; or a script has asked for their keys.
+    /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
+    /// pushed such messages, and clears old marks away with each push; or a script has asked for their keys.
     sends_all: AtomicBool,
-    /// Counts the pushes without dedup keys.
+    /// Counts them.
     plain_pushes: AtomicU32,
     known: Mutex<Known>,
 }
@@ -98,8 +98,8 @@ impl Handle {
     }
 
     /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
-    /// the keys of dedup marks and times to live, each of which costs the server some time, while the
-    /// handle knows of neither.
+    /// the keys of dedup marks, times to live and large bodies, each of which costs the server some time,
+    /// while the handle knows of none.
     pub(crate) async fn call(
         &self,
         script: &'static Script,
@@ -118,8 +118,8 @@ impl Handle {
         self.call_with(script, true, fill).await
     }
 
-    /// Calls the script of a push; `all` if a message has a dedup key or a time to live. While the handle
-    /// knows of neither, one push in [`CLEARS`] clears away what a producer that is gone has left.
+    /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While
+    /// the handle knows of none, one push in [`CLEARS`] clears away what a producer that is gone has left.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -192,6 +192,16 @@ impl Handle {
         self.client.run(call).await
     }
 
+    /// Sends plain commands in one round trip, not as a transaction; the first that fails is the error.
+    pub(crate) async fn send(&self, commands: Vec<Cmd>) -> Result<Vec<Value>> {
+        let answers = self.client.pipeline(commands).await;
+        let answers = answers.and_then(|answers| answers.into_iter().collect());
+        match answers {
+            Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
+            answers => answers.map_err(|error| self.name(error)),
+        }
+    }
+
     /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,
     /// it passes the arrival on.
     pub(crate) async fn after_arrival<T>(
@@ -248,6 +258,10 @@ impl Handle {
     /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
+    }
+
+    pub(crate) const fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     pub(crate) const fn client(&self) -> &Client {

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     call::Call,
     coalescer::Coalescer,
-    frame::{self, Shown},
+    frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,
 };
@@ -189,7 +189,10 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let script = &K::SCRIPTS.dead_letters;
         let mut reply = self.handle.call(script, fill).await?;
         let next = cursor(&mut reply)?;
-        let entries = reply.rest(|bytes| frame::dead_letter(bytes, K::HEAD))?;
+        let mut dead = reply.rest(|bytes| Dead::read(bytes, K::HEAD))?;
+        let frames = dead.iter_mut().map(|dead| &mut dead.frame);
+        self.handle.bring_bodies(frames).await?;
+        let entries = dead.into_iter().filter_map(Dead::letter).collect();
         Ok(Paged { entries, next })
     }
 
@@ -263,18 +266,16 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let now = Timestamp::from_millis(reply.count()?);
         let listed = u64::try_from(reply.number()?).ok();
         let lined = reply.count()?;
-        let mut entries = Vec::with_capacity(reply.len() / 3);
+        let mut shown = Vec::with_capacity(reply.len() / 3);
         while reply.len() > 0 {
-            let frame = reply.bytes()?;
-            let shown = Shown {
-                place,
-                now,
-                time: Timestamp::from_millis(reply.count()?),
-                lease: reply.bytes()?,
-            };
-            let peeked = frame::peeked(frame, K::HEAD, shown);
-            entries.push(peeked.ok_or_else(|| reply.unexpected())?);
+            let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
+            let time = Timestamp::from_millis(time);
+            let one = Shown::read(frame, K::HEAD, place, now, time, lease);
+            shown.push(one.ok_or_else(|| reply.unexpected())?);
         }
+        let frames = shown.iter_mut().map(|shown| &mut shown.frame);
+        self.handle.bring_bodies(frames).await?;
+        let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
         Ok(Paged { entries, next })
     }

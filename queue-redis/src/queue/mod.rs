@@ -1,5 +1,6 @@
 //! The kinds of queue: each verb is one call of one script.
 
+mod bodies;
 mod bounded;
 pub(crate) mod config;
 mod delay;

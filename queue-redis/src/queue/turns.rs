@@ -4,13 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::future;
-use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
+use queue_core::{
+    Disposition, Error, Holder, Leased, Outcome, Result, Settled, Settlement, limits,
+};
 
 use super::Handle;
 use crate::{
     call::Call,
     coalescer::{Coalescer, SMALL, Verb},
-    frame,
+    frame::{self, Frame},
     script::Script,
 };
 
@@ -122,13 +124,16 @@ impl Turns {
             b'l' => Some(Settled::LeaseLost),
             _ => None,
         })?;
-        let mut token = reply.count()?;
+        let first = reply.count()?;
         let next = reply.time()?;
-        let deliveries = reply.rest(|bytes| {
-            let delivery = frame::delivery(bytes, self.head, token, Duration::from_millis(millis));
-            token += 1;
-            delivery
-        })?;
+        let mut frames = reply.rest(|bytes| Frame::read(bytes, self.head))?;
+        let brought = self.handle.bring_bodies(frames.iter_mut()).await;
+        // The settlements are done, and the leases end by themselves.
+        brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let lease = Duration::from_millis(millis);
+        let frames = frames.into_iter().zip(first..);
+        let deliveries = frames.filter_map(|(frame, token)| frame.delivery(token, lease));
+        let deliveries = deliveries.collect();
         Ok(Some((settled, Leased { deliveries, next })))
     }
 

@@ -1,0 +1,44 @@
+-- Large bodies. A script pays for each byte of each string that it sees, so headers and body of 16 KiB and
+-- more are in BODIES, by a reference that the producer made up; the frame says so in their place, and
+-- FRAMES keeps the reference under 'b' and the id. A producer uploads a body before its push, without a
+-- script, and notes the reference in UPLOADS before that; the push takes it out (see `terms`). Consumers
+-- read BODIES without a script.
+-- needs: BODIES, FRAMES, UPLOADS, apart, with_holders
+-- gives: forget, sweep
+
+-- These messages are gone for good, dead letters too: nothing is kept of them.
+local function forget(ids)
+  if apart then
+    local fields, known, references = {}, {}, {}
+    for k = 1, #ids do
+      fields[k] = 'b' .. ids[k]
+    end
+    for k, reference in ipairs(call('HMGET', FRAMES, unpack(fields))) do
+      if reference then
+        known[#known + 1], references[#references + 1] = fields[k], reference
+      end
+    end
+    if known[1] then
+      call('HDEL', BODIES, unpack(references))
+      call('HDEL', FRAMES, unpack(known))
+    end
+  end
+  call('HDEL', FRAMES, unpack(with_holders and with_holders(ids) or ids))
+end
+
+-- Drops the uploads of producers that died before their push. UPLOADS has 0 for each until a sweep first
+-- sees it, then that time: so only the server's clock counts.
+local sweep = UPLOADS and function()
+  local over = call('ZRANGEBYSCORE', UPLOADS, '(0', string.format('%d', now - 60000), 'LIMIT', 0, CHUNK)
+  if over[1] then
+    call('HDEL', BODIES, unpack(over))
+    call('ZREM', UPLOADS, unpack(over))
+  end
+  local seen = {}
+  for k, reference in ipairs(call('ZRANGEBYSCORE', UPLOADS, 0, 0, 'LIMIT', 0, MANY)) do
+    seen[2 * k - 1], seen[2 * k] = now_text, reference
+  end
+  if seen[1] then
+    call('ZADD', UPLOADS, unpack(seen))
+  end
+end

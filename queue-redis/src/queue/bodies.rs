@@ -1,0 +1,149 @@
+//! Large bodies: a script pays for each byte that it sees, so they go to the server and come from it by
+//! plain commands, and scripts see where they are. `lua/shared/bodies.lua` tells the rest.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use queue_core::{Error, ErrorKind, Push, Result};
+use redis::Value;
+
+use super::Handle;
+use crate::frame::{Content, Frame, Payload, REFERENCE};
+
+/// Headers and body of so many bytes and more go apart. Below it, the commands and the round trip that
+/// this costs are more than it saves.
+const LARGE: usize = 16 * 1024;
+
+/// Where a body is: no other process makes up the same one.
+pub(crate) type Reference = [u8; REFERENCE];
+
+fn new_reference() -> Reference {
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut reference = [0; REFERENCE];
+    reference[..8].copy_from_slice(&PROCESS.to_be_bytes());
+    reference[8..].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    reference
+}
+
+/// The references of a batch's large bodies, by the places of their messages.
+pub(super) struct Uploads(Vec<(usize, Reference)>);
+
+impl Uploads {
+    /// References for those of these messages that are large.
+    pub(super) fn of<'a>(pushes: impl Iterator<Item = &'a Push>) -> Self {
+        let large = pushes
+            .enumerate()
+            .filter(|(_, push)| push.size() >= LARGE)
+            .map(|(entry, _)| (entry, new_reference()));
+        Self(large.collect())
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The reference of the message at this place; `None` if its body goes with the push.
+    pub(super) fn at(&self, entry: usize) -> Option<&Reference> {
+        let found = self.0.binary_search_by_key(&entry, |(large, _)| *large);
+        found.ok().map(|found| &self.0[found].1)
+    }
+
+    /// All, each with its message's place.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
+        self.0.iter()
+    }
+}
+
+impl Handle {
+    /// Brings the large bodies of this batch to the server, before its push. What no push takes from
+    /// there is dropped a minute after a call first sees it.
+    pub(super) async fn upload(&self, batch: &[&Push], uploads: &Uploads) -> Result<()> {
+        let (mut note, mut store) = (redis::cmd("ZADD"), redis::cmd("HSET"));
+        note.arg(self.keys().uploads());
+        store.arg(self.keys().bodies());
+        for (entry, reference) in uploads.iter() {
+            let Push { headers, body, .. } = batch[*entry];
+            note.arg(0).arg(reference);
+            store.arg(reference).arg(Payload { headers, body });
+        }
+        // A note without a body does no harm; a body without its note would stay for ever.
+        self.send(vec![note, store]).await.map(drop)
+    }
+
+    /// Takes back an upload whose push was refused. Where that fails, time does it.
+    pub(super) async fn take_back(&self, uploads: &Uploads) {
+        let (mut body, mut note) = (redis::cmd("HDEL"), redis::cmd("ZREM"));
+        body.arg(self.keys().bodies());
+        note.arg(self.keys().uploads());
+        for (_, reference) in uploads.iter() {
+            body.arg(reference);
+            note.arg(reference);
+        }
+        drop(self.send(vec![body, note]).await);
+    }
+
+    /// Brings what is not in these frames, all in one round trip; none if nothing is apart. A body that
+    /// has meanwhile gone, with its message, leaves its frame as it was.
+    pub(super) async fn bring_bodies<'a>(
+        &self,
+        frames: impl Iterator<Item = &'a mut Frame> + Send,
+    ) -> Result<()> {
+        let mut apart: HashMap<Bytes, &mut Content> = HashMap::new();
+        for frame in frames {
+            if let Content::Apart(reference) = &frame.content {
+                apart.insert(reference.clone(), &mut frame.content);
+            }
+        }
+        if apart.is_empty() {
+            return Ok(());
+        }
+        let mut read = redis::cmd("HMGET");
+        read.arg(self.keys().bodies());
+        let references: Vec<Bytes> = apart.keys().cloned().collect();
+        for reference in &references {
+            read.arg(&reference[..]);
+        }
+        let bodies = self.send(vec![read]).await?.pop();
+        let Some(Value::Array(bodies)) = bodies else {
+            return Err(self.name(damaged()));
+        };
+        for (reference, body) in references.iter().zip(bodies) {
+            let content = apart.get_mut(reference);
+            if let (Some(content), Value::BulkString(body)) = (content, body) {
+                let read = Content::read(body.into());
+                **content = read.ok_or_else(|| self.name(damaged()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn damaged() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "a large body is stored as what it should not be",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_large_messages_are_apart_each_in_a_place_of_its_own() {
+        let batch = [LARGE, 1, LARGE - 1, LARGE + 1].map(|size| Push::new(vec![0; size]));
+        let uploads = Uploads::of(batch.iter());
+        let apart: Vec<bool> = (0..4).map(|entry| uploads.at(entry).is_some()).collect();
+        assert_eq!(apart, [true, false, false, true]);
+        assert_ne!(uploads.at(0), uploads.at(3));
+        assert!(Uploads::of(batch[1..3].iter()).is_empty());
+    }
+}
