@@ -185,6 +185,11 @@ impl Frame {
         })
     }
 
+    /// Whether the body is not here.
+    pub(crate) const fn is_apart(&self) -> bool {
+        matches!(self.content, Content::Apart(_))
+    }
+
     /// The message; `None` if its body is apart still, and so gone.
     pub(crate) fn message(self) -> Option<Message> {
         match self.content {

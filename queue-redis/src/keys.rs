@@ -152,6 +152,11 @@ impl Keys {
         self.named("room")
     }
 
+    /// The leases.
+    pub(crate) fn leases(&self) -> &str {
+        self.named("leases")
+    }
+
     /// The large bodies.
     pub(crate) fn bodies(&self) -> &str {
         self.named("bodies")

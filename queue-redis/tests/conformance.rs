@@ -1,5 +1,5 @@
 //! The suite on a real Redis: every case in virtual time, under the names of other backends' cases.
-//! In `server_time`, the cases that need no exact clock run again by the server's own clock.
+//! In `apart`, they run again with every body kept as large ones are. In `server_time`, the cases that need no exact clock run again by the server's own clock.
 
 #![cfg(unix)]
 
@@ -13,6 +13,13 @@ mod virtual_time;
 use self::{by_server_time::ServerTimeHarness, harness::VirtualTimeHarness};
 
 queue_conformance::suite!(VirtualTimeHarness::fresh());
+
+/// Bodies that are apart from the messages keep the whole contract.
+mod apart {
+    use super::VirtualTimeHarness;
+
+    queue_conformance::suite!(VirtualTimeHarness::fresh().with_all_bodies_apart());
+}
 
 mod server_time {
     use super::ServerTimeHarness;

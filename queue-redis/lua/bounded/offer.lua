@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms, first_ids
--- needs: forget, holes, id_of, leave, limited, line_new, lost_upload, mark, pick, place_of
+-- needs: forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
 -- needs: quiet_until, read_terms, times_to_live, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -22,9 +22,6 @@ local function act()
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
   local due_times = read_terms(6 + count + 2 * keyed)
-  if lost_upload then
-    return lost_upload
-  end
   -- A message of this very batch may be taken away again, and what is to end with it ends.
   limited, uniques = limited or DEDUP, uniques or DEDUP
 

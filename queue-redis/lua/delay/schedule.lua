@@ -1,6 +1,6 @@
 -- schedule: puts messages in, each with its due time.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, finish_terms
--- needs: lost_upload, mark, quiet_until, read_terms
+-- needs: mark, quiet_until, read_terms
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
@@ -11,9 +11,6 @@
 local function act()
   local count, dues = tonumber(ARGV[3]), ARGV[4]
   read_terms(5 + count)
-  if lost_upload then
-    return lost_upload
-  end
   local frames, places, ids, new, duplicates, first_due, ready = {}, {}, {}, 0, false, math.huge, 0
   for k = 1, count do
     local first = duplicate_of(k)

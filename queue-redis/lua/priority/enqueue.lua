@@ -1,6 +1,6 @@
 -- enqueue: puts messages in, each with its priority.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
--- needs: duplicate_of, finish_terms, lost_upload, mark, quiet_until, read_terms
+-- needs: duplicate_of, finish_terms, mark, quiet_until, read_terms
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
@@ -11,9 +11,6 @@
 local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
   local due_times = read_terms(5 + count)
-  if lost_upload then
-    return lost_upload
-  end
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
   local delayed, at = due_times and {}, 0
   for k = 1, count do

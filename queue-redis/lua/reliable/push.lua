@@ -1,6 +1,6 @@
 -- push: puts messages at the tail, or among the delayed ones.
 -- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, finish_terms, line_new
--- needs: lost_upload, mark, quiet_until, read_terms, times_to_live
+-- needs: mark, quiet_until, read_terms, times_to_live
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4 …] their payloads
@@ -10,9 +10,6 @@
 local function act()
   local count = tonumber(ARGV[3])
   local due_times = read_terms(4 + count)
-  if lost_upload then
-    return lost_upload
-  end
   local frames, ids, new, duplicates = {}, {}, 0, false
   local delayed, lined = due_times and {}, due_times and {}
   for k = 1, count do

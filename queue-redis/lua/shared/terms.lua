@@ -6,10 +6,23 @@
 -- 'body' and the reference of its body (see `bodies`). A handle that never pushed a dedup key, a time to live
 -- or a large body leaves DEDUP and what follows it out of the KEYS.
 -- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, apart, clear_marks, expect, flags
--- gives: first_ids, lost_upload, read_terms, duplicate_of, mark, write_marks, finish_terms, times_to_live
--- Errors: QKUPLOAD  a body is not there; nothing was done.
+-- gives: first_ids, read_terms, duplicate_of, mark, write_marks, finish_terms, times_to_live
+-- Errors: QKUPLOAD  a body does not wait for its push; nothing was done.
 local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies
-local lost_upload -- the error to answer
+
+-- The bodies stand last. A push that runs twice, since something on its way sent it again, finds them taken.
+if UPLOADS and ARGV[#ARGV - 1] == 'body' then
+  local references, at = {}, #ARGV
+  while ARGV[at - 1] == 'body' do
+    references[#references + 1], at = ARGV[at], at - 3
+  end
+  for _, waits in ipairs(call('ZMSCORE', UPLOADS, unpack(references))) do
+    if not waits then
+      return redis.error_reply('QKUPLOAD a body is not there: it was lost, or its push has run before')
+    end
+  end
+  apart = true
+end
 
 -- Answers the due times of the entries that are due later than now, by their numbers; nil if no entry
 -- says anything.
@@ -29,10 +42,7 @@ local function read_terms(from)
     elseif what == 'live' then
       times_to_live[entry] = value
     elseif what == 'body' then
-      uploads[entry], apart = value, true
-      if call('HEXISTS', BODIES, value) == 0 then
-        lost_upload = redis.error_reply('QKUPLOAD the server has lost a body between its upload and its push')
-      end
+      uploads[entry] = value
     else
       local unique = byte(what, 1) == 117
       marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }

@@ -32,6 +32,8 @@ pub struct RedisBackend {
     waiter: Waiter,
     prefix: Arc<str>,
     spawn: Arc<dyn Spawn>,
+    /// Messages of so many bytes and more are large.
+    large: usize,
     /// Random; no other backend has it.
     seed: u64,
     /// How many names were drawn from the seed.
@@ -108,6 +110,10 @@ impl RedisBackend {
 
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    pub(crate) const fn large(&self) -> usize {
+        self.large
     }
 
     pub(crate) const fn seed(&self) -> u64 {

@@ -97,7 +97,11 @@ impl Meaning {
             ),
             "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
             "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
-            "QKUPLOAD" => Self::passing("push it again"),
+            // It may have run before, if something between sends requests again.
+            "QKUPLOAD" => Self {
+                is_certain: false,
+                ..Self::passing("look whether it was pushed, or push it again with a dedup key")
+            },
             "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
             "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
             "WRONGTYPE" => Self::of_setup(
@@ -240,6 +244,7 @@ mod tests {
             assert_eq!(outcome(code, message), Outcome::NotApplied, "{message}");
         }
         for (code, message) in [
+            ("QKUPLOAD", "a body is not there"),
             ("ERR", "Connection timed out"),
             ("upstream", "failure"),
             ("ERR", "Error running script (call to f_5e1c): too bad"),

@@ -11,15 +11,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Push, Result};
+use queue_core::{Error, ErrorKind, Push, Receipt, Result};
 use redis::Value;
 
 use super::Handle;
-use crate::frame::{Content, Frame, Payload, REFERENCE};
+use crate::frame::{self, Content, Frame, Payload, REFERENCE};
 
-/// Headers and body of so many bytes and more go apart. Below it, the commands and the round trip that
-/// this costs are more than it saves.
-const LARGE: usize = 16 * 1024;
+/// How often a call that reads repeats itself because messages go meanwhile. Then it leaves them out.
+pub(super) const LOOKS: usize = 16;
 
 /// Where a body is: no other process makes up the same one.
 pub(crate) type Reference = [u8; REFERENCE];
@@ -37,13 +36,13 @@ fn new_reference() -> Reference {
 pub(super) struct Uploads(Vec<(usize, Reference)>);
 
 impl Uploads {
-    /// References for those of these messages that are large.
-    pub(super) fn of<'a>(pushes: impl Iterator<Item = &'a Push>) -> Self {
-        let large = pushes
+    /// References for those of these messages that have so many bytes or more.
+    pub(super) fn of<'a>(pushes: impl Iterator<Item = &'a Push>, large: usize) -> Self {
+        let uploads = pushes
             .enumerate()
-            .filter(|(_, push)| push.size() >= LARGE)
+            .filter(|(_, push)| push.size() >= large)
             .map(|(entry, _)| (entry, new_reference()));
-        Self(large.collect())
+        Self(uploads.collect())
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -90,12 +89,12 @@ impl Handle {
         drop(self.send(vec![body, note]).await);
     }
 
-    /// Brings what is not in these frames, all in one round trip; none if nothing is apart. A body that
-    /// has meanwhile gone, with its message, leaves its frame as it was.
+    /// Brings what is not in these frames, all in one round trip; none if nothing is apart. Answers whether
+    /// it found all: a body that has gone meanwhile, with its message, leaves its frame as it was.
     pub(super) async fn bring_bodies<'a>(
         &self,
         frames: impl Iterator<Item = &'a mut Frame> + Send,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut apart: HashMap<Bytes, &mut Content> = HashMap::new();
         for frame in frames {
             if let Content::Apart(reference) = &frame.content {
@@ -103,7 +102,7 @@ impl Handle {
             }
         }
         if apart.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let mut read = redis::cmd("HMGET");
         read.arg(self.keys().bodies());
@@ -115,15 +114,40 @@ impl Handle {
         let Some(Value::Array(bodies)) = bodies else {
             return Err(self.name(damaged()));
         };
+        let mut found_all = true;
         for (reference, body) in references.iter().zip(bodies) {
             let content = apart.get_mut(reference);
-            if let (Some(content), Value::BulkString(body)) = (content, body) {
-                let read = Content::read(body.into());
-                **content = read.ok_or_else(|| self.name(damaged()))?;
+            match (content, body) {
+                (Some(content), Value::BulkString(body)) => {
+                    let read = Content::read(body.into());
+                    **content = read.ok_or_else(|| self.name(damaged()))?;
+                }
+                _ => found_all = false,
             }
         }
-        Ok(())
+        Ok(found_all)
     }
+
+    /// Fails if any of these leases has ended. While a message is leased, its body is there, so one that is
+    /// missing all the same is damaged.
+    pub(super) async fn check_leased(&self, receipts: impl Iterator<Item = Receipt>) -> Result<()> {
+        let mut deadlines = redis::cmd("ZMSCORE");
+        deadlines.arg(self.keys().leases());
+        for receipt in receipts {
+            deadlines.arg(&frame::lease(receipt)[..]);
+        }
+        match self.send(vec![deadlines]).await?.pop() {
+            Some(Value::Array(deadlines)) if !deadlines.contains(&Value::Nil) => Ok(()),
+            _ => Err(self.name(late())),
+        }
+    }
+}
+
+fn late() -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        "a lease ended before its message's body was here: lease for longer, or fewer at a time",
+    )
 }
 
 fn damaged() -> Error {
@@ -139,11 +163,11 @@ mod tests {
 
     #[test]
     fn only_large_messages_are_apart_each_in_a_place_of_its_own() {
-        let batch = [LARGE, 1, LARGE - 1, LARGE + 1].map(|size| Push::new(vec![0; size]));
-        let uploads = Uploads::of(batch.iter());
+        let batch = [100, 1, 99, 101].map(|size| Push::new(vec![0; size]));
+        let uploads = Uploads::of(batch.iter(), 100);
         let apart: Vec<bool> = (0..4).map(|entry| uploads.at(entry).is_some()).collect();
         assert_eq!(apart, [true, false, false, true]);
         assert_ne!(uploads.at(0), uploads.at(3));
-        assert!(Uploads::of(batch[1..3].iter()).is_empty());
+        assert!(Uploads::of(batch[1..3].iter(), 100).is_empty());
     }
 }

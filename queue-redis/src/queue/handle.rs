@@ -36,6 +36,7 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     config: String,
     capacity: Option<usize>,
+    large: usize,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
@@ -78,6 +79,7 @@ impl Handle {
             arrivals,
             config,
             capacity,
+            large: backend.large(),
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
@@ -258,6 +260,11 @@ impl Handle {
     /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
+    }
+
+    /// Messages of so many bytes and more are large.
+    pub(crate) const fn large(&self) -> usize {
+        self.large
     }
 
     pub(crate) const fn keys(&self) -> &Keys {

@@ -19,6 +19,7 @@ use queue_core::{
 
 use super::{
     Handle,
+    bodies::LOOKS,
     put::{Put, Putter, Way},
     turns::{Share, Turned, Turns},
 };
@@ -187,13 +188,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(page.limit);
         };
         let script = &K::SCRIPTS.dead_letters;
-        let mut reply = self.handle.call(script, fill).await?;
-        let next = cursor(&mut reply)?;
-        let mut dead = reply.rest(|bytes| Dead::read(bytes, K::HEAD))?;
-        let frames = dead.iter_mut().map(|dead| &mut dead.frame);
-        self.handle.bring_bodies(frames).await?;
-        let entries = dead.into_iter().filter_map(Dead::letter).collect();
-        Ok(Paged { entries, next })
+        let mut looks = 0;
+        loop {
+            let mut reply = self.handle.call(script, fill).await?;
+            let next = cursor(&mut reply)?;
+            let mut dead = reply.rest(|bytes| Dead::read(bytes, K::HEAD))?;
+            let frames = dead.iter_mut().map(|dead| &mut dead.frame);
+            looks += 1;
+            if self.handle.bring_bodies(frames).await? || looks == LOOKS {
+                let entries = dead.into_iter().filter_map(Dead::letter).collect();
+                return Ok(Paged { entries, next });
+            }
+        }
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
@@ -262,22 +268,27 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(page.limit);
         };
         let script = &K::SCRIPTS.peek;
-        let mut reply = self.handle.call(script, fill).await?;
-        let now = Timestamp::from_millis(reply.count()?);
-        let listed = u64::try_from(reply.number()?).ok();
-        let lined = reply.count()?;
-        let mut shown = Vec::with_capacity(reply.len() / 3);
-        while reply.len() > 0 {
-            let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
-            let time = Timestamp::from_millis(time);
-            let one = Shown::read(frame, K::HEAD, place, now, time, lease);
-            shown.push(one.ok_or_else(|| reply.unexpected())?);
+        let mut looks = 0;
+        loop {
+            let mut reply = self.handle.call(script, fill).await?;
+            let now = Timestamp::from_millis(reply.count()?);
+            let listed = u64::try_from(reply.number()?).ok();
+            let lined = reply.count()?;
+            let mut shown = Vec::with_capacity(reply.len() / 3);
+            while reply.len() > 0 {
+                let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
+                let time = Timestamp::from_millis(time);
+                let one = Shown::read(frame, K::HEAD, place, now, time, lease);
+                shown.push(one.ok_or_else(|| reply.unexpected())?);
+            }
+            let frames = shown.iter_mut().map(|shown| &mut shown.frame);
+            looks += 1;
+            if self.handle.bring_bodies(frames).await? || looks == LOOKS {
+                let entries = shown.into_iter().filter_map(Shown::peeked).collect();
+                let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
+                return Ok(Paged { entries, next });
+            }
         }
-        let frames = shown.iter_mut().map(|shown| &mut shown.frame);
-        self.handle.bring_bodies(frames).await?;
-        let entries = shown.into_iter().filter_map(Shown::peeked).collect();
-        let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
-        Ok(Paged { entries, next })
     }
 }
 

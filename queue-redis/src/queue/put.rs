@@ -62,7 +62,7 @@ impl<P: Put> Verb for Way<P> {
 
     async fn send(&self, batch: &[P]) -> Result<Vec<P::Answer>> {
         let pushes = || batch.iter().map(P::push);
-        let uploads = Uploads::of(pushes());
+        let uploads = Uploads::of(pushes(), self.handle.large());
         let fill = |call: &mut Call| {
             call.push(batch.len());
             P::add_before(batch, self.way, call);

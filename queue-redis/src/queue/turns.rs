@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_util::future;
 use queue_core::{
-    Disposition, Error, Holder, Leased, Outcome, Result, Settled, Settlement, limits,
+    Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement, Token,
+    limits,
 };
 
 use super::Handle;
@@ -127,7 +128,7 @@ impl Turns {
         let first = reply.count()?;
         let next = reply.time()?;
         let mut frames = reply.rest(|bytes| Frame::read(bytes, self.head))?;
-        let brought = self.handle.bring_bodies(frames.iter_mut()).await;
+        let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases end by themselves.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         let lease = Duration::from_millis(millis);
@@ -135,6 +136,17 @@ impl Turns {
         let deliveries = frames.filter_map(|(frame, token)| frame.delivery(token, lease));
         let deliveries = deliveries.collect();
         Ok(Some((settled, Leased { deliveries, next })))
+    }
+
+    /// Brings the large bodies of what was leased, from this token on.
+    async fn bring_bodies(&self, frames: &mut [Frame], first: u64) -> Result<()> {
+        if self.handle.bring_bodies(frames.iter_mut()).await? {
+            return Ok(());
+        }
+        let leased = frames.iter().zip(first..);
+        let missing = leased.filter(|(frame, _)| frame.is_apart());
+        let receipts = missing.map(|(frame, token)| Receipt::new(frame.id, Token::new(token)));
+        self.handle.check_leased(receipts).await
     }
 
     async fn share_alone(&self, share: &Share) -> Result<Turned> {

@@ -30,6 +30,7 @@ pub(crate) struct VirtualTimeHarness {
     place: Place,
     connector: VirtualConnector,
     start: Arc<OnceLock<Instant>>,
+    all_apart: bool,
 }
 
 impl VirtualTimeHarness {
@@ -45,7 +46,14 @@ impl VirtualTimeHarness {
             connector: connector.expect("the place's URL is understood"),
             place,
             start: Arc::default(),
+            all_apart: false,
         }
+    }
+
+    /// The same with every message's body apart, as large bodies are.
+    pub(crate) fn with_all_bodies_apart(mut self) -> Self {
+        self.all_apart = true;
+        self
     }
 }
 
@@ -69,11 +77,14 @@ impl Harness for VirtualTimeHarness {
         };
         // Time begins now, not when the first queue asks for it.
         now();
-        let backend = RedisBackend::with_connector(self.connector.clone())
+        let mut builder = RedisBackend::with_connector(self.connector.clone())
             .prefix(self.place.prefix())
             .fall_back(FALL_BACK)
-            .clock(now)
-            .connect();
+            .clock(now);
+        if self.all_apart {
+            builder = builder.large_bodies_from(0);
+        }
+        let backend = builder.connect();
         Arc::new(backend.await.expect("the server takes us"))
     }
 
