@@ -1,7 +1,7 @@
 -- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
 -- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
 -- each. Before it stands `shared/frames`.
--- needs: HEAD, ID, SINCE
+-- needs: HEAD, ID, SINCE, WITH_PAST
 -- ARGV[1] prefix of the keys
 -- Returns a line for each.
 local lines = {}
@@ -16,7 +16,10 @@ local function name(member)
   if #member == 7 then
     return string.format('%d', (struct.unpack('>I7', member)))
   end
-  return string.format('%q', member)
+  local readable = string.gsub(member, '[^%w%p ]', function(other)
+    return string.format('\\x%02x', string.byte(other))
+  end)
+  return '"' .. readable .. '"'
 end
 
 local function look(queue, keys)
@@ -104,27 +107,45 @@ local function look(queue, keys)
   -- A large body is there as long as its message is, or waits for its push.
   local config = keys.meta and redis.call('HGET', keys.meta, 'config') or ''
   local is_ring = string.find(config, '^kind=rotating') ~= nil
-  if not is_ring then
-    local bodies = {}
-    for _, reference in ipairs(keys.bodies and redis.call('HKEYS', keys.bodies) or {}) do
-      bodies[reference] = 'gone'
+  local head = string.find(config, '^kind=priority') and 24 or 15
+  local frames, bodies = fields('frames'), {}
+  for _, reference in ipairs(keys.bodies and not is_ring and redis.call('HKEYS', keys.bodies) or {}) do
+    bodies[reference] = 'keeps what is gone:'
+  end
+  for _, reference in ipairs(members('uploads')) do
+    bodies[reference] = nil
+  end
+  local function look_apart(id, frame)
+    local at = head + 1
+    if string.byte(frame, 1) == WITH_PAST then
+      at = at + 13 + struct.unpack('>I2', frame, at + 11)
     end
-    for _, reference in ipairs(members('uploads')) do
-      bodies[reference] = bodies[reference] and 'waits'
+    local reference = string.byte(frame, at) == 2 and string.sub(frame, at + 5)
+    if (frames['b' .. id] or false) ~= reference then
+      say('frames', 'tells of another body than the frame of', id)
+    elseif reference and not bodies[reference] then
+      say('bodies', 'lacks the body of', id)
+    elseif reference then
+      bodies[reference] = nil
     end
-    for field, reference in pairs(fields('frames')) do
-      if #field == 8 and string.sub(field, 1, 1) == 'b' then
-        if bodies[reference] ~= 'gone' then
-          say('bodies', bodies[reference] and 'is also in uploads or twice:' or 'lacks the body of', string.sub(field, 2))
-        end
-        bodies[reference] = 'there'
-      end
+  end
+  for id, place in pairs(places) do
+    local frame = frames[id]
+    if frame and place == 'dead' then
+      local _, _, length = struct.unpack('>I7c1I2', frame)
+      frame = string.sub(frame, 11 + length)
     end
-    for reference, state in pairs(bodies) do
-      if state == 'gone' then
-        say('bodies', 'keeps what is gone:', reference)
-      end
+    if frame then
+      look_apart(id, frame)
     end
+  end
+  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+    if #frame > HEAD then
+      look_apart(string.sub(frame, ID, SINCE - 1), frame)
+    end
+  end
+  for reference, what in pairs(bodies) do
+    say('bodies', what, reference)
   end
   -- While nobody holds a message with a time to live, it stands in `ends` by its end.
   local ends, waits = keys.ends and redis.call('ZRANGE', keys.ends, 0, -1, 'WITHSCORES') or {}, {}

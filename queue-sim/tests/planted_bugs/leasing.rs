@@ -92,6 +92,10 @@ macro_rules! leasing_bugs_on_redis {
             leased_stays_among_ends: lua::LEASED_STAYS_AMONG_ENDS,
                 by "leftovers" | "L17" | "linearisable";
             outdated_leaves_the_body: lua::OUTDATED_LEAVES_THE_BODY, by "leftovers";
+            body_outlives_its_message: lua::BODY_OUTLIVES_ITS_MESSAGE, by "leftovers";
+            body_goes_with_death: lua::BODY_GOES_WITH_DEATH, by "L13" | "L5" | "leftovers" | "linearisable";
+            refused_body_stays: lua::REFUSED_BODY_STAYS, by "leftovers";
+            upload_is_taken_twice: lua::UPLOAD_IS_TAKEN_TWICE, by "leftovers" | "L5" | "L7" | "linearisable";
             buried_is_dropped: lua::BURIED_IS_DROPPED, by "L17" | "L5" | "linearisable";
             lease_is_not_expected_to_end: lua::LEASE_IS_NOT_EXPECTED_TO_END,
                 by "L7" | "L6" | "L4" | "waiting" | "leftovers" | "linearisable";

@@ -316,31 +316,31 @@ edits! {
         "delay/schedule_plain": "not head or first_due < head or" => "not head or";
     }
     EVICTION_LEAVES_THE_BODY {
-        "bounded/offer": "call('HDEL', FRAMES, victim)" => "";
+        "bounded/offer": "forget({ victim })" => "";
     }
     REPLACEMENT_LEAVES_THE_BODY {
-        "bounded/offer": "call('HDEL', FRAMES, owner)" => "";
+        "bounded/offer": "forget({ owner })" => "";
     }
     REPLACEMENT_LEAVES_THE_KEY {
-        "bounded/offer": "call('HDEL', OWNED, owner)\n      call('HDEL', FRAMES" => "call('HDEL', FRAMES";
+        "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
     }
     RESIZE_LEAVES_THE_BODY {
-        "bounded/resize": "call('HDEL', FRAMES, unpack(ids))" => "";
+        "bounded/resize": "  forget(ids)\n" => "";
     }
     CANCEL_LEAVES_THE_BODY {
-        "leasing/cancel": "call('HDEL', FRAMES, unpack(ids))" => "";
+        "leasing/cancel": "forget(ids)" => "";
     }
     DISCARD_LEAVES_THE_BODY {
-        "leasing/discard": "call('HDEL', FRAMES, unpack(ids))" => "";
+        "leasing/discard": "forget(ids)" => "";
     }
     PURGE_LEAVES_THE_BODY {
-        "leasing/purge": "call('HDEL', FRAMES, unpack(ids))" => "";
+        "leasing/purge": "forget(ids)" => "";
     }
     TRIM_LEAVES_THE_BODY {
-        "shared/graves": "call('HDEL', FRAMES, unpack(oldest))" => "";
+        "shared/graves": "forget(oldest)" => "";
     }
     ACK_AMONG_OTHERS_LEAVES_THE_BODY {
-        "shared/settle": "call('HDEL', FRAMES, unpack(done))" => "";
+        "shared/settle": "forget(done)" => "";
     }
     QUEUE_LEAVES_ITS_HINTS {
         "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
@@ -428,10 +428,25 @@ edits! {
         "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
     }
     OUTDATED_LEAVES_THE_BODY {
-        "shared/outdate": "call('HDEL', FRAMES, unpack(dropped))" => "";
+        "shared/outdate": "forget(dropped)" => "";
     }
     BURIED_IS_DROPPED {
         "shared/terms": ".. sub(live, 1, 1)" => ".. 'd'";
+    }
+    BODY_OUTLIVES_ITS_MESSAGE {
+        "shared/bodies": "call('HDEL', BODIES, unpack(references))" => "";
+    }
+    BODY_GOES_WITH_DEATH {
+        "shared/graves": "call('ZADD', DEAD, died, id)" =>
+            "call('ZADD', DEAD, died, id)
+             forget({ id })";
+    }
+    REFUSED_BODY_STAYS {
+        "shared/terms": "call('HDEL', BODIES, unpack(refused))" => "";
+    }
+    UPLOAD_IS_TAKEN_TWICE {
+        "shared/terms": "    if not waits then\n      return redis" =>
+            "    if false then\n      return redis";
     }
     OUTDATED_MAKES_NO_ROOM {
         "shared/outdate": "gone(over)" => "disown(over)";
