@@ -1,0 +1,198 @@
+//! Large bodies: no script sees them, and nothing of them stays.
+
+#![cfg(unix)]
+
+#[path = "support/connect.rs"]
+mod connect;
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_redis::{LEFTOVERS, RedisBackend};
+use real_redis::Server;
+
+use self::connect::connect;
+
+const MIB: usize = 1024 * 1024;
+/// What is smaller goes with its message.
+const LARGE: usize = 16 * 1024;
+const LEASE: Duration = Duration::from_secs(600);
+
+fn two() -> NonZeroUsize {
+    NonZeroUsize::new(2).expect("not zero")
+}
+
+fn name(kind: QueueKind) -> QueueName {
+    QueueName::new(kind.as_str()).expect("a name")
+}
+
+/// A queue of each leasing kind.
+async fn queues(backend: &RedisBackend) -> Vec<AnyQueue> {
+    let mut queues = Vec::new();
+    for kind in QueueKind::ALL {
+        if kind != QueueKind::Rotating {
+            let config = QueueConfig::of(kind, 10_000);
+            queues.push(backend.open(&name(kind), &config).await.expect("opens"));
+        }
+    }
+    queues
+}
+
+/// The server's answer to this, a raw command.
+fn ask<T: redis::FromRedisValue>(server: &Server, command: &[&str]) -> T {
+    let mut connection = server.connect().expect("the server takes us");
+    let mut asked = redis::cmd(command[0]);
+    asked.arg(&command[1..]);
+    asked.query(&mut connection).expect("the server answers")
+}
+
+fn leftovers(server: &Server) -> Vec<String> {
+    ask(server, &["EVAL", LEFTOVERS, "0", "qk"])
+}
+
+/// The keys of large bodies that are there.
+fn keys_of_bodies(server: &Server) -> Vec<String> {
+    let mut keys: Vec<String> = ask(server, &["KEYS", "qk:*:bodies"]);
+    keys.extend(ask::<Vec<String>>(server, &["KEYS", "qk:*:uploads"]));
+    keys
+}
+
+/// The bytes of the longest argument that a script was called with, as the slow log tells, which cuts
+/// arguments and says by how much.
+fn longest_argument(server: &Server) -> usize {
+    let log: Vec<Vec<redis::Value>> = ask(server, &["SLOWLOG", "GET", "-1"]);
+    let arguments = log.into_iter().map(|mut entry| {
+        let arguments: Vec<Vec<u8>> =
+            redis::from_redis_value(entry.swap_remove(3)).expect("arguments");
+        arguments
+    });
+    let scripts = arguments.filter(|arguments| arguments[0] == b"EVALSHA");
+    let cut = |argument: Vec<u8>| {
+        let argument = String::from_utf8_lossy(&argument);
+        let (_, more) = argument.rsplit_once("... (")?;
+        more.strip_suffix(" more bytes)")?.parse::<usize>().ok()
+    };
+    let cuts = scripts.flatten().filter_map(cut);
+    cuts.max().map_or(128, |cut| cut + 128)
+}
+
+#[tokio::test]
+async fn no_script_is_called_with_a_large_body() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await.expect("connects");
+    let queues = queues(&backend).await;
+    for setting in ["slowlog-log-slower-than", "slowlog-max-len"] {
+        let value = if setting.ends_with("len") {
+            "1000"
+        } else {
+            "0"
+        };
+        let _: () = ask(&server, &["CONFIG", "SET", setting, value]);
+    }
+    for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
+        let _: () = ask(&server, &["SLOWLOG", "RESET"]);
+        for queue in &queues {
+            queue.put(&[Push::new(vec![7; size])]).await.expect("put");
+            let leasing = queue.leasing().expect("leases");
+            let leased = leasing.lease(two(), LEASE).await.expect("lease");
+            let [delivery] = &leased.deliveries[..] else {
+                panic!("one message: {}", leased.deliveries.len());
+            };
+            assert_eq!(delivery.body, vec![7; size]);
+            let frames = format!("qk:{{{}}}:frames", queue.kind());
+            let id = delivery.id().get().to_be_bytes();
+            let mut length = redis::cmd("HSTRLEN");
+            length.arg(frames).arg(&id[1..]);
+            let length: usize = length
+                .query(&mut server.connect().expect("connects"))
+                .expect("an answer");
+            assert_eq!(length < 100, apart, "{length} bytes of a frame for {size}");
+            let acked = leasing.settle(&[Settlement::ack(delivery.receipt)]).await;
+            assert_eq!(acked.expect("settles"), [Settled::Done]);
+        }
+        let longest = longest_argument(&server);
+        assert_eq!(longest < 1_000, apart, "{longest} bytes of {size}");
+        assert_eq!(keys_of_bodies(&server), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn an_upload_without_its_push_goes_after_a_minute() {
+    let server = Server::start().expect("a server");
+    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let clock = Arc::clone(&now);
+    let url = server.url();
+    let builder = RedisBackend::builder(&url).expect("understood");
+    let backend = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
+    let backend = backend.connect().await.expect("connects");
+    for queue in queues(&backend).await {
+        let key = |suffix: &str| format!("qk:{{{}}}:{suffix}", queue.kind());
+        let _: () = ask(&server, &["ZADD", &key("uploads"), "0", "a reference"]);
+        let _: () = ask(&server, &["HSET", &key("bodies"), "a reference", "a body"]);
+        let leasing = queue.leasing().expect("leases");
+        // The first call that looks notes the time.
+        leasing.counters().await.expect("counts");
+        now.fetch_add(59_000, Ordering::Relaxed);
+        leasing.counters().await.expect("counts");
+        assert_eq!(keys_of_bodies(&server).len(), 2, "it may be on its way yet");
+        now.fetch_add(2_000, Ordering::Relaxed);
+        // So does one of many pushes of a producer that knows of no large bodies.
+        for _ in 0..64 {
+            queue.put(&[Push::new("small")]).await.expect("put");
+        }
+        assert_eq!(keys_of_bodies(&server), [""; 0]);
+    }
+    assert_eq!(leftovers(&server), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_refused_push_leaves_nothing_behind() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await.expect("connects");
+    let full = QueueConfig::of(QueueKind::Bounded, 1);
+    let full = backend.open(&name(QueueKind::Bounded), &full).await;
+    let Ok(AnyQueue::Bounded(full)) = full else {
+        panic!("{full:?}");
+    };
+    let offers = [Offer::new("small"), Offer::new(vec![7; MIB])];
+    let offered = full.offer(&offers, Overflow::Reject).await.expect("offers");
+    assert!(matches!(offered[1], Offered::Full), "{offered:?}");
+    assert_eq!(keys_of_bodies(&server), [""; 0]);
+
+    let _: () = ask(&server, &["CONFIG", "SET", "maxmemory", "1"]);
+    let full = full.offer_one(Offer::new(vec![7; MIB]), Overflow::DropOldest);
+    let error = full.await.expect_err("the server is full");
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert_eq!(keys_of_bodies(&server), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_body_that_somebody_deleted_blocks_nobody() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await.expect("connects");
+    for queue in queues(&backend).await {
+        let put = [Push::new(vec![7; MIB]), Push::new("sound")];
+        queue.put(&put).await.expect("put");
+        let bodies = format!("qk:{{{}}}:bodies", queue.kind());
+        let _: () = ask(&server, &["DEL", &bodies]);
+        let leasing = queue.leasing().expect("leases");
+        let page = Page::first(10);
+        let shown = leasing.peek(Place::Ready, page).await.expect("shows");
+        assert_eq!(shown.entries.len(), 1, "{}", queue.kind());
+        let leased = leasing.lease(two(), LEASE).await.expect("leases");
+        let bodies: Vec<_> = leased
+            .deliveries
+            .iter()
+            .map(|each| &each.body[..])
+            .collect();
+        assert_eq!(bodies, [b"sound"], "{}", queue.kind());
+    }
+}
