@@ -6,7 +6,7 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`; `joins` (numbers places in line); `holes` in `ready` |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready` |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |

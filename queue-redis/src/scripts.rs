@@ -151,7 +151,7 @@ leasing_scripts! {
     dead_letters: tidied![READ "leasing/dead_letters"];
     revive: tidied![DRAIN "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
-    purge: tidied![DRAIN "leasing/purge"];
+    purge: tidied![DRAIN "shared/take_out" "leasing/purge"];
     cancel: looking![DRAIN "shared/show" then "leasing/cancel"];
     peek: looking![READ "shared/show" then "leasing/peek"];
     reconfigure: tidied![DRAIN "leasing/reconfigure"];
@@ -204,13 +204,15 @@ scripts! {
         CALL, Keys, PLAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
-            "bounded/offer"
+            "shared/take_out" "bounded/shorten" "bounded/offer"
         ]),
         Moves, TIDY, Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
     BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/capacity"])];
-    BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![DRAIN "bounded/resize"];
+    BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![
+        DRAIN "shared/take_out" "bounded/shorten" "bounded/resize"
+    ];
 
     ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/insert"])];
     ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/rotate"])];

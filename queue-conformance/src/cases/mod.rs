@@ -318,6 +318,7 @@ macro_rules! __cases {
                 b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all,
                 b4_blocked_producers_all_get_through,
                 b5_resize_trims_the_oldest_at_once_and_reports_them,
+                b5_a_resize_drops_more_than_one_step_takes,
                 b5_what_was_leased_at_a_resize_may_exceed_it,
                 b5_delayed_ones_are_trimmed_by_due_time,
                 b5_after_a_resize_the_stored_capacity_wins,

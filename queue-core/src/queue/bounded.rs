@@ -48,13 +48,15 @@ pub trait BoundedQueue: Leasing {
     /// The most messages that fit.
     async fn capacity(&self) -> Result<NonZeroUsize>;
 
-    /// Changes the capacity; from then on the stored one wins over what an open asks for. It trims
-    /// at once, in delivery order, delayed messages last, and never drops a leased one (B5). It
-    /// answers the ids of the dropped messages.
+    /// Changes the capacity; from then on the stored one wins over what an open asks for, and the queue
+    /// does not grow beyond it. What is too many goes in delivery order, delayed messages last, by steps
+    /// of at most 128, each atomic; no leased message goes (B5). It answers the ids of the dropped
+    /// messages.
     ///
     /// # Errors
     ///
-    /// `Invalid` if it is over 2^32 − 1.
+    /// `Invalid` if it is over 2^32 − 1. After any other error, and if the call was dropped, the new
+    /// capacity may hold; then the next offers take the steps that are left.
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
 }
 

@@ -147,7 +147,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     async fn resume(&self) -> Result<()>;
 
     /// Removes up to `max` messages that are ready, in delivery order, then delayed, by (due, id);
-    /// answers how many. Leased messages stay, and so do dead letters and dedup marks, but for a
+    /// answers how many. It goes by steps of at most 128, each atomic. Leased messages stay, and so do dead letters and dedup marks, but for a
     /// mark that ends with its message (L9).
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms, first_ids
 -- needs: forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
--- needs: quiet_until, read_terms, times_to_live, uniques, write_marks
+-- needs: quiet_until, read_terms, shorten, times_to_live, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -14,8 +14,12 @@
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
 local function act()
   local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
-  local capacity = tonumber(call('HGET', META, 'capacity'))
+  local fixed = call('HMGET', META, 'capacity', 'surplus')
+  local capacity, surplus = tonumber(fixed[1]), tonumber(fixed[2]) or 0
   local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+  if surplus > 0 then
+    occupied = occupied - #shorten(occupied)
+  end
   local ready = 0 -- how many of them are, so far
   local keys = {}
   for k = 6 + count, 5 + count + 2 * keyed, 2 do

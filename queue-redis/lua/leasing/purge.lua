@@ -1,41 +1,14 @@
 -- purge: removes messages that are ready, in delivery order, then delayed ones, by (due, id).
--- needs: DELAYED, META, drop, forget, gone, id_of, pick, tidy
--- ARGV[3] how many at most
--- Returns how many.
-tidy()
-local max, removed = tonumber(ARGV[3]), 0
-
-local function remove(ids)
-  if ids[1] then
-    gone(ids)
-    forget(ids)
-  end
+-- needs: forget, gone, take_out, tidy
+-- ARGV[3] how many, no more than one call may
+-- ARGV[4] there if this goes on with a purge that has begun
+-- Returns how many it removed: fewer if there are no more.
+if not ARGV[4] then
+  tidy()
 end
-
-while removed < max do
-  local picked = pick(math.min(MANY, max - removed))
-  if not picked.frames[1] then
-    drop(picked)
-    break
-  end
-  local ids = {}
-  for k = 1, #picked.frames do
-    ids[k] = id_of(picked.frames[k])
-  end
-  drop(picked)
-  remove(ids)
-  removed = removed + #ids
+local ids = take_out(tonumber(ARGV[3]), 'purged')
+if ids[1] then
+  gone(ids)
+  forget(ids)
 end
-while removed < max do
-  local ids = call('ZRANGE', DELAYED, 0, math.min(MANY, max - removed) - 1)
-  if not ids[1] then
-    break
-  end
-  call('ZREM', DELAYED, unpack(ids))
-  remove(ids)
-  removed = removed + #ids
-end
-if removed > 0 then
-  call('HINCRBY', META, 'purged', removed)
-end
-return removed
+return #ids

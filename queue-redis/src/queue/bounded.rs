@@ -8,7 +8,7 @@ use queue_core::{
     check_capacity, limits,
 };
 
-use super::{LeasingKind, Queue, bodies::LOOKS, put::Put};
+use super::{LeasingKind, Queue, bodies::LOOKS, leasing::half_way, put::Put};
 use crate::{
     call::Call,
     frame::Frame,
@@ -77,12 +77,25 @@ impl BoundedQueue for Queue<Bounded> {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         self.checked(check_capacity(capacity.get()))?;
         let script = &scripts::BOUNDED_RESIZE;
-        let fill = |call: &mut Call| call.push(capacity.get());
-        let mut reply = self.handle.call(script, fill).await?;
-        let dropped = reply.len();
-        (0..dropped)
-            .map(|_| reply.count().map(MessageId::new))
-            .collect()
+        let mut dropped = Vec::new();
+        loop {
+            let first = dropped.is_empty();
+            let fill = |call: &mut Call| match first {
+                true => call.push(capacity.get()),
+                false => call.push(""),
+            };
+            // The steps before are done, whatever becomes of this one; offers take the others.
+            let step = self.handle.call(script, fill).await;
+            let step = step.map_err(|error| half_way(error, !first));
+            let mut step = step?;
+            let count = step.len();
+            for _ in 0..count {
+                dropped.push(MessageId::new(step.count()?));
+            }
+            if count < limits::MAX_BATCH {
+                return Ok(dropped);
+            }
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{
     Cancelled, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased, Leasing,
-    MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
     Timestamp, limits,
 };
 
@@ -237,8 +237,26 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         self.checked(limits::check_page(max.get()))?;
         let script = &K::SCRIPTS.purge;
-        let fill = |call: &mut Call| call.push(max.get());
-        self.handle.call(script, fill).await?.count()
+        let (mut purged, mut left) = (0, max.get());
+        while left > 0 {
+            let step = left.min(limits::MAX_BATCH);
+            let fill = |call: &mut Call| {
+                call.push(step);
+                if left < max.get() {
+                    call.push("");
+                }
+            };
+            let removed = match self.handle.call(script, fill).await {
+                Ok(mut reply) => reply.count()?,
+                Err(error) => return Err(half_way(error, purged > 0)),
+            };
+            purged += removed;
+            left -= step;
+            if removed < step as u64 {
+                break;
+            }
+        }
+        Ok(purged)
     }
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
@@ -299,6 +317,14 @@ const LINED_BITS: u32 = 28;
 fn shown_before(cursor: Option<Cursor>) -> (u64, u64) {
     let shown = cursor.map_or(0, Cursor::get);
     (shown >> LINED_BITS, shown & ((1 << LINED_BITS) - 1))
+}
+
+/// The error of one of several steps, if others are done.
+pub(super) fn half_way(error: Error, others_done: bool) -> Error {
+    match others_done {
+        true => error.with_outcome(Outcome::Unknown),
+        false => error,
+    }
 }
 
 /// Adds ids, one argument each.

@@ -325,7 +325,7 @@ edits! {
         "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
     }
     RESIZE_LEAVES_THE_BODY {
-        "bounded/resize": "  forget(ids)\n" => "";
+        "bounded/shorten": "    forget(ids)\n" => "";
     }
     CANCEL_LEAVES_THE_BODY {
         "leasing/cancel": "forget(ids)" => "";

@@ -214,6 +214,20 @@ pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &
     assert_eq!(evicted, 5);
 }
 
+pub(crate) async fn b5_a_resize_drops_more_than_one_step_takes(stage: &Stage<'_>) {
+    let queue = stage.bounded(400).await;
+    for _ in 0..3 {
+        let batch = vec![Offer::new("x"); 100];
+        queue.offer(&batch, Overflow::Reject).await.expect("offers");
+    }
+    let dropped = queue.resize(count(2)).await.expect("resizes");
+    assert_eq!(numbers(&dropped), (1..=298).collect::<Vec<_>>());
+    assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
+    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    let evicted = queue.counters().await.expect("counters").evicted;
+    assert_eq!(evicted, 298);
+}
+
 pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'_>) {
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;

@@ -1,0 +1,29 @@
+-- Taking out messages that nobody is to get.
+-- needs: BYTES, DELAYED, META, drop, id_of, pick
+-- gives: take_out
+
+-- Takes so many undelivered messages out of their places, as many as one call may: ready ones in delivery
+-- order, then delayed ones, by (due, id). Counts them under that name, and answers their ids.
+local function take_out(wanted, counter)
+  BYTES = math.huge -- it hands nothing out
+  wanted = math.min(wanted, MANY)
+  local picked, ids = pick(wanted), {}
+  for k = 1, #picked.frames do
+    ids[k] = id_of(picked.frames[k])
+  end
+  local left = wanted - #ids
+  if ids[1] then
+    -- The first write wants memory: on a full server an offer fails here, with nothing changed.
+    call('HINCRBY', META, counter, #ids)
+  end
+  drop(picked)
+  local delayed = left > 0 and call('ZRANGE', DELAYED, 0, left - 1) or {}
+  if delayed[1] then
+    call('HINCRBY', META, counter, #delayed)
+    call('ZREM', DELAYED, unpack(delayed))
+  end
+  for k = 1, #delayed do
+    ids[#ids + 1] = delayed[k]
+  end
+  return ids
+end

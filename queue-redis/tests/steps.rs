@@ -1,0 +1,83 @@
+//! What would take the server long goes by steps.
+
+#![cfg(unix)]
+
+#[path = "support/connect.rs"]
+mod connect;
+
+use std::num::NonZeroUsize;
+
+use queue_core::*;
+use real_redis::{CommandCounts, Server};
+
+use self::connect::connect;
+
+fn count(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not zero")
+}
+
+/// A bounded queue with so many messages.
+async fn filled(server: &Server, messages: usize) -> Bounded {
+    let backend = connect(server).await.expect("connects");
+    let name = QueueName::new("filled").expect("a name");
+    let config = QueueConfig::of(QueueKind::Bounded, 10_000);
+    let Ok(AnyQueue::Bounded(queue)) = backend.open(&name, &config).await else {
+        panic!("a bounded queue");
+    };
+    let batch = vec![Offer::new("x"); 100];
+    for _ in 0..messages / batch.len() {
+        queue.offer(&batch, Overflow::Reject).await.expect("offers");
+    }
+    queue
+}
+
+type Bounded = std::sync::Arc<dyn BoundedQueue>;
+
+fn calls_of_scripts(server: &Server) -> u64 {
+    let mut connection = server.connect().expect("the server takes us");
+    let info: String = redis::cmd("INFO")
+        .arg("commandstats")
+        .query(&mut connection)
+        .expect("the server answers");
+    CommandCounts::parse(&info).sum(["evalsha"])
+}
+
+#[tokio::test]
+async fn a_large_purge_and_a_large_resize_take_as_many_calls_as_they_have_steps() {
+    let server = Server::start().expect("a server");
+    let queue = filled(&server, 2_000).await;
+    let before = calls_of_scripts(&server);
+    assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1_000);
+    // 128 at a time.
+    assert_eq!(calls_of_scripts(&server) - before, 8);
+    let before = calls_of_scripts(&server);
+    let dropped = queue.resize(count(10)).await.expect("resizes");
+    assert_eq!(dropped.len(), 990);
+    assert_eq!(calls_of_scripts(&server) - before, 8);
+    let before = calls_of_scripts(&server);
+    assert_eq!(queue.purge(count(128)).await.expect("purges"), 10);
+    assert_eq!(calls_of_scripts(&server) - before, 1);
+}
+
+#[tokio::test]
+async fn offers_go_on_with_a_resize_that_broke_off() {
+    let server = Server::start().expect("a server");
+    let queue = filled(&server, 400).await;
+    // As its first step leaves it.
+    let mut connection = server.connect().expect("the server takes us");
+    let mut left = redis::cmd("HSET");
+    left.arg("qk:{filled}:meta")
+        .arg(&["capacity", "10", "resized", "1", "surplus", "390"]);
+    let () = left.query(&mut connection).expect("the server answers");
+    for there in [272, 144, 16, 10] {
+        let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
+        assert_eq!(offered.expect("offers"), Offered::Full);
+        let counters = queue.counters().await.expect("counts");
+        assert_eq!(counters.depth.ready, there);
+        assert!(counters.balance(), "{counters:?}");
+    }
+    // Nothing more goes.
+    let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
+    assert_eq!(offered.expect("offers"), Offered::Full);
+    assert_eq!(queue.depth().await.expect("depth").ready, 10);
+}
