@@ -82,7 +82,7 @@ const EXPECT: Part = Files(lua!["shared/expect"]);
 const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders" "shared/bodies"]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
-    "shared/reframe" "shared/graves" "shared/end_leases" "shared/outdate" "shared/tidy"
+    "shared/reframe" "shared/graves" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
 ]);
 
 /// A script that tidies, then does this.

@@ -3,16 +3,13 @@
 -- FRAMES keeps the reference under 'b' and the id. A producer uploads a body before its push, without a
 -- script, and notes the reference in UPLOADS before that; the push takes it out (see `terms`). Consumers
 -- read BODIES without a script.
--- needs: BODIES, FRAMES, UPLOADS, apart, with_holders
+-- needs: BODIES, FRAMES, UPLOADS, apart, fields_of, with_holders
 -- gives: forget, sweep
 
 -- These messages are gone for good, dead letters too: nothing is kept of them.
 local function forget(ids)
   if apart then
-    local fields, known, references = {}, {}, {}
-    for k = 1, #ids do
-      fields[k] = 'b' .. ids[k]
-    end
+    local fields, known, references = fields_of('b', ids), {}, {}
     for k, reference in ipairs(call('HMGET', FRAMES, unpack(fields))) do
       if reference then
         known[#known + 1], references[#references + 1] = fields[k], reference

@@ -1,5 +1,5 @@
 -- Ending what is outdated (L17).
--- needs: ENDS, FRAMES, META, die, end_fields, forget, gone, leave, outdated_left, place_of
+-- needs: ENDS, FRAMES, META, die, fields_of, forget, gone, leave, outdated_left, place_of
 -- gives: outdate
 
 -- Drops or buries up to 128 outdated messages, by (end, id).
@@ -9,7 +9,7 @@ local function outdate()
   if not over[1] then
     return
   end
-  local kept = call('HMGET', FRAMES, unpack(end_fields(over)))
+  local kept = call('HMGET', FRAMES, unpack(fields_of('e', over)))
   local dropped = {}
   for k, id in ipairs(over) do
     if kept[k] and byte(kept[k], 8) == 100 then

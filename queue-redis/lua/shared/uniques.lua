@@ -1,21 +1,19 @@
 -- Dedup marks that end with their messages (L9): FRAMES keeps the key of such a message under 'u' and the
 -- id.
--- needs: DEDUP, ENDS, FIRSTS, FRAMES, end_fields, limited, uniques
+-- needs: DEDUP, ENDS, FIRSTS, FRAMES, fields_of, limited, uniques
 -- gives: end_ties
 
 -- These messages are done: what was to end with them ends. Answers the keys whose marks have.
 local function end_ties(ids)
-  local fields, known, ended = {}, {}, {}
+  local ended = {}
   if limited then
     call('ZREM', ENDS, unpack(ids))
-    call('HDEL', FRAMES, unpack(end_fields(ids)))
+    call('HDEL', FRAMES, unpack(fields_of('e', ids)))
   end
   if not uniques then
     return ended
   end
-  for k = 1, #ids do
-    fields[k] = 'u' .. ids[k]
-  end
+  local fields, known = fields_of('u', ids), {}
   for k, key in ipairs(call('HMGET', FRAMES, unpack(fields))) do
     if key then
       known[#known + 1] = fields[k]

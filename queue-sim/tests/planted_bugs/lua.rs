@@ -422,7 +422,7 @@ edits! {
         "shared/tidy": "  if limited then\n    outdate()" => "  if false then\n    outdate()";
     }
     OUTDATED_STAYS_AFTER_RETURN {
-        "shared/ends": "if not limited or not ids[1] then" => "if true then";
+        "shared/wait_on": "if not limited or not ids[1] then" => "if true then";
     }
     LEASED_STAYS_AMONG_ENDS {
         "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
