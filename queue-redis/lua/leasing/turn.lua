@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop
--- needs: expect, flags, holders, id_of, keep, limited, meta, outdated_left, pick, quiet_until
+-- needs: expect, flags, holders, id_of, limited, meta, outdated_left, pick, quiet_until
 -- needs: settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
@@ -34,16 +34,18 @@ local function lease(reply)
     end
     last_token = first + got - 1
     reply[2] = first
-    keep(picked)
+    local kept = picked.fresh
     if ARGV[5] ~= '' then
-      local names = {}
+      local before = #kept
       for k = 1, got do
-        names[2 * k - 1], names[2 * k] = 'h' .. id_of(frames[k]), ARGV[5]
+        kept[before + 2 * k - 1], kept[before + 2 * k] = 'h' .. id_of(frames[k]), ARGV[5]
       end
-      call('HSET', FRAMES, unpack(names))
       if not holders then
         call('HSET', META, 'flags', flags .. 'h')
       end
+    end
+    if kept[1] then
+      call('HSET', FRAMES, unpack(kept))
     end
     if limited then
       local ids = {}

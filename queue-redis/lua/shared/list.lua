@@ -5,10 +5,10 @@
 --   score n, member number + id   joined the tail when n messages had been accepted (promoted,
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
--- both places; moves nothing.
+-- both places; moves nothing. `fresh` are ids and frames of those that FRAMES does not have.
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, apart, fits, flags, id_of, leave_line
 -- needs: size_of
--- gives: holes, pick, keep, drop, any_ahead
+-- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
   holes = tonumber(call('HGET', META, 'holes'))
@@ -91,13 +91,6 @@ local function pick(max)
     end
   end
   return { frames = frames, fresh = fresh, members = members, listed = listed, passed = passed }
-end
-
--- Keeps the frames of what is about to be leased.
-local function keep(picked)
-  if picked.fresh[1] then
-    call('HSET', FRAMES, unpack(picked.fresh))
-  end
 end
 
 -- Takes what was picked out of the line, and the holes that are first then.

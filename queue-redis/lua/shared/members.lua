@@ -1,6 +1,6 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
 -- needs: FRAMES, apart, fits, leave_line, size_of
--- gives: read_frames, keep, drop
+-- gives: read_frames, drop
 
 -- The frames of these members, in their order, as many as one call may hand out.
 local function read_frames(places)
@@ -19,17 +19,14 @@ local function read_frames(places)
         raw = raw + (apart and size_of(frame) or #frame)
         if not fits(frames, raw) then
           frames[#frames] = nil
-          return { frames = frames, members = members }
+          return { frames = frames, fresh = {}, members = members }
         end
       end
       members[#members + 1] = places[first + k - 1]
     end
   end
-  return { frames = frames, members = members }
+  return { frames = frames, fresh = {}, members = members }
 end
-
--- Frames stay where they are.
-local function keep() end
 
 local function drop(picked)
   if picked.members[1] then

@@ -262,8 +262,8 @@ edits! {
         "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
-        "leasing/turn": "    keep(picked)" =>
-            "    keep(picked)
+        "leasing/turn": "    local kept = picked.fresh" =>
+            "    local kept = picked.fresh
                  local ids = {}
                  for k = 1, got do ids[k] = id_of(frames[k]) end
                  disown(ids)";
