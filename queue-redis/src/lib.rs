@@ -33,6 +33,19 @@
 //! no other call waits for that. For this, a [`Connector`] of your own has to lift its pipeline's
 //! limit.
 //!
+//! # TLS
+//!
+//! A `rediss://` URL speaks TLS 1.2 or 1.3 (feature `tls`, off by default). The server's certificate
+//! has to be signed by one of the system's roots, valid now, and for the URL's host. [`Tls`] sets
+//! other roots, a certificate for servers that ask for one, and another name; the variable
+//! `SSL_CERT_FILE` names a file of roots in place of the system's. No setting leaves the check out.
+//! The encryption is rustls with ring; nothing is installed for the process.
+//!
+//! Connecting to a server whose certificate is wrong, or that does not accept ours, fails with
+//! `Configuration`, and the error says what is wrong and the way out. A server that cannot be reached
+//! is `Unavailable`, as without TLS. A Redis port without TLS says nothing to a client that speaks
+//! it: the connect timeout passes, and the error says so.
+//!
 //! # Runtimes
 //!
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
@@ -124,7 +137,11 @@ pub const LEFTOVERS: &str = concat!(
     include_str!("../lua/leftovers.lua")
 );
 
+#[cfg(feature = "tls")]
+pub use self::connection::Tls;
 pub use self::{
     backend::{Builder, Health, RedisBackend},
-    connection::{ConnectionHealth, Connector, Link, Role, ServerConnector, Warning, Wire},
+    connection::{
+        ConnectionHealth, Connector, Link, Role, ServerConnector, Warning, Wire,
+    },
 };

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod backoff;
+mod by_url;
 mod channel;
 mod connector;
 mod greeting;
@@ -13,10 +14,18 @@ mod requirements;
 mod rights;
 mod server;
 mod supervisor;
+mod target;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
+#[cfg(not(feature = "tls"))]
+pub(crate) use self::tls::Tls;
+#[cfg(feature = "tls")]
+pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
+    by_url::{by_url, check_url},
     channel::Channel,
     primary::{Primary, Timeouts, open},
     supervisor::{Dial, State, Supervised},

@@ -1,0 +1,21 @@
+//! The connector for a URL of any scheme.
+
+use std::sync::Arc;
+
+use queue_core::{Result, Spawn};
+
+use super::{Connector, ServerConnector, target::Target, tls::Tls};
+
+/// Makes the connector for this URL.
+pub(crate) fn by_url(
+    url: &str,
+    tls: Option<&Tls>,
+    spawn: Arc<dyn Spawn>,
+) -> Result<Arc<dyn Connector>> {
+    Ok(Arc::new(ServerConnector::by(url, tls, spawn)?))
+}
+
+/// Checks all of this URL that can be checked without making anything.
+pub(crate) fn check_url(url: &str) -> Result<()> {
+    Target::parse(url).map(drop)
+}
