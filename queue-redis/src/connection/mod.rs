@@ -12,6 +12,7 @@ mod primary;
 mod progress;
 mod requirements;
 mod rights;
+mod sentinel;
 mod server;
 mod supervisor;
 mod target;
@@ -28,6 +29,7 @@ pub(crate) use self::{
     by_url::{by_url, check_url},
     channel::Channel,
     primary::{Primary, Timeouts, open},
+    sentinel::parameters as sentinel_parameters,
     supervisor::{Dial, State, Supervised},
 };
 pub use self::{
@@ -35,5 +37,6 @@ pub use self::{
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
+    sentinel::SentinelConnector,
     server::ServerConnector,
 };

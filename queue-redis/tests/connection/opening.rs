@@ -55,6 +55,8 @@ async fn a_bad_url_is_refused_before_anything_is_tried() {
         ("redis://", ErrorKind::Invalid, "redis://user"),
         ("redis://localhost/one", ErrorKind::Invalid, "redis://user"),
         ("rediss://localhost/one", ERROR_OF_TLS.0, ERROR_OF_TLS.1),
+        ("redis+sentinel://localhost", ErrorKind::Invalid, "service"),
+        ("redis+sentinel://a,b:c/d", ErrorKind::Invalid, "hosts"),
         ("redis://localhost?perfix=a", ErrorKind::Invalid, "perfix"),
         ("redis://localhost?prefix=", ErrorKind::Invalid, "prefix"),
         ("unix:/a.sock?prefix=a:b", ErrorKind::Invalid, "a:b"),

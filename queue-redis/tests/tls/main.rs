@@ -5,6 +5,7 @@
 mod certificates;
 mod conformance;
 mod refused;
+mod sentinel;
 mod settings;
 #[path = "../support/until.rs"]
 mod until;
