@@ -138,7 +138,13 @@ async fn open_redis(_scheme: &str, url: &str) -> Result<Queues> {
 
 #[cfg(not(feature = "redis"))]
 async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
-    Err(not_compiled_in(scheme, "redis"))
+    let asks_for_tls = ["rediss", "valkeys"].map(|secure| scheme.starts_with(secure));
+    let feature = if asks_for_tls.contains(&true) {
+        "tls"
+    } else {
+        "redis"
+    };
+    Err(not_compiled_in(scheme, feature))
 }
 
 #[cfg(not(all(feature = "memory", feature = "redis")))]

@@ -63,18 +63,17 @@ async fn memory_left_out_says_which_feature_to_enable() {
 #[cfg(not(feature = "redis"))]
 #[tokio::test]
 async fn redis_left_out_says_which_feature_to_enable() {
-    for url in [
-        "redis://localhost",
-        "rediss://localhost",
-        "redis+sentinel://localhost/orders",
-        "unix:/run/redis.sock",
+    for (url, feature) in [
+        ("redis://localhost", "redis"),
+        ("redis+sentinel://localhost/orders", "redis"),
+        ("unix:/run/redis.sock", "redis"),
+        ("rediss://localhost", "tls"),
+        ("valkeys+sentinel://localhost/orders", "tls"),
     ] {
         let error = refusal(url).await;
         assert_eq!(error.kind(), ErrorKind::Configuration, "{url}");
-        assert!(
-            error.to_string().contains("features = [\"redis\"]"),
-            "{error}"
-        );
+        let named = format!("features = [\"{feature}\"]");
+        assert!(error.to_string().contains(&named), "{error}");
     }
 }
 

@@ -405,7 +405,12 @@ impl Server {
         if last.is_empty() {
             return ServerError::new(what);
         }
-        ServerError::new(format!("{what}. The end of its log:\n{last}"))
+        let hint = if lacks_tls(&last) {
+            " (it was built without TLS: name one that has it by QUEUE_TEST_REDIS_SERVER)"
+        } else {
+            ""
+        };
+        ServerError::new(format!("{what}{hint}. The end of its log:\n{last}"))
     }
 
     fn config_path(&self) -> PathBuf {
@@ -424,6 +429,12 @@ impl Server {
     }
 }
 
+/// Whether a server's log says that it cannot speak TLS: as an unknown directive, or from 7.2 on in
+/// words.
+fn lacks_tls(log: &str) -> bool {
+    log.contains(">>> 'tls-") || log.contains("Failed finding TLS support")
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // It fails if the watchdog is gone; the process is dead all the same.
@@ -434,4 +445,18 @@ impl Drop for Server {
 fn running(process: &mut Option<Process>) -> Result<&mut Process, ServerError> {
     let stopped = || ServerError::new("the server does not run: start it again first");
     process.as_mut().ok_or_else(stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_tls_is_known_by_its_log() {
+        let old = "Reading the configuration file, at line 11\n>>> 'tls-port 10123'\n\
+                   Bad directive or wrong number of arguments";
+        let new = "# Missing implement of connection type tls\n# Failed finding TLS support.";
+        assert!(lacks_tls(old) && lacks_tls(new));
+        assert!(!lacks_tls(">>> 'nonsense'\nBad directive"));
+    }
 }

@@ -61,10 +61,11 @@ impl Greeting {
             return (ErrorKind::InvalidClientConfig, "TLS", text.to_owned()).into();
         }
         let failure = lock(&self.failure).take();
-        // The end without a failure is the crate's broken pipe.
-        let is_end = failure
-            .as_ref()
-            .map_or_else(|| error.is_io_error(), is_closed);
+        let is_end = match &failure {
+            Some(failure) => is_closed(failure),
+            // The crate's word for an end without a failure.
+            None => error.to_string() == "broken pipe",
+        };
         if self.is_plain && heard.is_empty() && is_end {
             return io::Error::new(io::ErrorKind::ConnectionReset, MUTE).into();
         }

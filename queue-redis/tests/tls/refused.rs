@@ -70,9 +70,13 @@ async fn a_certificate_that_is_not_valid_now_says_so() -> Test {
 #[tokio::test]
 async fn a_certificate_for_another_host_says_for_whom_it_is() -> Test {
     let authority = Authority::new();
-    let server = with(&authority.issue(&["other.example"])).start()?;
+    let server = with(&authority.issue(&["other.example", "10.0.0.7"])).start()?;
     let error = refusal(&server, trusting(&authority)).await;
-    let parts = ["other.example", "not for \"127.0.0.1\"", "Tls::server_name"];
+    let parts = [
+        "is for other.example, 10.0.0.7, and",
+        "not for \"127.0.0.1\"",
+        "Tls::server_name",
+    ];
     assert_lasts(&error, &parts);
     let error = refusal(&server, trusting(&authority).server_name("third.example")).await;
     assert_lasts(&error, &["other.example", "third.example"]);

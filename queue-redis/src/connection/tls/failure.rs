@@ -52,7 +52,8 @@ fn certificate(error: &CertificateError) -> String {
         // A bad signature is that of another root by the name of a trusted one.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "is signed by none of the trusted roots".to_owned(),
-            "trust the one that signed it by Tls::roots, or install that one on this machine",
+            "trust the one that signed it by Tls::roots, or install that one on this machine, or \
+             name its file by SSL_CERT_FILE",
         ),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => (
             "has expired by this machine's clock".to_owned(),
@@ -69,7 +70,7 @@ fn certificate(error: &CertificateError) -> String {
             let expected = expected.to_str();
             let named = match presented.as_slice() {
                 [] => "for nobody".to_owned(),
-                names => format!("for {}", names.join(", ")),
+                names => format!("for {}", bare(names).join(", ")),
             };
             (
                 format!("is {named}, and not for {expected:?}"),
@@ -87,6 +88,13 @@ fn certificate(error: &CertificateError) -> String {
         ),
     };
     format!("its certificate {what}: {way_out}")
+}
+
+/// The names of a certificate, which come as `DnsName("redis.example")`.
+fn bare(names: &[String]) -> Vec<&str> {
+    let inside = |name| str::split_once(name, '(').map(|(_, inside)| inside);
+    let bare = |name| inside(name).map_or(name, |inside| inside.trim_matches(['"', ')']));
+    names.iter().map(|name| bare(name)).collect()
 }
 
 /// Why the server sent us away.
