@@ -4,7 +4,7 @@
 use queue_core::ErrorKind;
 use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str = "known are memory:, redis:// and unix://";
+const KNOWN: &str = "known are memory:, redis://, rediss://, redis+sentinel:// and unix://";
 
 /// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
 /// Redis server on this machine, `redis://127.0.0.1:6379`.
@@ -33,7 +33,13 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
 /// | `redis://[user[:password]@]host[:port][/db][?prefix=…]` | the Redis server there | `redis` |
+/// | `rediss://…`, written as `redis://` | the same through TLS | `tls` |
+/// | `redis+sentinel://[user:password@]host[:port][,host…]/service[/db]` | the primary that these sentinels name | `redis` |
+/// | `rediss+sentinel://…` | the same through TLS | `tls` |
 /// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
+///
+/// Through TLS, this trusts the system's roots, or those in the file that `SSL_CERT_FILE` names; more
+/// settings, such as a certificate of your own, are those of `Tls`.
 ///
 /// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no
 /// queue in common. [`DEFAULT_URL`] serves programs that are given no URL.
@@ -65,7 +71,8 @@ pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     let queues = match scheme.to_ascii_lowercase().as_str() {
         "memory" => open_memory(rest)?,
-        "redis" | "rediss" | "unix" | "redis+unix" | "valkey" | "valkeys" | "valkey+unix" => {
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" | "redis+unix"
+        | "valkey" | "valkeys" | "valkey+sentinel" | "valkeys+sentinel" | "valkey+unix" => {
             open_redis(scheme, url).await?
         }
         _ => {
@@ -131,7 +138,13 @@ async fn open_redis(_scheme: &str, url: &str) -> Result<Queues> {
 
 #[cfg(not(feature = "redis"))]
 async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
-    Err(not_compiled_in(scheme, "redis"))
+    let asks_for_tls = ["rediss", "valkeys"].map(|secure| scheme.starts_with(secure));
+    let feature = if asks_for_tls.contains(&true) {
+        "tls"
+    } else {
+        "redis"
+    };
+    Err(not_compiled_in(scheme, feature))
 }
 
 #[cfg(not(all(feature = "memory", feature = "redis")))]

@@ -577,12 +577,31 @@
 //! # }
 //! ```
 //!
+//! # TLS and sentinels
+//!
+//! A URL with `rediss://` speaks TLS to Redis (feature `tls`), and one with `redis+sentinel://` finds
+//! the primary through sentinels; the front page of `queue-redis` has all of it. What a URL cannot
+//! hold is set on the backend's builder:
+//!
+//! ```no_run
+//! # #[cfg(feature = "tls")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use queue_kit::{Queues, RedisBackend, Tls};
+//!
+//! let tls = Tls::new().roots(std::fs::read("/etc/redis/ca.pem")?).server_name("redis.internal");
+//! let redis = RedisBackend::builder("rediss://10.0.0.7:6380")?.tls(tls).connect().await?;
+//! let orders = Queues::new(redis).reliable::<String>("orders").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | `RedisBackend`, opened by `redis://` and `unix://`, and the module `recipes` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `recipes` |
+//! | `tls` | no | TLS to Redis by `rediss://`, and `Tls`, its settings |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `rate-limit` | no | a limit on the messages that a worker starts in a time |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
@@ -597,6 +616,9 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "tls")]
+#[doc(inline)]
+pub use queue_redis::Tls;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use queue_redis::{RedisBackend, recipes};

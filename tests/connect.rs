@@ -63,18 +63,37 @@ async fn memory_left_out_says_which_feature_to_enable() {
 #[cfg(not(feature = "redis"))]
 #[tokio::test]
 async fn redis_left_out_says_which_feature_to_enable() {
-    for url in [
-        "redis://localhost",
-        "rediss://localhost",
-        "unix:/run/redis.sock",
+    for (url, feature) in [
+        ("redis://localhost", "redis"),
+        ("redis+sentinel://localhost/orders", "redis"),
+        ("unix:/run/redis.sock", "redis"),
+        ("rediss://localhost", "tls"),
+        ("valkeys+sentinel://localhost/orders", "tls"),
     ] {
         let error = refusal(url).await;
         assert_eq!(error.kind(), ErrorKind::Configuration, "{url}");
-        assert!(
-            error.to_string().contains("features = [\"redis\"]"),
-            "{error}"
-        );
+        let named = format!("features = [\"{feature}\"]");
+        assert!(error.to_string().contains(&named), "{error}");
     }
+}
+
+#[cfg(all(feature = "redis", not(feature = "tls")))]
+#[tokio::test]
+async fn tls_left_out_says_which_feature_to_enable() {
+    for url in ["rediss://localhost", "rediss+sentinel://localhost/orders"] {
+        let error = refusal(url).await;
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{url}");
+        let named = "features = [\"tls\"]";
+        assert!(error.to_string().contains(named), "{error}");
+    }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+async fn sentinels_that_are_not_there_are_unavailable() {
+    let error = refusal("redis+sentinel://127.0.0.1:1/orders").await;
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
 }
 
 #[tokio::test]
@@ -117,6 +136,11 @@ async fn no_error_shows_a_password() {
         "unix:/no/such.sock?user=u&pass=hunter2",
         "redis://:hunter2@127.0.0.1:1",
         "redis://user:6379?hunter2@localhost",
+        "rediss://user:hunter2@localhost#insecure",
+        "redis+sentinel://user:hunter2@127.0.0.1:1/orders",
+        "redis+sentinel://127.0.0.1:1/orders?sentinel_password=hunter2",
+        "redis+sentinel://user:hunter2@/orders",
+        "redis+sentinel://user:6379?hunter2@localhost",
         "unix:/no/such.sock?pass=a&hunter2=b",
     ] {
         let error = refusal(url).await;

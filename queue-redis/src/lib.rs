@@ -33,6 +33,40 @@
 //! no other call waits for that. For this, a [`Connector`] of your own has to lift its pipeline's
 //! limit.
 //!
+//! # TLS
+//!
+//! A `rediss://` URL speaks TLS 1.2 or 1.3 (feature `tls`, off by default). The server's certificate
+//! has to be signed by one of the system's roots, valid now, and for the URL's host. [`Tls`] sets
+//! other roots, a certificate for servers that ask for one, and another name; the variable
+//! `SSL_CERT_FILE` names a file of roots in place of the system's. No setting leaves the check out.
+//! The encryption is rustls with ring; nothing is installed for the process.
+//!
+//! Connecting to a server whose certificate is wrong, or that does not accept ours, fails with
+//! `Configuration`, and the error says what is wrong and the way out. A server that cannot be reached
+//! is `Unavailable`, as without TLS. A Redis port without TLS says nothing to a client that speaks
+//! it: the connect timeout passes, and the error says so.
+//!
+//! # Sentinel
+//!
+//! `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]` names sentinels, and the
+//! service that they watch; `rediss+sentinel://` speaks TLS to sentinels and servers alike. The port of
+//! a sentinel is 26379 by default. The user and password are for the servers; sentinels that ask for a
+//! login get the parameters `sentinel_username` and `sentinel_password`, and no other.
+//!
+//! For each connection the backend asks a sentinel anew, connects to the server that it names, and
+//! takes it only if the server calls itself a primary; else the next sentinel is asked. So after a
+//! failover the supervisor's next connection leads to the new primary. Meanwhile calls wait, as while
+//! any server is away: set [`Builder::response_timeout`] above the time of a failover
+//! (`down-after-milliseconds` and a second or two), or try again. Which names and addresses sentinels
+//! give is theirs to say: across networks they need `announce-ip`, and for certificates by name
+//! `resolve-hostnames` and `announce-hostnames`.
+//!
+//! If no sentinel can be reached, connecting fails with `Unavailable`, and lists them. If those that
+//! answer know no such service, it fails with `Configuration`.
+//!
+//! A primary that is cut off with its clients goes on taking their calls until the cut is over, and
+//! these are lost: `min-replicas-to-write` and `min-replicas-max-lag` bound for how long.
+//!
 //! # Runtimes
 //!
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
@@ -124,7 +158,11 @@ pub const LEFTOVERS: &str = concat!(
     include_str!("../lua/leftovers.lua")
 );
 
+#[cfg(feature = "tls")]
+pub use self::connection::Tls;
 pub use self::{
     backend::{Builder, Health, RedisBackend},
-    connection::{ConnectionHealth, Connector, Link, Role, ServerConnector, Warning, Wire},
+    connection::{
+        ConnectionHealth, Connector, Link, Role, SentinelConnector, ServerConnector, Warning, Wire,
+    },
 };

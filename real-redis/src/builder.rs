@@ -1,6 +1,6 @@
 //! The configuration of a server to start.
 
-use std::{env, fmt::Write, path::Path};
+use std::{env, fmt::Write, fs, io, path::Path};
 
 use super::ServerError;
 
@@ -46,7 +46,22 @@ pub struct ServerBuilder {
     pub(crate) password: Option<String>,
     pub(crate) lines: Vec<String>,
     pub(crate) replica: bool,
+    pub(crate) sentinel: bool,
+    tls: Option<Certificate>,
+    client_roots: Option<String>,
 }
+
+/// What a server proves itself by, in PEM.
+#[derive(Debug, Clone)]
+struct Certificate {
+    certificate: String,
+    key: String,
+}
+
+/// The files of TLS in a server's folder.
+const CERTIFICATE: &str = "server.crt";
+const KEY: &str = "server.key";
+const CLIENT_ROOTS: &str = "clients.crt";
 
 impl ServerBuilder {
     /// Starts this program instead of `redis-server`: another version, or a Valkey.
@@ -64,6 +79,23 @@ impl ServerBuilder {
     /// Also listens on a loopback port, which replicas and tests of TCP need.
     pub fn with_tcp(mut self) -> Self {
         self.tcp = true;
+        self
+    }
+
+    /// Listens on a loopback port that speaks TLS, and on no plain one. It has this certificate and
+    /// key, in PEM, and asks its clients for none. The Unix socket stays plain.
+    pub fn with_tls(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
+        self.tcp = true;
+        self.tls = Some(Certificate {
+            certificate: certificate.into(),
+            key: key.into(),
+        });
+        self
+    }
+
+    /// Over TLS, takes only clients with a certificate that one of these roots, in PEM, has signed.
+    pub fn with_client_roots(mut self, roots: impl Into<String>) -> Self {
+        self.client_roots = Some(roots.into());
         self
     }
 
@@ -114,8 +146,28 @@ impl ServerBuilder {
         self.tcp
     }
 
+    pub(super) fn is_sentinel(&self) -> bool {
+        self.sentinel
+    }
+
     pub(super) fn is_replica(&self) -> bool {
         self.replica
+    }
+
+    pub(super) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Writes what the configuration names into the server's folder.
+    pub(super) fn write_files(&self, folder: &Path) -> io::Result<()> {
+        if let Some(Certificate { certificate, key }) = &self.tls {
+            fs::write(folder.join(CERTIFICATE), certificate)?;
+            fs::write(folder.join(KEY), key)?;
+        }
+        match &self.client_roots {
+            Some(roots) => fs::write(folder.join(CLIENT_ROOTS), roots),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn password(&self) -> Option<&str> {
@@ -125,8 +177,9 @@ impl ServerBuilder {
     /// The configuration file's text.
     pub(super) fn config(&self, folder: &Path, socket: &Path, log: &Path, port: u16) -> String {
         let (dir, socket, log) = (folder.display(), socket.display(), log.display());
+        let (plain, secure) = if self.has_tls() { (0, port) } else { (port, 0) };
         let mut config = format!(
-            "bind 127.0.0.1\nport {port}\nunixsocket \"{socket}\"\nunixsocketperm 700\n\
+            "bind 127.0.0.1\nport {plain}\nunixsocket \"{socket}\"\nunixsocketperm 700\n\
              dir \"{dir}\"\nlogfile \"{log}\"\ndaemonize no\nsave \"\"\n\
              repl-diskless-sync-delay 0\n"
         );
@@ -139,6 +192,20 @@ impl ServerBuilder {
         if let Some(password) = &self.password {
             // Writing to a String cannot fail.
             let _ = writeln!(config, "requirepass {password}");
+        }
+        if self.has_tls() {
+            let _ = writeln!(
+                config,
+                "tls-port {secure}\ntls-cert-file \"{dir}/{CERTIFICATE}\"\n\
+                 tls-key-file \"{dir}/{KEY}\""
+            );
+            config.push_str(match self.client_roots {
+                Some(_) => "tls-auth-clients yes\n",
+                None => "tls-auth-clients no\n",
+            });
+        }
+        if self.client_roots.is_some() {
+            let _ = writeln!(config, "tls-ca-cert-file \"{dir}/{CLIENT_ROOTS}\"");
         }
         for line in &self.lines {
             let _ = writeln!(config, "{line}");

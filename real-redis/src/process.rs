@@ -27,10 +27,12 @@ pub(super) const LOOK: Duration = Duration::from_millis(2);
 pub(super) struct Process(Child);
 
 impl Process {
-    /// Starts `program` with this configuration; its output goes to the log.
+    /// Starts `program` with this configuration, and the mode, such as `--sentinel`; its output goes
+    /// to the log.
     pub(super) fn start(
         program: &str,
         config: &Path,
+        mode: Option<&str>,
         log: &Path,
         watchdog: &mut Watchdog,
     ) -> Result<Self, ServerError> {
@@ -43,6 +45,7 @@ impl Process {
         let mut child = Command::new("sh")
             .args(["-c", GATE, "real-redis-gate", program])
             .arg(config)
+            .args(mode)
             .stdin(Stdio::piped())
             .stdout(log.try_clone().map_err(tried)?)
             .stderr(log)

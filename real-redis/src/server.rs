@@ -70,6 +70,35 @@ impl ServerBuilder {
         Ok(self)
     }
 
+    /// Makes it a sentinel, which watches `primary` under the name `service`, and counts it as down
+    /// when `quorum` sentinels say so. More settings take [a line](Self::with_line), as
+    /// `sentinel down-after-milliseconds orders 500`.
+    ///
+    /// # Errors
+    ///
+    /// If `primary` has no port.
+    pub fn with_watch(
+        mut self,
+        service: &str,
+        primary: &Server,
+        quorum: u32,
+    ) -> Result<Self, ServerError> {
+        let Some(port) = primary.port() else {
+            return Err(ServerError::new(
+                "a primary needs a port for its sentinels: build it `with_tcp`",
+            ));
+        };
+        self.lines.push(format!(
+            "sentinel monitor {service} 127.0.0.1 {port} {quorum}"
+        ));
+        if let Some(password) = &primary.settings().password {
+            let line = format!("sentinel auth-pass {service} {password}");
+            self.lines.push(line);
+        }
+        self.sentinel = true;
+        Ok(self)
+    }
+
     /// Starts it, and waits until it answers.
     ///
     /// # Errors
@@ -146,7 +175,9 @@ impl Server {
             &self.log_path(),
             self.port.unwrap_or(0),
         );
-        fs::write(self.config_path(), config)
+        self.settings
+            .write_files(&self.folder)
+            .and_then(|()| fs::write(self.config_path(), config))
             .map_err(|error| ServerError::tried("cannot write a configuration", error))
     }
 
@@ -165,13 +196,19 @@ impl Server {
         format!("unix://{}?user={user}&pass={password}", socket.display())
     }
 
-    /// The URL of its loopback port, if it was built [with one](ServerBuilder::with_tcp).
+    /// The URL of its loopback port, if it was built [with one](ServerBuilder::with_tcp), or
+    /// [with TLS](ServerBuilder::with_tls).
     pub fn tcp_url(&self) -> Option<String> {
         let login = match self.settings.password() {
             Some(password) => format!(":{password}@"),
             None => String::new(),
         };
-        Some(format!("redis://{login}127.0.0.1:{}", self.port?))
+        let scheme = if self.settings.has_tls() {
+            "rediss"
+        } else {
+            "redis"
+        };
+        Some(format!("{scheme}://{login}127.0.0.1:{}", self.port?))
     }
 
     /// Its loopback port, if it was built [with one](ServerBuilder::with_tcp).
@@ -277,7 +314,8 @@ impl Server {
         }
         let (config, log) = (self.config_path(), self.log_path());
         let program = self.settings.program();
-        let mut process = Process::start(&program, &config, &log, &mut supervised.watchdog)?;
+        let mode = self.settings.is_sentinel().then_some("--sentinel");
+        let mut process = Process::start(&program, &config, mode, &log, &mut supervised.watchdog)?;
         if let Err(error) = self.wait_until_ready(&mut process, &program) {
             process.kill();
             supervised.watchdog.release()?;
@@ -367,7 +405,12 @@ impl Server {
         if last.is_empty() {
             return ServerError::new(what);
         }
-        ServerError::new(format!("{what}. The end of its log:\n{last}"))
+        let hint = if lacks_tls(&last) {
+            " (it was built without TLS: name one that has it by QUEUE_TEST_REDIS_SERVER)"
+        } else {
+            ""
+        };
+        ServerError::new(format!("{what}{hint}. The end of its log:\n{last}"))
     }
 
     fn config_path(&self) -> PathBuf {
@@ -386,6 +429,12 @@ impl Server {
     }
 }
 
+/// Whether a server's log says that it cannot speak TLS: as an unknown directive, or from 7.2 on in
+/// words.
+fn lacks_tls(log: &str) -> bool {
+    log.contains(">>> 'tls-") || log.contains("Failed finding TLS support")
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // It fails if the watchdog is gone; the process is dead all the same.
@@ -396,4 +445,18 @@ impl Drop for Server {
 fn running(process: &mut Option<Process>) -> Result<&mut Process, ServerError> {
     let stopped = || ServerError::new("the server does not run: start it again first");
     process.as_mut().ok_or_else(stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_tls_is_known_by_its_log() {
+        let old = "Reading the configuration file, at line 11\n>>> 'tls-port 10123'\n\
+                   Bad directive or wrong number of arguments";
+        let new = "# Missing implement of connection type tls\n# Failed finding TLS support.";
+        assert!(lacks_tls(old) && lacks_tls(new));
+        assert!(!lacks_tls(">>> 'nonsense'\nBad directive"));
+    }
 }

@@ -318,3 +318,18 @@ fn a_place_is_on_the_server_that_is_named() -> Test {
     assert!(output.status.success() && said.contains(&place), "{said}");
     Ok(())
 }
+
+#[test]
+fn a_sentinel_knows_its_primary() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let sentinel = Server::builder()
+        .with_tcp()
+        .with_watch("orders", &primary, 1)?
+        .start()?;
+    let mut connection = sentinel.connect()?;
+    let mut ask = redis::cmd("SENTINEL");
+    let ask = ask.arg("GET-MASTER-ADDR-BY-NAME").arg("orders");
+    let (_, port): (String, u16) = ask.query(&mut connection)?;
+    assert_eq!(Some(port), primary.port());
+    Ok(())
+}

@@ -11,7 +11,7 @@ use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 use super::{RedisBackend, query};
 use crate::{
     client::{Client, Clock},
-    connection::{Alarm, Backoff, Connector, Dial, Primary, ServerConnector, Supervised, Timeouts},
+    connection::{self, Alarm, Backoff, Connector, Dial, Primary, Supervised, Timeouts, Tls},
     keys, scripts,
     waiter::{self, Waiter},
 };
@@ -31,6 +31,7 @@ const LONGEST_SETTING: Duration = Duration::from_secs(60 * 60);
 #[must_use = "a builder connects only when told to"]
 pub struct Builder {
     server: Server,
+    tls: Option<Tls>,
     spawn: Option<Arc<dyn Spawn>>,
     timeouts: Timeouts,
     fall_back: Duration,
@@ -50,7 +51,7 @@ impl Builder {
     pub(super) fn to(url: &str) -> Result<Self> {
         // Checked here for an early answer; `connect` makes the connector, when it knows the
         // spawner.
-        ServerConnector::new(url, Arc::new(TokioSpawn::default()))?;
+        connection::check_url(url)?;
         let mut builder = Self::new(Server::Url(url.to_owned()));
         if let Some(prefix) = query::prefix(url)? {
             builder.prefix = prefix;
@@ -65,6 +66,7 @@ impl Builder {
     fn new(server: Server) -> Self {
         Self {
             server,
+            tls: None,
             spawn: None,
             timeouts: Timeouts {
                 connect: CONNECT_TIMEOUT,
@@ -84,6 +86,14 @@ impl Builder {
     /// `redis://localhost?prefix=shop`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Whom to trust, and what to show, where the URL asks for TLS (`rediss://`): roots, a
+    /// certificate of our own, and the server's name.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
         self
     }
 
@@ -174,7 +184,13 @@ impl Builder {
             None => Arc::new(here),
         };
         let connector = match self.server {
-            Server::Url(url) => Arc::new(ServerConnector::new(&url, Arc::clone(&spawn))?),
+            Server::Url(url) => connection::by_url(&url, self.tls.as_ref(), Arc::clone(&spawn))?,
+            Server::Connector(_) if self.tls.is_some() => {
+                return Err(Error::invalid(
+                    "there are settings of TLS beside a connector: give them to the connector \
+                     (ServerConnector::with_tls), and not to the builder",
+                ));
+            }
             Server::Connector(connector) => connector,
         };
         let prefix: Arc<str> = self.prefix.into();

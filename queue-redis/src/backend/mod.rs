@@ -42,9 +42,10 @@ pub struct RedisBackend {
 }
 
 impl RedisBackend {
-    /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, or
-    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`. Both may set the [prefix](Builder::prefix) of
-    /// all keys, as in `redis://localhost?prefix=shop`.
+    /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, the same
+    /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; or to
+    /// the primary that [sentinels](crate#sentinel) name. Each may set the
+    /// [prefix](Builder::prefix) of all keys, as in `redis://localhost?prefix=shop`.
     ///
     /// The backend's tasks live on the tokio runtime that called this (or on that of
     /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
@@ -56,7 +57,8 @@ impl RedisBackend {
     /// `Invalid` for a bad URL, or an unknown parameter in it; `Unavailable` if the server cannot
     /// be reached; `Configuration` if it is a replica, a node of a cluster or older than 6.2, evicts
     /// keys, does not let this user in, does not have this database, or does not let the user run
-    /// the scripts' commands; and outside of a tokio runtime.
+    /// the scripts' commands; if TLS was not compiled in, or a certificate is wrong; if the sentinels
+    /// do not know the service; and outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }
@@ -66,7 +68,7 @@ impl RedisBackend {
     /// # Errors
     ///
     /// `Invalid` for a bad URL, or an unknown parameter in it; `Configuration` for a URL that asks
-    /// for TLS.
+    /// for TLS without the feature `tls`.
     pub fn builder(url: &str) -> Result<Builder> {
         Builder::to(url)
     }

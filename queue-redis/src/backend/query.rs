@@ -2,6 +2,8 @@
 
 use queue_core::{Error, Result};
 
+use crate::connection;
+
 /// The parameters that a URL of a socket may have.
 const OF_SOCKETS: &[&str] = &["db", "user", "pass", "protocol", "prefix"];
 /// The parameters that a URL of a host may have: the rest has a place of its own in it.
@@ -13,11 +15,17 @@ const OF_HOSTS: &[&str] = &["protocol", "prefix"];
 ///
 /// `Invalid` for a parameter that nothing reads: a mistyped one would be without effect.
 pub(super) fn prefix(url: &str) -> Result<Option<String>> {
-    let Some(url) = redis::parse_redis_url(url) else {
+    let of_sentinels = connection::sentinel_parameters(url);
+    let read = of_sentinels.as_ref().map_or(url, |(read, _)| read);
+    let Some(url) = redis::parse_redis_url(read) else {
         return Ok(None);
     };
     let of_socket = url.scheme().ends_with("unix");
-    let known = if of_socket { OF_SOCKETS } else { OF_HOSTS };
+    let known = match of_sentinels {
+        Some((_, known)) => known,
+        None if of_socket => OF_SOCKETS,
+        None => OF_HOSTS,
+    };
     // What looks like a parameter may be the rest of a password, which no error may show.
     if !of_socket && url.query().is_some_and(|query| query.contains('@')) {
         return Err(Error::invalid(
@@ -30,7 +38,7 @@ pub(super) fn prefix(url: &str) -> Result<Option<String>> {
         if !known.contains(&&*name) {
             return Err(unknown((!behind_password).then_some(&*name), known));
         }
-        behind_password |= name == "pass";
+        behind_password |= matches!(&*name, "pass" | "sentinel_password");
         if name == "prefix" {
             prefix = Some(value.into_owned());
         }
@@ -66,6 +74,12 @@ mod tests {
             ("redis://u:p@localhost/3?protocol=resp3", None),
             ("redis://localhost:6379?prefix=shop", Some("shop")),
             ("valkey://localhost/3?protocol=3&prefix=a%2Eb", Some("a.b")),
+            ("rediss://localhost/3?prefix=shop", Some("shop")),
+            ("redis+sentinel://a,b:1/orders/3", None),
+            (
+                "redis+sentinel://a,b/orders?sentinel_password=p&prefix=shop",
+                Some("shop"),
+            ),
             ("unix:///run/redis.sock?db=1&user=u&pass=p", None),
             ("unix:///run/redis.sock?pass=p@q&prefix=shop", Some("shop")),
             ("redis+unix:///run/redis.sock?prefix=", Some("")),
@@ -80,10 +94,11 @@ mod tests {
             ("redis://localhost?perfix=shop", "perfix"),
             ("redis://localhost?db=3", "db"),
             ("unix:///run/redis.sock?database=3", "database"),
+            ("redis+sentinel://a,b/orders?pass=3", "pass"),
         ] {
             let error = prefix(url).expect_err(url);
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            for part in [&*format!("{name:?}"), "known are", "protocol, prefix"] {
+            for part in [&*format!("{name:?}"), "known are", ", prefix"] {
                 assert!(error.to_string().contains(part), "{url}: {error}");
             }
         }
@@ -94,6 +109,7 @@ mod tests {
         for url in [
             "redis://user:6379?hunter2@localhost",
             "unix:///run/redis.sock?pass=a&hunter2=b",
+            "redis+sentinel://a/orders?sentinel_password=a&hunter2=b",
         ] {
             let error = prefix(url).expect_err(url);
             assert_eq!(error.kind(), ErrorKind::Invalid);

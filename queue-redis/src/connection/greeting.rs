@@ -10,20 +10,39 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use redis::{RedisError, Value};
+use redis::{ErrorKind, RedisError, Value};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::tls;
 
 /// More than the longest of such messages has.
 const LONGEST: usize = 4096;
+/// The text for a server that hangs up at once.
+const MUTE: &str = "the other side closed it without a word (a port that speaks TLS does so: then \
+                    use rediss://)";
+/// How an alert of TLS begins.
+const ALERT: &[u8] = &[0x15, 0x03];
 
 /// The bytes that came over a connection before it was in use.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
+    /// Whether it goes to a port without TLS on our side.
+    is_plain: bool,
     is_over: AtomicBool,
     heard: Mutex<Vec<u8>>,
+    /// Why nothing more could be read.
+    failure: Mutex<Option<io::Error>>,
 }
 
 impl Greeting {
+    /// A greeting without TLS, at a port that may speak it.
+    pub(super) fn plain() -> Self {
+        Self {
+            is_plain: true,
+            ..Self::default()
+        }
+    }
+
     /// Ends the greeting: the connection is in use now.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -33,10 +52,34 @@ impl Greeting {
     /// The reason why the server refused the connection: the server's own message, if it sent one,
     /// and not the end of the connection that followed.
     pub(super) fn reason(&self, error: RedisError) -> RedisError {
-        match redis::parse_redis_value(&self.heard()) {
-            Ok(Value::ServerError(refusal)) => refusal.into(),
-            _ => error,
+        let heard = self.heard();
+        if let Ok(Value::ServerError(refusal)) = redis::parse_redis_value(&heard) {
+            return refusal.into();
         }
+        if heard.starts_with(ALERT) {
+            let text = "it speaks TLS on this port: use rediss://";
+            return (ErrorKind::InvalidClientConfig, "TLS", text.to_owned()).into();
+        }
+        let failure = lock(&self.failure).take();
+        let is_end = match &failure {
+            Some(failure) => is_closed(failure),
+            // The crate's word for an end without a failure.
+            None => error.to_string() == "broken pipe",
+        };
+        if self.is_plain && heard.is_empty() && is_end {
+            return io::Error::new(io::ErrorKind::ConnectionReset, MUTE).into();
+        }
+        match failure {
+            Some(failure) => tls::reason(failure),
+            None => error,
+        }
+    }
+
+    /// Keeps the reason why nothing can be read, and answers what to tell the reader.
+    fn fail(&self, error: io::Error) -> io::Error {
+        let told = error.kind().into();
+        *lock(&self.failure) = Some(error);
+        told
     }
 
     fn is_over(&self) -> bool {
@@ -44,8 +87,12 @@ impl Greeting {
     }
 
     fn heard(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.heard)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A stream that records its input until the [`Greeting`] is over.
@@ -71,13 +118,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
         if !self.greeting.is_over() {
+            read.map_err(|error| self.greeting.fail(error))?;
             let mut heard = self.greeting.heard();
             let room = LONGEST - heard.len();
             heard.extend(buffer.filled()[before..].iter().take(room));
+            return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(read)
     }
 }
 
@@ -97,7 +146,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        match ready!(Pin::new(&mut self.stream).poll_flush(cx)) {
+            Err(error) if is_closed(&error) && !self.greeting.is_over() => Poll::Ready(Ok(())),
+            flushed => Poll::Ready(flushed),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -156,6 +208,22 @@ mod tests {
         assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
         *greeting.heard() = b"+half an ans".to_vec();
         assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
+    }
+
+    #[test]
+    fn a_port_that_speaks_tls_is_told_by_its_alert_or_its_silence() {
+        let greeting = Greeting::plain();
+        let mute = greeting.reason(broken()).to_string();
+        assert!(mute.contains("rediss://"), "{mute}");
+        greeting.fail(io::ErrorKind::ConnectionReset.into());
+        let reset = greeting.reason(broken()).to_string();
+        assert!(reset.contains("rediss://"), "{reset}");
+        greeting.fail(io::ErrorKind::TimedOut.into());
+        let other = greeting.reason(broken()).to_string();
+        assert!(!other.contains("rediss://"), "{other}");
+        *greeting.heard() = b"\x15\x03\x01\x00\x02\x02\x46".to_vec();
+        let alerted = greeting.reason(broken());
+        assert_eq!(alerted.kind(), ErrorKind::InvalidClientConfig);
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod backoff;
+mod by_url;
 mod channel;
 mod connector;
 mod greeting;
@@ -11,14 +12,24 @@ mod primary;
 mod progress;
 mod requirements;
 mod rights;
+mod sentinel;
 mod server;
 mod supervisor;
+mod target;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
+#[cfg(not(feature = "tls"))]
+pub(crate) use self::tls::Tls;
+#[cfg(feature = "tls")]
+pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
+    by_url::{by_url, check_url},
     channel::Channel,
     primary::{Primary, Timeouts, open},
+    sentinel::parameters as sentinel_parameters,
     supervisor::{Dial, State, Supervised},
 };
 pub use self::{
@@ -26,5 +37,6 @@ pub use self::{
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
+    sentinel::SentinelConnector,
     server::ServerConnector,
 };

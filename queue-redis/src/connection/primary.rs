@@ -163,8 +163,14 @@ fn no_runtime() -> Error {
 
 fn slow(address: &str, timeout: Duration) -> Error {
     let timeout = in_millis(timeout);
+    // Redis takes the beginning of TLS for that of a command, and waits for its end.
+    let hint = if address.starts_with("rediss") {
+        " (a Redis port without TLS says nothing to a client that speaks it: is this the TLS port?)"
+    } else {
+        ""
+    };
     Error::new(
         ErrorKind::Unavailable,
-        format!("cannot connect to {address}: it was not ready within {timeout}"),
+        format!("cannot connect to {address}: it was not ready within {timeout}{hint}"),
     )
 }

@@ -1,12 +1,11 @@
 //! The connector for a single server, by URL.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, io, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Result, Spawn};
+use queue_core::{Result, Spawn};
 use redis::{
-    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion,
-    RedisConnectionInfo, RedisError, RedisResult,
+    AsyncConnectionConfig, ConnectionAddr, RedisConnectionInfo, RedisError, RedisResult,
     aio::MultiplexedConnection,
     io::tcp::socket2::{SockRef, TcpKeepalive},
 };
@@ -20,6 +19,8 @@ use super::{
     Connector, Link, Role,
     greeting::{Greeted, Greeting},
     progress::{Progress, Watched},
+    target::Target,
+    tls::{Tls, TlsClient},
 };
 
 /// The system probes an idle connection after this time, so that firewalls do not forget it, and it
@@ -32,71 +33,87 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 /// future that asked first, and one that nobody polls would keep it.
 const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
 
-/// Connects to one server, over TCP or a Unix socket.
+/// Connects to one server, over TCP, TLS or a Unix socket.
 #[derive(Clone)]
 pub struct ServerConnector {
     server: ConnectionAddr,
     handshake: RedisConnectionInfo,
+    tls: Option<TlsClient>,
     spawn: Arc<dyn Spawn>,
 }
 
 impl ServerConnector {
-    /// Understands `redis://[user[:password]@]host[:port][/db]` and
-    /// `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`. It does not
-    /// read other parameters: a prefix is the [backend's](crate::Builder::prefix).
+    /// Understands `redis://[user[:password]@]host[:port][/db]`, the same with `rediss://`, which
+    /// speaks TLS (feature `tls`), and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written
+    /// `redis+unix://`. It does not read other parameters: a prefix is the
+    /// [backend's](crate::Builder::prefix).
     ///
     /// # Errors
     ///
-    /// `Invalid` for a URL of another form; `Configuration` for `rediss://`, since this build has
-    /// no TLS.
+    /// `Invalid` for a URL of another form; `Configuration` for `rediss://` without the feature
+    /// `tls`, or on a machine that trusts no certificates.
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
-        let scheme = url.split(':').next().unwrap_or_default();
-        match scheme {
-            "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => {}
-            "rediss" | "valkeys" => {
-                return Err(Error::new(
-                    ErrorKind::Configuration,
-                    format!(
-                        "{scheme}:// asks for TLS, which this build of queue-redis does not have: \
-                         use redis:// on a trusted network, or inject a connector of your own"
-                    ),
-                ));
-            }
-            _ => {
-                return Err(Error::invalid(format!(
-                    "a Redis URL starts with redis:// or unix://, not with {scheme:?}"
-                )));
-            }
-        }
-        // The parser's message without the URL, which may have a password in it.
-        let info: ConnectionInfo = url.into_connection_info().map_err(|error| {
-            Error::invalid(format!(
-                "the {scheme} URL is not understood: {error}; write it as \
-                 redis://user:password@host:port/db or unix:///path/to/socket?db=0"
-            ))
-        })?;
-        let database = info.redis_settings().db();
-        // No server can have others.
-        if !(0..=i64::from(i32::MAX)).contains(&database) {
-            return Err(Error::invalid(format!(
-                "the {scheme} URL asks for the database {database}: 0 to {} can be named",
-                i32::MAX
-            )));
-        }
-        let handshake = info
-            .redis_settings()
-            .clone()
-            .set_protocol(ProtocolVersion::RESP3)
-            // Before 7.2 a server answers this with two errors, which its statistics count.
-            .set_skip_set_lib_name();
-        Ok(Self {
-            server: info.addr().clone(),
-            handshake,
-            spawn,
-        })
+        Self::by(url, None, spawn)
     }
 
-    async fn open<S>(&self, stream: S, role: Role) -> RedisResult<Link>
+    /// The same with settings of TLS.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new); `Invalid` for settings that cannot be used, and for a URL that
+    /// does not ask for TLS.
+    #[cfg(feature = "tls")]
+    pub fn with_tls(url: &str, tls: &super::Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
+        Self::by(url, Some(tls), spawn)
+    }
+
+    pub(super) fn by(url: &str, tls: Option<&Tls>, spawn: Arc<dyn Spawn>) -> Result<Self> {
+        let target = Target::parse(url)?;
+        let tls = target.security(tls)?;
+        Ok(Self::to(target, tls, spawn))
+    }
+
+    pub(super) fn to(target: Target, tls: Option<TlsClient>, spawn: Arc<dyn Spawn>) -> Self {
+        Self {
+            server: target.server,
+            handshake: target.handshake,
+            tls,
+            spawn,
+        }
+    }
+
+    /// The same way of connecting, to another host.
+    pub(super) fn at(&self, host: String, port: u16) -> Self {
+        Self {
+            server: ConnectionAddr::Tcp(host, port),
+            ..self.clone()
+        }
+    }
+
+    /// Its host and port, or its socket.
+    pub(super) fn place(&self) -> String {
+        self.server.to_string()
+    }
+
+    pub(super) const fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "rediss",
+            None => "redis",
+        }
+    }
+
+    pub(super) fn database(&self) -> i64 {
+        self.handshake.db()
+    }
+
+    /// Greets a server over this stream, whose bytes are `progress`.
+    async fn open<S>(
+        &self,
+        stream: S,
+        progress: Arc<Progress>,
+        greeting: Greeting,
+        role: Role,
+    ) -> RedisResult<Link>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -110,10 +127,8 @@ impl ServerConnector {
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
-        let progress = Arc::new(Progress::new());
-        let greeting = Arc::new(Greeting::default());
+        let greeting = Arc::new(greeting);
         let stream = Greeted::new(stream, Arc::clone(&greeting));
-        let stream = Watched::new(stream, Arc::clone(&progress));
         let opened = MultiplexedConnection::new_with_config(&self.handshake, stream, config).await;
         let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
         greeting.end();
@@ -125,24 +140,25 @@ impl ServerConnector {
 #[async_trait]
 impl Connector for ServerConnector {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
+        let progress = Arc::new(Progress::new());
         match &self.server {
             ConnectionAddr::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                stream.set_nodelay(true)?;
-                let socket = SockRef::from(&stream);
-                socket.set_tcp_keepalive(
-                    &TcpKeepalive::new()
-                        .with_time(KEEPALIVE)
-                        .with_interval(KEEPALIVE),
-                )?;
-                #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
-                socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
-                self.open(stream, role).await
+                let stream = tcp(host, *port).await?;
+                // Below TLS: of a record that comes slowly, TLS hands out nothing before its end.
+                let stream = Watched::new(stream, Arc::clone(&progress));
+                match &self.tls {
+                    None => self.open(stream, progress, Greeting::plain(), role).await,
+                    Some(tls) => {
+                        let stream = tls.shake_hands(stream, host).await?;
+                        self.open(stream, progress, Greeting::default(), role).await
+                    }
+                }
             }
             #[cfg(unix)]
             ConnectionAddr::Unix(path) => {
-                self.open(tokio::net::UnixStream::connect(path).await?, role)
-                    .await
+                let stream = tokio::net::UnixStream::connect(path).await?;
+                let stream = Watched::new(stream, Arc::clone(&progress));
+                self.open(stream, progress, Greeting::default(), role).await
             }
             _ => Err(RedisError::from((
                 redis::ErrorKind::InvalidClientConfig,
@@ -152,14 +168,26 @@ impl Connector for ServerConnector {
     }
 
     fn address(&self) -> String {
-        let Self {
-            server, handshake, ..
-        } = self;
-        match server {
-            ConnectionAddr::Unix(_) => format!("unix://{server}?db={}", handshake.db()),
-            _ => format!("redis://{server}/{}", handshake.db()),
+        let (scheme, place, database) = (self.scheme(), self.place(), self.database());
+        match &self.server {
+            ConnectionAddr::Unix(_) => format!("unix://{place}?db={database}"),
+            _ => format!("{scheme}://{place}/{database}"),
         }
     }
+}
+
+async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port)).await?;
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(&stream);
+    socket.set_tcp_keepalive(
+        &TcpKeepalive::new()
+            .with_time(KEEPALIVE)
+            .with_interval(KEEPALIVE),
+    )?;
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+    Ok(stream)
 }
 
 impl fmt::Debug for ServerConnector {

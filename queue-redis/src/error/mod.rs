@@ -117,7 +117,13 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
                 redis::ErrorKind::InvalidClientConfig => (ErrorKind::Configuration, ""),
                 _ => (ErrorKind::Unavailable, ""),
             };
-            let cause = cause(&error);
+            let cause = match error.detail() {
+                // Our own words, for a person to act on.
+                Some(told) if error.kind() == redis::ErrorKind::InvalidClientConfig => {
+                    told.to_owned()
+                }
+                _ => cause(&error),
+            };
             Error::new(kind, format!("cannot connect to {address}: {cause}{hint}"))
                 .with_source(error)
         }
@@ -127,8 +133,8 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
 /// The reason why a connection ended, in one line.
 fn cause(error: &RedisError) -> String {
     let text = error.to_string();
-    if text == "broken pipe" {
-        // The crate's word for any end.
+    // The crate's word for any end, and that of rustls for an end without goodbye.
+    if text == "broken pipe" || text.contains("close_notify") {
         return "the other side closed it".to_owned();
     }
     if error.kind() == redis::ErrorKind::Parse {

@@ -1,0 +1,92 @@
+//! The server that a URL names, and how to greet it.
+
+use queue_core::{Error, Result};
+use redis::{
+    ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo,
+};
+
+use super::tls::{self, Tls, TlsClient};
+
+/// A server, and how to greet it.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) server: ConnectionAddr,
+    pub(super) handshake: RedisConnectionInfo,
+    /// Whether the URL asks for TLS.
+    pub(super) is_secure: bool,
+}
+
+impl Target {
+    /// Reads a URL. It checks everything that can be checked without a server.
+    pub(super) fn parse(url: &str) -> Result<Self> {
+        let scheme = url.split(':').next().unwrap_or_default();
+        // The crate reads no URL with TLS, unless it is to speak TLS itself.
+        let plain = match scheme {
+            "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => scheme,
+            "rediss" => "redis",
+            "valkeys" => "valkey",
+            _ if scheme.ends_with("+sentinel") => {
+                return Err(Error::invalid(format!(
+                    "a {scheme} URL names sentinels: a SentinelConnector reads it"
+                )));
+            }
+            _ => {
+                return Err(Error::invalid(format!(
+                    "a Redis URL starts with redis://, rediss://, redis+sentinel:// or unix://, not \
+                     with {scheme:?}"
+                )));
+            }
+        };
+        let is_secure = plain != scheme;
+        if is_secure {
+            tls::check_is_built_in(scheme)?;
+        }
+        let plain = format!("{plain}{}", &url[scheme.len()..]);
+        // What stands behind a # may be the rest of a password, which no error may show.
+        if is_secure && plain.contains('#') {
+            return Err(Error::invalid(format!(
+                "the {scheme} URL has a # in it: certificates are always checked, so there is no \
+                 #insecure, and a # in a user's name or password is written as %23"
+            )));
+        }
+        // The parser's message without the URL, which may have a password in it.
+        let info: ConnectionInfo = plain.into_connection_info().map_err(|error| {
+            Error::invalid(format!(
+                "the {scheme} URL is not understood: {error}; write it as \
+                 redis://user:password@host:port/db, rediss://user:password@host:port/db or \
+                 unix:///path/to/socket?db=0"
+            ))
+        })?;
+        let database = info.redis_settings().db();
+        // No server can have others.
+        if !(0..=i64::from(i32::MAX)).contains(&database) {
+            return Err(Error::invalid(format!(
+                "the {scheme} URL asks for the database {database}: 0 to {} can be named",
+                i32::MAX
+            )));
+        }
+        let handshake = info
+            .redis_settings()
+            .clone()
+            .set_protocol(ProtocolVersion::RESP3)
+            // Before 7.2 a server answers this with two errors, which its statistics count.
+            .set_skip_set_lib_name();
+        Ok(Self {
+            server: info.addr().clone(),
+            handshake,
+            is_secure,
+        })
+    }
+
+    /// What the connections are protected by.
+    pub(super) fn security(&self, settings: Option<&Tls>) -> Result<Option<TlsClient>> {
+        match settings {
+            Some(_) if !self.is_secure => Err(Error::invalid(
+                "there are settings of TLS, but the URL does not ask for it: write it with \
+                 rediss://, or leave out Builder::tls",
+            )),
+            _ if self.is_secure => TlsClient::new(settings).map(Some),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Which server the sentinels lead to, and the errors where they lead to none.
+
+use std::time::Duration;
+
+use queue_core::{Error, ErrorKind, Outcome, ReliableQueueExt};
+use queue_redis::{Builder, RedisBackend};
+use real_redis::Server;
+
+use super::{Test, command::command, open, place, until::until, url, watching};
+
+/// Longer than a busy machine takes for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A timeout that a test waits for.
+const BRIEF: Duration = Duration::from_secs(1);
+
+fn to(url: &str) -> Builder {
+    let builder = RedisBackend::builder(url).expect("the tests give good URLs");
+    builder.connect_timeout(PATIENCE)
+}
+
+async fn refusal(url: &str) -> Error {
+    to(url).connect().await.expect_err("it must be refused")
+}
+
+#[track_caller]
+fn assert_says(error: &Error, kind: ErrorKind, parts: &[&str]) {
+    assert_eq!(error.kind(), kind, "{error:?}");
+    assert_eq!(error.is_transient(), kind == ErrorKind::Unavailable);
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_primary_is_found_with_its_own_login() -> Test {
+    let primary = Server::builder()
+        .with_tcp()
+        .with_password("secret")
+        .start()?;
+    let sentinel = watching(&primary, 1)?.start()?;
+    let url = url(&[&sentinel]).replace("//", "//:secret@");
+    let backend = to(&format!("{url}/3?prefix=shop")).connect().await?;
+    open(&backend).await?.push_one("yes").await?;
+    let mut connection = primary.connect()?;
+    redis::cmd("SELECT").arg(3).exec(&mut connection)?;
+    let mut exists = redis::cmd("EXISTS");
+    let exists: u32 = exists.arg("shop:{q}:ready").query(&mut connection)?;
+    assert_eq!(exists, 1, "it is in the database and under the prefix");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sentinel_may_ask_for_a_login_of_its_own() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let sentinel = watching(&primary, 1)?.with_password("watch").start()?;
+    let url = url(&[&sentinel]);
+    let good = format!("{url}?sentinel_password=watch");
+    to(&good).connect().await?.ping().await?;
+    let as_user = format!("{good}&sentinel_username=default");
+    to(&as_user).connect().await?.ping().await?;
+    for bad in [
+        url.clone(),
+        format!("{url}?sentinel_password=hunter2"),
+        url.replace("//", "//:watch@"),
+    ] {
+        let error = refusal(&bad).await;
+        let parts = ["refuses the login", "sentinel_password", &*place(&sentinel)];
+        assert_says(&error, ErrorKind::Configuration, &parts);
+        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_service_that_no_sentinel_knows_is_named() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let sentinel = watching(&primary, 1)?.start()?;
+    let wrong = url(&[&sentinel]).replace("/orders", "/mymaster");
+    let error = refusal(&wrong).await;
+    let parts = ["\"mymaster\"", &*place(&sentinel)];
+    assert_says(&error, ErrorKind::Configuration, &parts);
+    // One that is down might know it; but the one that answers ought to.
+    let beside = wrong.replace("//", "//127.0.0.1:1,");
+    let error = refusal(&beside).await;
+    assert_says(&error, ErrorKind::Configuration, &["127.0.0.1:1", parts[0]]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn sentinels_that_are_down_are_listed_and_may_come_back() {
+    let error = refusal("redis+sentinel://:hunter2@127.0.0.1:1,127.0.0.1:2/orders/3").await;
+    let parts = [
+        "redis+sentinel://127.0.0.1:1,127.0.0.1:2/orders/3",
+        "the sentinel 127.0.0.1:1",
+        "the sentinel 127.0.0.1:2",
+    ];
+    assert_says(&error, ErrorKind::Unavailable, &parts);
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_is_told_from_a_sentinel() -> Test {
+    let server = Server::builder().with_tcp().start()?;
+    let error = refusal(&url(&[&server])).await;
+    assert_says(
+        &error,
+        ErrorKind::Configuration,
+        &["is no sentinel", "26379"],
+    );
+    let one = format!("redis://{}", place(&watching(&server, 1)?.start()?));
+    RedisBackend::connect(&one).await.expect_err("a sentinel");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_primary_is_said() -> Test {
+    let primary = Server::builder()
+        .with_tcp()
+        .with_password("secret")
+        .start()?;
+    let sentinel = watching(&primary, 1)?.start()?;
+    let error = refusal(&url(&[&sentinel])).await;
+    let parts = [&*place(&sentinel), &*place(&primary), "password"];
+    assert_says(&error, ErrorKind::Configuration, &parts);
+    let down = Server::builder().with_tcp().start()?;
+    let sentinel = watching(&down, 2)?.start()?;
+    down.kill()?;
+    let error = refusal(&url(&[&sentinel])).await;
+    let parts = [&*place(&sentinel), &*place(&down)];
+    assert_says(&error, ErrorKind::Unavailable, &parts);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sentinel_that_is_down_or_silent_is_passed_over() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let (silent, good) = (
+        watching(&primary, 2)?.start()?,
+        watching(&primary, 2)?.start()?,
+    );
+    silent.freeze()?;
+    let url = url(&[&silent, &good]).replace("//", "//127.0.0.1:1,");
+    // The connect timeout does not pass first: it is longer than the test may take.
+    to(&url).connect().await?.ping().await?;
+    silent.thaw()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_silent_sentinel_alone_is_an_outage() -> Test {
+    let primary = Server::builder().with_tcp().start()?;
+    let sentinel = watching(&primary, 1)?.start()?;
+    sentinel.freeze()?;
+    let builder = to(&url(&[&sentinel])).connect_timeout(BRIEF);
+    let error = builder.connect().await.expect_err("nobody answers");
+    assert_says(
+        &error,
+        ErrorKind::Unavailable,
+        &[&place(&sentinel), "1000 ms"],
+    );
+    sentinel.thaw()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sentinel_that_names_a_replica_is_not_believed() -> Test {
+    let old = Server::builder().with_tcp().start()?;
+    let new = Server::builder().with_tcp().start()?;
+    // Neither can reach its quorum, so neither ever acts.
+    let (cut_off, good) = (watching(&old, 9)?.start()?, watching(&new, 9)?.start()?);
+    let port = new.port().expect("it has a port").to_string();
+    command(&old, &["REPLICAOF", "127.0.0.1", &port]);
+    let error = refusal(&url(&[&cut_off])).await;
+    let parts = [&*place(&cut_off), &*place(&old), "is a replica"];
+    assert_says(&error, ErrorKind::Unavailable, &parts);
+    let backend = to(&url(&[&cut_off, &good])).connect().await?;
+    open(&backend).await?.push_one("yes").await?;
+    until("the primary has it", || {
+        command(&new, &["EXISTS", "qk:{q}:ready"]) == redis::Value::Int(1)
+    })
+    .await;
+    Ok(())
+}

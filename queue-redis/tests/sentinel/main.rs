@@ -1,0 +1,41 @@
+//! The primary that sentinels name: who is believed, and what a failover costs.
+
+#![cfg(unix)]
+
+#[path = "../support/command.rs"]
+mod command;
+mod failover;
+mod finding;
+#[path = "../support/until.rs"]
+mod until;
+
+use std::{error::Error as StdError, sync::Arc};
+
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::RedisBackend;
+use real_redis::{Server, ServerBuilder, ServerError};
+
+type Test = Result<(), Box<dyn StdError>>;
+
+/// A sentinel to build, which watches this primary as `orders`.
+fn watching(primary: &Server, quorum: u32) -> Result<ServerBuilder, ServerError> {
+    Server::builder()
+        .with_tcp()
+        .with_watch("orders", primary, quorum)
+}
+
+fn place(server: &Server) -> String {
+    format!("127.0.0.1:{}", server.port().expect("it has a port"))
+}
+
+fn url(sentinels: &[&Server]) -> String {
+    let places: Vec<_> = sentinels.iter().map(|sentinel| place(sentinel)).collect();
+    format!("redis+sentinel://{}/orders", places.join(","))
+}
+
+/// Opens a queue on this backend.
+async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
+    let name = QueueName::new("q")?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
+}

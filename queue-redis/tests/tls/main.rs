@@ -1,0 +1,52 @@
+//! Queues through TLS, and what it refuses, on real servers.
+
+#![cfg(unix)]
+
+mod certificates;
+mod conformance;
+mod refused;
+mod sentinel;
+mod settings;
+#[path = "../support/until.rs"]
+mod until;
+mod working;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::{Builder, RedisBackend, Tls};
+use real_redis::{Server, ServerBuilder};
+
+use self::certificates::{Authority, Issued};
+
+type Test = Result<(), Box<dyn StdError>>;
+
+/// Longer than a busy machine takes for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server to build that proves itself by this.
+fn with(issued: &Issued) -> ServerBuilder {
+    Server::builder().with_tls(issued.certificate.as_str(), issued.key.as_str())
+}
+
+/// Trusts this authority alone.
+fn trusting(authority: &Authority) -> Tls {
+    Tls::new().roots(authority.certificate.as_str())
+}
+
+fn url(server: &Server) -> String {
+    server.tcp_url().expect("it has a port")
+}
+
+/// A client of this server, with these settings.
+fn to(server: &Server, tls: Tls) -> Builder {
+    let builder = RedisBackend::builder(&url(server)).expect("the harness gives good URLs");
+    builder.connect_timeout(PATIENCE).tls(tls)
+}
+
+/// Opens a queue on this backend.
+async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
+    let name = QueueName::new("q")?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
+}

@@ -1,0 +1,34 @@
+//! Sentinels through TLS.
+
+use queue_core::ReliableQueueExt;
+use queue_redis::{RedisBackend, Tls};
+
+use super::{PATIENCE, Test, certificates::Authority, open, trusting, url, with};
+
+#[tokio::test]
+async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
+    let authority = Authority::new();
+    let here = authority.issue_here();
+    let primary = with(&here).start()?;
+    let sentinel = with(&here)
+        .with_client_roots(authority.certificate.as_str())
+        .with_line("tls-auth-clients no")
+        .with_line("tls-replication yes")
+        .with_watch("orders", &primary, 1)?
+        .start()?;
+    let url = url(&sentinel).replace("rediss://", "rediss+sentinel://");
+    let url = format!("{url}/orders");
+    let connect = |tls: Tls| async {
+        let builder = RedisBackend::builder(&url)?.tls(tls);
+        builder.connect_timeout(PATIENCE).connect().await
+    };
+    let backend = connect(trusting(&authority)).await?;
+    open(&backend).await?.push_one("yes").await?;
+    let stranger = Authority::new();
+    let error = connect(trusting(&stranger)).await.expect_err("not trusted");
+    assert!(!error.is_transient(), "{error}");
+    for part in ["the sentinel", "none of the trusted roots"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    Ok(())
+}
