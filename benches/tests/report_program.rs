@@ -130,7 +130,7 @@ fn a_quick_run_gives_every_scenario_its_rows() {
     let table = folder.read("report.txt");
     assert!(text(&run.stdout).starts_with(&table));
     for scenario in scenarios::ALL {
-        assert!(table.contains(&format!("\n{}: {}\n", scenario.name, scenario.about)));
+        assert!(table.contains(&format!("\n{}: {}\n", scenario.name, scenario.sentence())));
         for figure in scenario.figures {
             let plot = folder.read(&plots::file_name(scenario, figure));
             let marks = plot.matches("<circle").count() + plot.matches("<rect").count();

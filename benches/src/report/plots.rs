@@ -41,10 +41,7 @@ pub fn plot(scenario: &Scenario, figure: &Figure, rows: &[Row]) -> Chart {
     };
     Chart {
         title: format!("{}: {} ({better})", scenario.name, figure.name),
-        x_label: match scenario.axis {
-            Axis::Names => String::new(),
-            Axis::Linear(label) | Axis::Log(label) => label.to_owned(),
-        },
+        x_label: scenario.axis.label().unwrap_or_default().to_owned(),
         y_label: figure.name.to_owned(),
         places: places(scenario.axis, &cases),
         is_line: scenario.axis != Axis::Names,

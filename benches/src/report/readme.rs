@@ -123,12 +123,11 @@ fn names(scenario: &Scenario, figure: &Figure) -> [String; 3] {
     let mut seen = BTreeSet::new();
     let raws = cases.iter().map(|case| case.raw);
     let raws: Vec<&str> = raws.filter(|raw| seen.insert(*raw)).collect();
-    let case_names = names.join(" / ");
-    [
-        format!("{}: {case_names}", scenario.name),
-        figure.name.to_owned(),
-        raws.join(" / "),
-    ]
+    let mut cases = format!("{}: {}", scenario.name, names.join(" / "));
+    if let Some(label) = scenario.axis.label() {
+        cases.push_str(&format!(" ({label})"));
+    }
+    [cases, figure.name.to_owned(), raws.join(" / ")]
 }
 
 /// The values of all cases, or a dash if the machine has no such placement.

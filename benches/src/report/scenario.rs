@@ -20,6 +20,16 @@ pub struct Scenario {
     pub cases: fn() -> Vec<Case>,
 }
 
+impl Scenario {
+    /// What is measured, and what the cases differ in.
+    pub fn sentence(&self) -> String {
+        match self.axis.label() {
+            Some(label) => format!("{}; by {label}", self.about),
+            None => self.about.to_owned(),
+        }
+    }
+}
+
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scenario")
@@ -37,6 +47,16 @@ pub enum Axis {
     Linear(&'static str),
     /// A number that grows by factors.
     Log(&'static str),
+}
+
+impl Axis {
+    /// What its numbers are, if it has numbers.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Names => None,
+            Self::Linear(label) | Self::Log(label) => Some(label),
+        }
+    }
 }
 
 /// One of the figures that each case of a scenario tells.

@@ -29,7 +29,7 @@ F: EVALSHA of one RPUSH over RPUSH, one call in flight: what a script costs on t
 cores: client and server on the same core, or split over two";
 
 /// The rows as a table, with what its columns mean, and each scenario's sentence.
-pub fn table(rows: &[Row], about: &dyn Fn(&str) -> &'static str) -> String {
+pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
     let lines: Vec<[String; COLUMNS.len()]> = rows.iter().map(line).collect();
     let width = |nth: usize| {
         let cells = lines.iter().map(|line| line[nth].chars().count());
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let rows = [sample("16", Some(16.0)), sample("a standing line", None)];
-        let text = table(&rows, &|_| "what it does");
+        let text = table(&rows, &|_| "what it does".to_owned());
         let lines: Vec<&str> = text.lines().collect();
         let head = lines.iter().find(|line| line.starts_with("scenario"));
         let head = head.unwrap();

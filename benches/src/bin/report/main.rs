@@ -5,7 +5,7 @@ mod files;
 
 use std::{env, io, path::Path, process::ExitCode};
 
-use queue_benches::report::{readme, run, scenarios, text, tsv};
+use queue_benches::report::{readme, run, scenario::Scenario, scenarios, text, tsv};
 
 use self::arguments::{Arguments, Task, help};
 
@@ -51,7 +51,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         eprintln!("{placement} / {scenario}, {case}: {figure} {ours}, raw {raw}");
         rows.push(row);
     });
-    let about = |name: &str| scenarios::named(name).map_or("", |scenario| scenario.about);
+    let about = |name: &str| scenarios::named(name).map_or_else(|wrong| wrong, Scenario::sentence);
     let table = text::table(&rows, &about);
     files::write(&arguments.folder, only, &rows, &table)?;
     println!("{table}");

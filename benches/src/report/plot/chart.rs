@@ -184,7 +184,7 @@ fn legend(svg: &mut Svg) {
     for style in STYLES {
         svg.mark(style, left, 40.0, (40.0, 40.0), style.name);
         svg.text(left + 12.0, 44.0, "start", style.name, "");
-        left += 110.0;
+        left += 125.0;
     }
     svg.text(left, 44.0, "start", "median, minimum to maximum", "");
 }

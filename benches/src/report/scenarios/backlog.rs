@@ -3,6 +3,7 @@
 use std::{cell::OnceCell, fmt};
 
 use queue_core::QueueKind;
+use redis::aio::MultiplexedConnection;
 
 use super::cycle::raw_name;
 use crate::{
@@ -53,7 +54,7 @@ fn sides(stage: &Stage, kind: QueueKind, size: usize) -> Sides<'_> {
         })
     });
     let raw = Filled::new(stage, move |name| {
-        let filled = Plain::filled(stage, kind, name, size);
+        let filled = Plain::filled(stage.fixture.raw.clone(), kind, name, size);
         stage.fixture.runtime.block_on(filled)
     });
     let both = |spent: Spent| vec![spent.server_micros(), spent.rate()];
@@ -79,8 +80,7 @@ enum Plain {
 }
 
 impl Plain {
-    async fn filled(stage: &Stage, kind: QueueKind, name: &str, size: usize) -> Self {
-        let link = stage.fixture.raw.clone();
+    async fn filled(link: MultiplexedConnection, kind: QueueKind, name: &str, size: usize) -> Self {
         match kind {
             QueueKind::Reliable | QueueKind::Bounded => {
                 let mut list = List::open(link, name).await;

@@ -1,31 +1,20 @@
 //! The time from a push to the start of its handler, under a steady load.
 //!
-//! First a search finds the highest load at which the worker keeps up. Then messages arrive at a part of it, each
-//! at its own random time, whether those before it have been handled or not: so a stall counts for
-//! all that arrive meanwhile. The raw side gets the same load.
+//! First a search finds the highest load at which the worker keeps up. Then messages arrive at a part
+//! of it, each at its own random time, whether those before it have been handled or not: so a stall
+//! counts for all that arrive meanwhile. The raw side gets the same load.
 
-use std::{
-    cell::OnceCell,
-    rc::Rc,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{cell::OnceCell, rc::Rc, time::Duration};
 
 use bytes::Bytes;
 use queue_core::{Push, QueueKind};
 use redis::{AsyncCommands, Direction, Value};
-use tokio::{
-    sync::mpsc::{self, UnboundedReceiver},
-    task::JoinSet,
-    time::timeout,
-};
+use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
-use super::work_off::work_off;
+use super::{arrivals::Load, waits::Log, work_off::work_off};
 use crate::{
     redis::{fixture::Shape, ours::open},
     report::{
-        chance::Chance,
         meter::Stage,
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
@@ -49,8 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "load",
-    about: "messages that are pushed singly at random times, to a worker of 64 slots in another \
-            process's place; the raw side has the same load",
+    about: "messages that are pushed singly at random times, to a worker of 64 slots on \
+            connections of its own; the raw side has the same load",
     axis: Axis::Linear("% of the highest load"),
     figures: &[
         Figure::less("push to start p50, µs"),
@@ -104,42 +93,6 @@ fn highest_load(stage: &Stage) -> f64 {
         rate *= STEP;
     }
     rate
-}
-
-/// So many messages at this rate.
-#[derive(Debug, Clone, Copy)]
-struct Load {
-    rate: f64,
-    messages: usize,
-}
-
-impl Load {
-    /// This rate for so many seconds.
-    fn of(rate: f64, seconds: f64) -> Self {
-        let messages = ((rate * seconds) as usize).max(20);
-        Self { rate, messages }
-    }
-
-    /// Tells when each message arrives, from a thread of its own. It does not wait for the client's
-    /// runtime, so a busy client makes messages late and not fewer.
-    fn arrivals(self) -> UnboundedReceiver<Instant> {
-        let (tell, told) = mpsc::unbounded_channel();
-        let Self { rate, messages } = self;
-        thread::spawn(move || {
-            let gaps = Chance::seeded(messages as u64);
-            let start = Instant::now();
-            let mut at = Duration::ZERO;
-            for _ in 0..messages {
-                at += Duration::from_secs_f64(gaps.gap() / rate);
-                thread::sleep(at.saturating_sub(start.elapsed()));
-                // The receiver is gone if the measurement has failed.
-                if tell.send(Instant::now()).is_err() {
-                    return;
-                }
-            }
-        });
-        told
-    }
 }
 
 /// Jobs a second while producers push singly, as fast as they can, beside the worker.
@@ -248,103 +201,4 @@ fn raw(stage: &Stage, load: Load) -> Vec<f64> {
             log.figures()
         })
     })
-}
-
-/// When each message was pushed and started. Bodies tell the former.
-#[derive(Debug, Clone)]
-struct Log {
-    zero: Instant,
-    /// The time of the push and that of the start, since zero.
-    times: Arc<Mutex<Vec<(Duration, Duration)>>>,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self {
-            zero: Instant::now(),
-            times: Arc::default(),
-        }
-    }
-}
-
-impl Log {
-    /// A body of 100 bytes.
-    fn body(&self, pushed: Instant) -> Bytes {
-        let nanos = (pushed - self.zero).as_nanos();
-        format!("{nanos:0100}").into()
-    }
-
-    fn note(&self, body: &[u8]) {
-        let started = self.zero.elapsed();
-        let nanos = str::from_utf8(body)
-            .ok()
-            .and_then(|nanos| nanos.parse().ok());
-        let pushed = Duration::from_nanos(nanos.expect("a body of this load"));
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.push((pushed, started));
-    }
-
-    /// p50 and p99 in µs, and the jobs a second from the first push to the last start.
-    fn figures(&self) -> Vec<f64> {
-        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let waits = times.iter().map(|(pushed, started)| *started - *pushed);
-        let mut micros: Vec<f64> = waits.map(|wait| wait.as_secs_f64() * 1e6).collect();
-        micros.sort_by(f64::total_cmp);
-        let first = times.iter().map(|(pushed, _)| *pushed).min();
-        let last = times.iter().map(|(_, started)| *started).max();
-        let time = last.unwrap_or_default() - first.unwrap_or_default();
-        let percentile = |part: usize| micros[(micros.len() - 1) * part / 100];
-        let rate = micros.len() as f64 / time.as_secs_f64();
-        vec![percentile(50), percentile(99), rate]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_tells_percentiles_and_the_rate() {
-        let log = Log::default();
-        let at = |wait: u64| {
-            (
-                Duration::from_secs(1),
-                Duration::from_micros(1_000_000 + wait),
-            )
-        };
-        log.times.lock().unwrap().extend((1..=101).rev().map(at));
-        let figures = log.figures();
-        for (figure, expected) in figures.iter().zip([51.0, 100.0, 1_000_000.0]) {
-            assert!((figure - expected).abs() < expected * 1e-6, "{figures:?}");
-        }
-    }
-
-    #[test]
-    fn a_body_tells_when_it_was_pushed() {
-        let log = Log::default();
-        let body = log.body(log.zero + Duration::from_micros(7));
-        assert_eq!(body.len(), 100);
-        log.note(&body);
-        let (pushed, started) = log.times.lock().unwrap()[0];
-        assert_eq!(pushed, Duration::from_micros(7));
-        assert!(started > Duration::ZERO);
-    }
-
-    #[test]
-    fn arrivals_keep_to_their_rate() {
-        let load = Load {
-            rate: 1_000.0,
-            messages: 200,
-        };
-        let mut arrivals = load.arrivals();
-        let mut all = Vec::new();
-        while let Some(at) = arrivals.blocking_recv() {
-            all.push(at);
-        }
-        assert_eq!(all.len(), 200);
-        assert!(all.is_sorted());
-        // Sleeps end late and never early; the gaps of this seed sum up to about 200 ms.
-        let time = all[199] - all[0];
-        assert!(time > Duration::from_millis(150), "{time:?}");
-    }
 }

@@ -1,5 +1,6 @@
 //! What the report measures, a scenario a file, and what several of them do.
 
+mod arrivals;
 mod backlog;
 mod batches;
 mod bodies;
@@ -11,6 +12,7 @@ mod load;
 mod memory;
 mod scattered;
 mod slow;
+mod waits;
 mod work_off;
 mod worker;
 
