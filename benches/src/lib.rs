@@ -6,3 +6,5 @@ pub mod pairs;
 pub mod peers;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "redis")]
+pub mod report;

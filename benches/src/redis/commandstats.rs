@@ -44,6 +44,12 @@ impl CommandStats {
         Self(more.collect())
     }
 
+    /// The calls of all commands, those inside scripts, too, but not the `INFO` that asks for them.
+    pub fn calls(&self) -> u64 {
+        let others = self.0.iter().filter(|(name, _)| *name != "info");
+        others.map(|(_, spent)| spent.calls).sum()
+    }
+
     /// The microseconds of all calls of these commands.
     pub fn micros(&self, commands: &[&str]) -> f64 {
         commands.iter().map(|name| self.spent(name).micros).sum()
@@ -82,6 +88,9 @@ mod tests {
     #[test]
     fn what_was_spent_since_is_told_by_command() {
         assert_eq!(spent().micros(&["eval"]), 30.0);
+        assert_eq!(spent().calls(), 3 + 8 + 1);
+        let asked = CommandStats::parse("cmdstat_info:calls=9,usec=1,usec_per_call=0.11");
+        assert_eq!(asked.calls(), 0);
         assert_eq!(spent().micros(&["eval", "script|load", "get"]), 33.0);
     }
 

@@ -15,7 +15,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{commandstats::CommandStats, counting::Counted, placement::Placement};
+use super::{commandstats::CommandStats, counting::Counted, placement::Placement, slow_log};
 
 /// The number of calls under way at once, and the messages of each.
 ///
@@ -184,6 +184,30 @@ impl Fixture {
             .find_map(|line| line.strip_prefix("used_memory:"))
             .and_then(|bytes| bytes.trim().parse().ok())
             .expect("INFO memory has used_memory")
+    }
+
+    /// The processor's time that the server has used.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn processor_time(&self) -> Duration {
+        let info = self.info("cpu");
+        let seconds = ["used_cpu_sys:", "used_cpu_user:"].map(|field| {
+            let value = info.lines().find_map(|line| line.strip_prefix(field));
+            let seconds = value.and_then(|seconds| seconds.trim().parse::<f64>().ok());
+            seconds.expect("INFO cpu has what the process used")
+        });
+        Duration::from_secs_f64(seconds.iter().sum())
+    }
+
+    /// The longest that one command kept the server from all others while this work was done.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn longest_stop(&self, work: impl FnOnce()) -> Duration {
+        slow_log::longest(&mut self.admin.borrow_mut(), work)
     }
 
     /// What the server has spent on each command.

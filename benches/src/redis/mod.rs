@@ -18,6 +18,7 @@ pub mod ours;
 pub mod placement;
 pub mod raw;
 pub mod report;
+pub mod slow_log;
 pub mod stand;
 pub mod strategies;
 pub mod table;

@@ -21,6 +21,13 @@ impl Placement {
         }
     }
 
+    /// The placement of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Same, Self::Split];
+        all.into_iter()
+            .find(|placement| placement.to_string() == name)
+    }
+
     /// Pins this process and the server's, with all their threads.
     ///
     /// # Panics

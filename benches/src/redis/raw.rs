@@ -12,14 +12,14 @@ use super::{
 use crate::{kinds::BODY, pairs::Work};
 
 /// Moves a batch from one list to another, in one call.
-static TAKE: LazyLock<Script> =
+pub(crate) static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/take.lua")));
 
 /// The most bodies that one call pushes outside the measured time.
 const MOST: usize = 1_000;
 
 /// A due time long after all measurements.
-pub(super) const LATER: u64 = 4_000_000_000_000;
+pub(crate) const LATER: u64 = 4_000_000_000_000;
 
 const ANSWERED: &str = "the server answers";
 
@@ -130,7 +130,7 @@ pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
 }
 
 /// Puts bodies into a hash under these ids, and the ids into a zset with this score.
-pub(super) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>) -> Pipeline {
+pub(crate) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>) -> Pipeline {
     let mut trip = redis::pipe();
     trip.cmd("ZADD").arg(line);
     for id in ids.clone() {

@@ -1,0 +1,209 @@
+//! The raw side: structures without leases, by which the limit of this client and server shows.
+
+use std::sync::LazyLock;
+
+use redis::{AsyncCommands, Direction, Pipeline, Script, Value, aio::MultiplexedConnection};
+
+use crate::{
+    kinds::BODY,
+    redis::raw::{TAKE, add_to_zset},
+};
+
+/// A time that was due long ago.
+const PAST: u64 = 1_500_000_000_000;
+/// The bodies of one call while a structure is filled.
+const MOST: usize = 1_000;
+const ANSWERED: &str = "the server answers";
+
+static TAKE_DUE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/take_due.lua")));
+
+/// A list of bodies, and a backup of what is taken.
+#[derive(Debug, Clone)]
+pub struct List {
+    link: MultiplexedConnection,
+    ready: String,
+    backup: String,
+}
+
+impl List {
+    /// A list of this name.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn open(mut link: MultiplexedConnection, name: &str) -> Self {
+        TAKE.load_async(&mut link).await.expect(ANSWERED);
+        Self {
+            link,
+            ready: format!("{name}ready"),
+            backup: format!("{name}backup"),
+        }
+    }
+
+    /// Pushes a batch: one `RPUSH`.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn push(&mut self, batch: usize) {
+        let body = BODY;
+        let bodies = vec![&body[..]; batch];
+        let _: i64 = self.link.rpush(&self.ready, bodies).await.expect(ANSWERED);
+    }
+
+    /// Pushes any number of bodies.
+    pub async fn fill(&mut self, messages: usize) {
+        self.fill_by(MOST, messages).await;
+    }
+
+    /// Pushes any number of bodies, in batches of this size.
+    pub async fn fill_by(&mut self, batch: usize, messages: usize) {
+        for start in (0..messages).step_by(batch) {
+            self.push(batch.min(messages - start)).await;
+        }
+    }
+
+    /// Takes a batch: one `LMOVE`, or a script.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn take(&mut self, batch: usize) {
+        let mut trip = redis::pipe();
+        self.add_take(&mut trip, batch);
+        trip.exec_async(&mut self.link).await.expect(ANSWERED);
+    }
+
+    /// Deletes a batch that was taken, and takes the next, in one trip.
+    ///
+    /// # Panics
+    ///
+    /// If there is nothing to delete.
+    pub async fn turn(&mut self, batch: usize) {
+        self.turn_with(batch, 0).await;
+    }
+
+    /// [`turn`](Self::turn), but the first so many of the batch go to the list's tail.
+    ///
+    /// # Panics
+    ///
+    /// If there is nothing to delete.
+    pub async fn turn_with(&mut self, batch: usize, again: usize) {
+        let mut trip = redis::pipe();
+        self.add_delete(&mut trip, batch);
+        for _ in 0..again {
+            trip.rpush(&self.ready, &BODY[..]);
+        }
+        self.add_take(&mut trip, batch);
+        let answers: Vec<Value> = trip.query_async(&mut self.link).await.expect(ANSWERED);
+        assert_eq!(answers[0], Value::Int(1));
+    }
+
+    /// Deletes a batch that was taken.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn delete(&mut self, batch: usize) {
+        let mut trip = redis::pipe();
+        self.add_delete(&mut trip, batch);
+        trip.exec_async(&mut self.link).await.expect(ANSWERED);
+    }
+
+    /// Takes one body and puts it back, as if a reaper did so with what a dead consumer left.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn take_and_give_back(&mut self) {
+        let (left, right) = (Direction::Left, Direction::Right);
+        let mut trip = redis::pipe();
+        trip.lmove(&self.ready, &self.backup, left, right);
+        let (left, right) = (Direction::Left, Direction::Right);
+        trip.lmove(&self.backup, &self.ready, right, left);
+        trip.exec_async(&mut self.link).await.expect(ANSWERED);
+    }
+
+    fn add_delete(&self, trip: &mut Pipeline, batch: usize) {
+        for _ in 0..batch {
+            trip.lrem(&self.backup, 1, &BODY[..]);
+        }
+    }
+
+    fn add_take(&self, trip: &mut Pipeline, batch: usize) {
+        if batch == 1 {
+            let (from, to) = (Direction::Left, Direction::Right);
+            trip.lmove(&self.ready, &self.backup, from, to);
+        } else {
+            trip.invoke_script(TAKE.key(&self.ready).key(&self.backup).arg(batch));
+        }
+    }
+}
+
+/// A sorted set of ids and a hash of bodies. What is taken is deleted at once.
+#[derive(Debug, Clone)]
+pub struct Zset {
+    link: MultiplexedConnection,
+    line: String,
+    bodies: String,
+    score: u64,
+    next: u64,
+}
+
+impl Zset {
+    /// One whose bodies are all due.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn open(mut link: MultiplexedConnection, name: &str) -> Self {
+        TAKE_DUE.load_async(&mut link).await.expect(ANSWERED);
+        Self {
+            link,
+            line: format!("{name}line"),
+            bodies: format!("{name}bodies"),
+            score: PAST,
+            next: 0,
+        }
+    }
+
+    /// Pushes a batch: one `ZADD` and one `HSET` in one trip.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn push(&mut self, batch: usize) {
+        self.push_at(self.score, batch).await;
+    }
+
+    /// Pushes any number of bodies with this score.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn fill_at(&mut self, score: u64, messages: usize) {
+        for start in (0..messages).step_by(MOST) {
+            self.push_at(score, MOST.min(messages - start)).await;
+        }
+    }
+
+    async fn push_at(&mut self, score: u64, batch: usize) {
+        let ids = self.next..self.next + batch as u64;
+        self.next = ids.end;
+        let trip = add_to_zset(&self.line, &self.bodies, score, ids);
+        trip.exec_async(&mut self.link).await.expect(ANSWERED);
+    }
+
+    /// Takes a batch of those that are due, and deletes it, by a script.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub async fn take(&mut self, batch: usize) {
+        let mut call = TAKE_DUE.key(&self.line);
+        let call = call.key(&self.bodies).arg(batch);
+        let taken = call.invoke_async::<Vec<Vec<u8>>>(&mut self.link).await;
+        assert_eq!(taken.expect(ANSWERED).len(), batch);
+    }
+}

@@ -1,0 +1,185 @@
+//! What a scenario is: cases, each measured on our side and on the raw one.
+
+use std::fmt;
+
+use super::meter::Stage;
+
+/// A scenario of the report.
+pub struct Scenario {
+    /// Its name, as `--only` takes it.
+    pub name: &'static str,
+    /// What is measured, in a sentence.
+    pub about: &'static str,
+    /// What its cases differ in.
+    pub axis: Axis,
+    /// What each case tells. The README's plot and tables have the first one first.
+    pub figures: &'static [Figure],
+    /// Pairs of measurements in a full run.
+    pub pairs: usize,
+    /// Its cases.
+    pub cases: fn() -> Vec<Case>,
+}
+
+impl Scenario {
+    /// What is measured, and what the cases differ in.
+    pub fn sentence(&self) -> String {
+        match self.axis.label() {
+            Some(label) => format!("{}; by {label}", self.about),
+            None => self.about.to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scenario")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the cases of a scenario differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// A name.
+    Names,
+    /// A number, on a scale of its own unit.
+    Linear(&'static str),
+    /// A number that grows by factors.
+    Log(&'static str),
+}
+
+impl Axis {
+    /// What its numbers are, if it has numbers.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Names => None,
+            Self::Linear(label) | Self::Log(label) => Some(label),
+        }
+    }
+}
+
+/// One of the figures that each case of a scenario tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figure {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// Which way is better.
+    pub better: Better,
+}
+
+impl Figure {
+    /// Jobs a second.
+    pub const JOBS: Self = Self::more("jobs/s");
+    /// The server's processor time for each job.
+    pub const SERVER: Self = Self::less("server CPU µs a job");
+
+    /// A figure that should be large.
+    pub const fn more(name: &'static str) -> Self {
+        let better = Better::More;
+        Self { name, better }
+    }
+
+    /// A figure that should be small.
+    pub const fn less(name: &'static str) -> Self {
+        let better = Better::Less;
+        Self { name, better }
+    }
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// The more, the better.
+    More,
+    /// The less, the better.
+    Less,
+}
+
+impl Better {
+    /// How good ours is beside the raw one: above 1, ours is better.
+    pub fn ratio(self, ours: f64, raw: f64) -> f64 {
+        match self {
+            Self::More => ours / raw,
+            Self::Less => raw / ours,
+        }
+    }
+}
+
+/// One case of a scenario.
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// Its place on the axis, if that has numbers.
+    pub x: Option<f64>,
+    /// The raw commands beside it.
+    pub raw: &'static str,
+    /// Makes both sides ready on a stage.
+    pub open: Open,
+}
+
+/// Makes both sides of a case ready.
+pub type Open = Box<dyn for<'a> Fn(&'a Stage) -> Sides<'a>>;
+
+impl Case {
+    /// A case with a name.
+    pub fn named(
+        name: impl Into<String>,
+        raw: &'static str,
+        open: impl for<'a> Fn(&'a Stage) -> Sides<'a> + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            x: None,
+            raw,
+            open: Box::new(open),
+        }
+    }
+
+    /// A case at this place of the axis, which is its name, too.
+    pub fn at(
+        x: usize,
+        raw: &'static str,
+        open: impl for<'a> Fn(&'a Stage) -> Sides<'a> + 'static,
+    ) -> Self {
+        Self {
+            x: Some(x as f64),
+            ..Self::named(x.to_string(), raw, open)
+        }
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Measures once; answers a value for each figure of the scenario.
+pub type Side<'a> = Box<dyn FnMut() -> Vec<f64> + 'a>;
+
+/// Both sides of a case.
+pub struct Sides<'a> {
+    /// Ours.
+    pub ours: Side<'a>,
+    /// The raw commands.
+    pub raw: Side<'a>,
+}
+
+impl<'a> Sides<'a> {
+    /// These two.
+    pub fn new(ours: impl FnMut() -> Vec<f64> + 'a, raw: impl FnMut() -> Vec<f64> + 'a) -> Self {
+        Self {
+            ours: Box::new(ours),
+            raw: Box::new(raw),
+        }
+    }
+}
+
+impl fmt::Debug for Sides<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sides").finish_non_exhaustive()
+    }
+}

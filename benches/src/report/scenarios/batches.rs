@@ -1,0 +1,27 @@
+//! A reliable queue in batches of several sizes.
+
+use queue_core::QueueKind;
+
+use super::cycle::{FIGURES, raw_name, sides};
+use crate::report::scenario::{Axis, Case, Scenario};
+
+const KIND: QueueKind = QueueKind::Reliable;
+
+/// The scenario.
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "batches",
+    about: "pushes, and turns that settle and lease, on a reliable queue; one client",
+    axis: Axis::Log("messages in a batch"),
+    figures: FIGURES,
+    pairs: 7,
+    cases,
+};
+
+fn cases() -> Vec<Case> {
+    let case = |batch| {
+        Case::at(batch, raw_name(KIND), move |stage| {
+            sides(stage, KIND, batch)
+        })
+    };
+    [1, 4, 10, 64, 100].map(case).into()
+}

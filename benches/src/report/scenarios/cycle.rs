@@ -1,0 +1,118 @@
+//! Messages that are pushed in batches, and then turned in batches of the same size by one client:
+//! each call settles a batch and leases the next.
+
+use queue_core::{QueueKind, Settled, Settlement};
+
+use crate::{
+    kinds::LeasingQueue,
+    redis::ours::{LEASE, count, lease, open},
+    report::{
+        meter::Stage,
+        plain::{List, Zset},
+        scenario::{Figure, Sides},
+    },
+};
+
+/// What a cycle tells.
+pub(super) const FIGURES: &[Figure] = &[
+    Figure::more("pushes/s"),
+    Figure::more("turns/s"),
+    Figure::SERVER,
+];
+
+/// The raw commands of a cycle beside a queue of this kind.
+pub(super) const fn raw_name(kind: QueueKind) -> &'static str {
+    match kind {
+        QueueKind::Reliable | QueueKind::Bounded => "RPUSH; LMOVE + LREM, in batches by a script",
+        _ => "ZADD + HSET; a script that takes and deletes",
+    }
+}
+
+/// Both sides of a cycle in batches of this size.
+pub(super) fn sides(stage: &Stage, kind: QueueKind, batch: usize) -> Sides<'_> {
+    let rounds = stage.effort.pick(8, (20_000 / batch).clamp(400, 4_000));
+    Sides::new(
+        move || ours(stage, kind, batch, rounds),
+        move || match kind {
+            QueueKind::Reliable | QueueKind::Bounded => list(stage, batch, rounds),
+            _ => zset(stage, batch, rounds),
+        },
+    )
+}
+
+fn ours(stage: &Stage, kind: QueueKind, batch: usize, rounds: usize) -> Vec<f64> {
+    stage.named(|name| {
+        let runtime = &stage.fixture.runtime;
+        let queue = runtime.block_on(open(&stage.fixture.backend, name, kind));
+        let pushed = stage.spend((rounds + 1) * batch, async {
+            for _ in 0..=rounds {
+                queue.put(batch).await;
+            }
+        });
+        let mut held = runtime.block_on(lease(queue.leasing(), batch));
+        let turned = stage.spend(rounds * batch, async {
+            for _ in 0..rounds {
+                held = turn(&queue, &held, batch).await;
+            }
+        });
+        let micros = pushed.server_micros() + turned.server_micros();
+        vec![pushed.rate(), turned.rate(), micros]
+    })
+}
+
+fn list(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
+    stage.named(|name| {
+        let runtime = &stage.fixture.runtime;
+        let mut list = runtime.block_on(List::open(stage.fixture.raw.clone(), name));
+        let pushed = stage.spend((rounds + 1) * batch, async {
+            for _ in 0..=rounds {
+                list.push(batch).await;
+            }
+        });
+        runtime.block_on(list.take(batch));
+        let turned = stage.spend(rounds * batch, async {
+            for _ in 0..rounds {
+                list.turn(batch).await;
+            }
+        });
+        let micros = pushed.server_micros() + turned.server_micros();
+        vec![pushed.rate(), turned.rate(), micros]
+    })
+}
+
+fn zset(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
+    stage.named(|name| {
+        let runtime = &stage.fixture.runtime;
+        let mut zset = runtime.block_on(Zset::open(stage.fixture.raw.clone(), name));
+        let pushed = stage.spend(rounds * batch, async {
+            for _ in 0..rounds {
+                zset.push(batch).await;
+            }
+        });
+        let turned = stage.spend(rounds * batch, async {
+            for _ in 0..rounds {
+                zset.take(batch).await;
+            }
+        });
+        let micros = pushed.server_micros() + turned.server_micros();
+        vec![pushed.rate(), turned.rate(), micros]
+    })
+}
+
+/// Settles a batch and leases the next.
+///
+/// # Panics
+///
+/// If a lease is lost, or there are fewer messages.
+pub(super) async fn turn(
+    queue: &LeasingQueue,
+    held: &[Settlement],
+    batch: usize,
+) -> Vec<Settlement> {
+    let turn = queue.leasing().turn(held, count(batch), LEASE, None);
+    let (settled, leased) = turn.await.expect("turned");
+    assert!(settled.iter().all(|settled| *settled == Settled::Done));
+    assert_eq!(leased.deliveries.len(), batch);
+    let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
+    receipts.map(Settlement::ack).collect()
+}

@@ -1,0 +1,98 @@
+//! What a worker asks of the server while there is nothing to do.
+
+use std::time::{Duration, Instant};
+
+use queue_core::QueueKind;
+use redis::{AsyncCommands, Direction, aio::MultiplexedConnection};
+use tokio::time::{sleep, timeout};
+
+use super::work_off::worker;
+use crate::{
+    redis::ours::open,
+    report::{
+        meter::Stage,
+        scenario::{Axis, Case, Figure, Scenario, Sides},
+    },
+};
+
+/// How often both sides look without a hint; in a full run the worker's default.
+const POLL: Duration = Duration::from_secs(5);
+const QUICK_POLL: Duration = Duration::from_millis(50);
+
+/// The scenario.
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "idle",
+    about: "a worker on an empty reliable queue, which looks every five seconds",
+    axis: Axis::Names,
+    figures: &[
+        Figure::less("commands/s, those inside scripts, too"),
+        // Without the connection that only hears of hints.
+        Figure::less("round trips/s"),
+    ],
+    pairs: 3,
+    cases,
+};
+
+fn cases() -> Vec<Case> {
+    let case = |slots: usize| {
+        let raw = "BLMOVE that waits five seconds";
+        let name = format!("a worker of {slots} slots");
+        Case::named(name, raw, move |stage| sides(stage, slots))
+    };
+    vec![case(16)]
+}
+
+fn sides(stage: &Stage, slots: usize) -> Sides<'_> {
+    let (poll, looks) = stage.effort.pick((QUICK_POLL, 4), (POLL, 2));
+    Sides::new(
+        move || ours(stage, slots, poll, looks),
+        move || {
+            stage.named(|name| {
+                let link = stage.fixture.connect();
+                stage.fixture.runtime.block_on(raw(link, name, poll, looks))
+            })
+        },
+    )
+}
+
+fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
+    stage.named(|name| {
+        let counted = stage.fixture.connect_counted();
+        stage.fixture.runtime.block_on(async {
+            let queue = open(&counted.backend, name, QueueKind::Reliable).await;
+            let counting = async {
+                // The worker's start is not counted: it connects, looks, and begins to wait.
+                sleep(poll).await;
+                let (sent, spent) = (counted.sent(), stage.fixture.commands());
+                let start = Instant::now();
+                sleep(poll * looks).await;
+                let seconds = start.elapsed().as_secs_f64();
+                let calls = stage.fixture.commands().since(&spent).calls();
+                let trips = counted.sent().since(&sent).trips;
+                vec![calls as f64 / seconds, trips as f64 / seconds]
+            };
+            let worker = worker(&queue).concurrency(slots).poll(poll);
+            let idle = worker.run(|_body, _context| async {});
+            tokio::select! {
+                measured = counting => measured,
+                ended = idle => panic!("the worker ended: {ended:?}"),
+            }
+        })
+    })
+}
+
+/// The client counts its own commands, each of which is a round trip.
+async fn raw(mut link: MultiplexedConnection, name: &str, poll: Duration, looks: u32) -> Vec<f64> {
+    let (ready, backup) = (format!("{name}ready"), format!("{name}backup"));
+    let start = Instant::now();
+    for _ in 0..looks {
+        let (from, to) = (Direction::Left, Direction::Right);
+        let waited = link.blmove(&ready, &backup, from, to, poll.as_secs_f64());
+        let patience = poll + Duration::from_secs(60);
+        let moved = timeout(patience, waited).await.expect("the wait ends");
+        let moved: Option<Vec<u8>> = moved.expect("the server answers");
+        assert_eq!(moved, None, "the queue is empty");
+    }
+    let rate = f64::from(looks) / start.elapsed().as_secs_f64();
+    vec![rate, rate]
+}

@@ -1,0 +1,25 @@
+//! Every kind that leases, one message at a time and ten.
+
+use queue_core::QueueKind;
+
+use super::cycle::{FIGURES, raw_name, sides};
+use crate::report::scenario::{Axis, Case, Scenario};
+
+/// The scenario.
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "kinds",
+    about: "pushes, and turns that settle and lease, on each kind that leases; one client",
+    axis: Axis::Names,
+    figures: FIGURES,
+    pairs: 7,
+    cases,
+};
+
+fn cases() -> Vec<Case> {
+    let case = |kind, batch: usize| {
+        let name = format!("{kind} × {batch}");
+        Case::named(name, raw_name(kind), move |stage| sides(stage, kind, batch))
+    };
+    let both = |kind| [1, 10].map(|batch| case(kind, batch));
+    QueueKind::LEASING.into_iter().flat_map(both).collect()
+}

@@ -1,0 +1,73 @@
+//! Bytes that a message takes on the server while it is ready, beside the bare structure.
+
+use queue_core::QueueKind;
+
+use crate::{
+    redis::{
+        ours::{fill, open},
+        raw::LATER,
+    },
+    report::{
+        meter::Stage,
+        plain::{List, Zset},
+        scenario::{Axis, Case, Figure, Scenario, Sides},
+    },
+};
+
+/// The scenario.
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "memory",
+    about: "the server's growth by 100,000 ready messages, for each of them",
+    axis: Axis::Names,
+    figures: &[Figure::less("bytes a message")],
+    pairs: 3,
+    cases,
+};
+
+fn cases() -> Vec<Case> {
+    let case = |kind: QueueKind| {
+        let raw = match kind {
+            QueueKind::Reliable | QueueKind::Bounded => "a list of bodies",
+            _ => "a zset of ids + a hash of bodies",
+        };
+        Case::named(kind.as_str(), raw, move |stage| sides(stage, kind))
+    };
+    QueueKind::LEASING.map(case).into()
+}
+
+fn sides(stage: &Stage, kind: QueueKind) -> Sides<'_> {
+    let messages = stage.effort.pick(2_000, 100_000);
+    let (fixture, runtime) = (&stage.fixture, &stage.fixture.runtime);
+    let ours = move |name: &str| {
+        runtime.block_on(async {
+            fill(&open(&fixture.backend, name, kind).await, messages).await;
+        });
+    };
+    let raw = move |name: &str| {
+        runtime.block_on(async {
+            let link = fixture.raw.clone();
+            match kind {
+                QueueKind::Reliable | QueueKind::Bounded => {
+                    List::open(link, name).await.fill(messages).await;
+                }
+                _ => {
+                    let mut zset = Zset::open(link, name).await;
+                    zset.fill_at(LATER, messages).await;
+                }
+            }
+        });
+    };
+    Sides::new(
+        move || vec![weigh(stage, messages, ours)],
+        move || vec![weigh(stage, messages, raw)],
+    )
+}
+
+fn weigh(stage: &Stage, messages: usize, fill: impl FnOnce(&str)) -> f64 {
+    stage.named(|name| {
+        let before = stage.fixture.memory();
+        fill(name);
+        let grown = stage.fixture.memory().saturating_sub(before);
+        grown as f64 / messages as f64
+    })
+}

@@ -1,0 +1,159 @@
+//! What is not all acks: messages that fail, that stand beside the list, or whose leases expire.
+
+use std::time::Duration;
+
+use queue_core::{QueueKind, Settlement};
+use tokio::time::sleep;
+
+use super::cycle::turn;
+use crate::{
+    kinds::LeasingQueue,
+    redis::ours::{count, fill, lease, open},
+    report::{
+        meter::Stage,
+        plain::List,
+        scenario::{Axis, Case, Figure, Scenario, Sides},
+    },
+};
+
+/// Messages of a turn.
+const BATCH: usize = 10;
+/// The delay of a retry.
+const DELAY: Duration = Duration::from_millis(10);
+/// A lease that expires while the consumer works on.
+const SHORT: Duration = Duration::from_millis(1);
+/// Messages that came back and stand in line behind those that were pushed.
+const STANDING: usize = 100;
+
+/// The scenario.
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "slow",
+    about: "turns of ten on a reliable queue; one client",
+    axis: Axis::Names,
+    figures: &[Figure::JOBS, Figure::SERVER],
+    pairs: 7,
+    cases,
+};
+
+/// What happens besides acks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    None,
+    /// One of ten messages fails, and comes again later.
+    Retries,
+    /// Messages that failed stand behind the others all the time.
+    Line,
+    /// The lease of one in a hundred expires.
+    Expiry,
+}
+
+impl Trouble {
+    const ALL: [Self; 4] = [Self::None, Self::Retries, Self::Line, Self::Expiry];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::None => "acks alone",
+            Self::Retries => "10 % retried",
+            Self::Line => "a standing line",
+            Self::Expiry => "1 % expired",
+        }
+    }
+
+    const fn raw_name(self) -> &'static str {
+        match self {
+            Self::None | Self::Line => "a script that takes + LREM",
+            Self::Retries => "the same, a tenth RPUSHed again",
+            Self::Expiry => "the same, 1 % moved back",
+        }
+    }
+
+    /// Whether a lease is left to expire before this turn.
+    fn strikes(self, round: usize) -> bool {
+        self == Self::Expiry && round.is_multiple_of(100 / BATCH)
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let case = |trouble: Trouble| {
+        Case::named(trouble.name(), trouble.raw_name(), move |stage| {
+            sides(stage, trouble)
+        })
+    };
+    Trouble::ALL.map(case).into()
+}
+
+fn sides(stage: &Stage, trouble: Trouble) -> Sides<'_> {
+    let rounds = stage.effort.pick(20, 2_000);
+    Sides::new(
+        move || ours(stage, trouble, rounds),
+        move || raw(stage, trouble, rounds),
+    )
+}
+
+fn ours(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
+    stage.named(|name| {
+        let runtime = &stage.fixture.runtime;
+        let (queue, mut held) = runtime.block_on(async {
+            let queue = open(&stage.fixture.backend, name, QueueKind::Reliable).await;
+            // More than are ever taken, so that what came back stays behind.
+            fill(&queue, (rounds + 1) * BATCH + 2 * STANDING).await;
+            if trouble == Trouble::Line {
+                line_up(&queue).await;
+            }
+            let held = lease(queue.leasing(), BATCH).await;
+            (queue, held)
+        });
+        let work = async {
+            for round in 0..rounds {
+                if trouble == Trouble::Retries {
+                    held[0] = Settlement::retry(held[0].receipt, DELAY);
+                }
+                if trouble.strikes(round) {
+                    let left = queue.leasing().lease(count(1), SHORT).await;
+                    assert_eq!(left.expect("leased").deliveries.len(), 1);
+                }
+                held = turn(&queue, &held, BATCH).await;
+            }
+        };
+        stage.spend(rounds * BATCH, work).both()
+    })
+}
+
+/// Lets messages fail, and waits until they are ready again, which is behind all others.
+async fn line_up(queue: &LeasingQueue) {
+    let leased = lease(queue.leasing(), STANDING).await;
+    let failed = leased
+        .iter()
+        .map(|held| Settlement::retry(held.receipt, SHORT));
+    let settled = queue.leasing().settle(&failed.collect::<Vec<_>>()).await;
+    settled.expect("settled");
+    loop {
+        let depth = queue.leasing().depth().await.expect("the depth");
+        if depth.delayed == 0 {
+            return;
+        }
+        sleep(SHORT).await;
+    }
+}
+
+fn raw(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
+    stage.named(|name| {
+        let runtime = &stage.fixture.runtime;
+        let mut list = runtime.block_on(async {
+            let mut list = List::open(stage.fixture.raw.clone(), name).await;
+            list.fill((rounds + 1) * BATCH + 2 * STANDING).await;
+            list.take(BATCH).await;
+            list
+        });
+        let again = usize::from(trouble == Trouble::Retries);
+        let work = async {
+            for round in 0..rounds {
+                if trouble.strikes(round) {
+                    list.take_and_give_back().await;
+                }
+                list.turn_with(BATCH, again).await;
+            }
+        };
+        stage.spend(rounds * BATCH, work).both()
+    })
+}

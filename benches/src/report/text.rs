@@ -1,0 +1,122 @@
+//! Rows as an aligned table.
+
+use super::row::Row;
+
+/// The columns, and whether they hold numbers.
+const COLUMNS: [(&str, bool); 16] = [
+    ("scenario", false),
+    ("case", false),
+    ("cores", false),
+    ("figure", false),
+    ("n", true),
+    ("median", true),
+    ("min", true),
+    ("max", true),
+    ("raw", true),
+    ("raw min", true),
+    ("raw max", true),
+    ("ratio", true),
+    ("min", true),
+    ("max", true),
+    ("F", true),
+    ("raw commands", false),
+];
+
+/// What stands above the table.
+const LEGEND: &str = "\
+ratio: how good ours is beside the raw commands of the same run, pair by pair; above 1, ours is better
+F: EVALSHA of one RPUSH over RPUSH, one call in flight: what a script costs on this machine
+cores: client and server on the same core, or split over two";
+
+/// The rows as a table, with what its columns mean, and each scenario's sentence.
+pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
+    let lines: Vec<[String; COLUMNS.len()]> = rows.iter().map(line).collect();
+    let width = |nth: usize| {
+        let cells = lines.iter().map(|line| line[nth].chars().count());
+        cells.max().unwrap_or(0).max(COLUMNS[nth].0.len())
+    };
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let aligned = |cells: &[String]| {
+        let cells = cells.iter().enumerate().map(|(nth, cell)| {
+            let width = widths[nth];
+            match COLUMNS[nth].1 {
+                true => format!("{cell:>width$}"),
+                false => format!("{cell:<width$}"),
+            }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let head = COLUMNS.map(|(name, _)| name.to_owned());
+    let mut text = format!("{LEGEND}\n\n{}\n", aligned(&head));
+    let mut last = "";
+    for (row, cells) in rows.iter().zip(&lines) {
+        if row.scenario != last {
+            last = &row.scenario;
+            text.push_str(&format!("\n{last}: {}\n", about(last)));
+        }
+        text.push_str(&aligned(cells));
+        text.push('\n');
+    }
+    text
+}
+
+fn line(row: &Row) -> [String; COLUMNS.len()] {
+    [
+        row.scenario.clone(),
+        row.case.clone(),
+        row.placement.to_string(),
+        row.figure.clone(),
+        row.pairs.to_string(),
+        number(row.ours.median),
+        number(row.ours.min),
+        number(row.ours.max),
+        number(row.theirs.median),
+        number(row.theirs.min),
+        number(row.theirs.max),
+        number(row.ratio.median),
+        number(row.ratio.min),
+        number(row.ratio.max),
+        format!("{:.2}", row.floor),
+        row.raw.clone(),
+    ]
+}
+
+/// Three digits, or as many as there are before the point.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::row::sample;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [sample("16", Some(16.0)), sample("a standing line", None)];
+        let text = table(&rows, &|_| "what it does".to_owned());
+        let lines: Vec<&str> = text.lines().collect();
+        let head = lines.iter().find(|line| line.starts_with("scenario"));
+        let head = head.unwrap();
+        let figures: Vec<_> = lines
+            .iter()
+            .filter(|line| line.ends_with("0.71  LMOVE"))
+            .collect();
+        assert_eq!(figures.len(), 2);
+        for line in figures {
+            assert_eq!(line.find("jobs/s"), head.find("figure"));
+            assert_eq!(line.find("LMOVE"), head.find("raw commands"));
+        }
+        assert!(text.contains("\nworker: what it does\n"));
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let numbers = [0.254, 9.99, 9.996, 42.25, 99.96, 118_000.4].map(number);
+        assert_eq!(numbers, ["0.25", "9.99", "10.0", "42.2", "100", "118000"]);
+    }
+}
