@@ -76,7 +76,8 @@
 //!
 //! # Rights
 //!
-//! A user of the server needs no more rights than these, for the prefix `qk`:
+//! A user of the server needs no more rights than these, for the prefix `qk`; [`access_rules`] tells
+//! them for any:
 //!
 //! ```text
 //! ~qk:* resetchannels &qk:wake:* -@all
@@ -164,5 +165,6 @@ pub use self::{
     backend::{Builder, Health, RedisBackend},
     connection::{
         ConnectionHealth, Connector, Link, Role, SentinelConnector, ServerConnector, Warning, Wire,
+        access_rules,
     },
 };

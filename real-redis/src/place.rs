@@ -60,6 +60,21 @@ impl Place {
         &self.url
     }
 
+    /// The server's URL for this user.
+    pub fn url_as(&self, user: &str, password: &str) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("unix", &self.url));
+        match scheme {
+            "redis" | "rediss" => {
+                let server = rest.rsplit_once('@').map_or(rest, |(_, server)| server);
+                format!("{scheme}://{user}:{password}@{server}")
+            }
+            _ => {
+                let path = rest.split_once('?').map_or(rest, |(path, _)| path);
+                format!("{scheme}://{path}?user={user}&pass={password}")
+            }
+        }
+    }
+
     /// The prefix for every key of the test: letters, digits and `-`, and a dot at its end, so that
     /// no prefix begins another.
     pub fn prefix(&self) -> &str {

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use redis::{Connection, ErrorKind, RedisResult, Value};
 
-/// The most commands of one work.
-const MOST: usize = 4_096;
+/// The most commands of one work, those that scripts call included, which newer servers log, too.
+const MOST: usize = 65_536;
 /// The server's own default, in microseconds.
 const DEFAULT: i64 = 10_000;
 /// The log counts whole microseconds; a shorter time counts as one.
 const LEAST: Duration = Duration::from_micros(1);
 
-/// The longest command while this work was done, of up to 4,096.
+/// The longest command while this work was done, of up to 65,536.
 ///
 /// # Panics
 ///

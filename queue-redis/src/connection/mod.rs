@@ -37,6 +37,7 @@ pub use self::{
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
+    rights::access_rules,
     sentinel::SentinelConnector,
     server::ServerConnector,
 };

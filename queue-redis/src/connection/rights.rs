@@ -5,13 +5,59 @@ use std::collections::BTreeSet;
 use queue_core::{Error, ErrorKind, Result};
 
 use super::{Channel, Warning};
-use crate::{keys, script::Script};
+use crate::{keys, script::Script, scripts};
 
 /// Tells which commands a user may not run.
 const REFUSED: &str = include_str!("../../lua/connection/refused.lua");
 
-/// The commands for the list of queues, which no script calls.
-const LISTING: &[&str] = &["ZRANGEBYLEX", "ZADD", "ZREM"];
+/// The commands for the list of queues and for large bodies, which the backend sends by themselves.
+const PLAIN: &[&str] = &[
+    "ZRANGEBYLEX",
+    "ZADD",
+    "ZREM",
+    "HSET",
+    "HDEL",
+    "HMGET",
+    "ZMSCORE",
+];
+
+/// What the connections need besides.
+const CONNECTIONS: &[&str] = &[
+    "evalsha",
+    "eval",
+    "script|exists",
+    "script|load",
+    "subscribe",
+    "publish",
+    "ping",
+    "info",
+    "config|get",
+];
+
+/// The rights that a user of the server needs, and no more, as the rules of `ACL SETUSER`: for queues
+/// with this [prefix](crate::Builder::prefix) of their keys.
+///
+/// A user of another database than 0 needs `+select`, too.
+///
+/// ```
+/// let rules = queue_redis::access_rules("qk");
+/// println!("ACL SETUSER shop on >secret {rules}");
+/// # assert!(rules.starts_with("~qk:* resetchannels &qk:wake:* -@all +evalsha "));
+/// ```
+pub fn access_rules(prefix: &str) -> String {
+    let called = scripts::ALL.iter().flat_map(|script| script.commands());
+    let called: BTreeSet<_> = called
+        .chain(PLAIN.iter().copied())
+        .map(str::to_lowercase)
+        .collect();
+    let connections = CONNECTIONS.iter().map(|command| (*command).to_owned());
+    let commands: Vec<_> = connections
+        .chain(called)
+        .map(|command| format!("+{command}"))
+        .collect();
+    let (channels, commands) = (keys::channels(prefix), commands.join(" "));
+    format!("~{prefix}:* resetchannels &{channels} -@all {commands}")
+}
 
 /// The command that scripts call without a key.
 const WITHOUT_KEY: &str = "TIME";
@@ -29,7 +75,7 @@ pub(super) async fn check(
     address: &str,
 ) -> Result<Vec<Warning>> {
     let called = scripts.iter().flat_map(|script| script.commands());
-    let needed: BTreeSet<&str> = called.chain(LISTING.iter().copied()).collect();
+    let needed: BTreeSet<&str> = called.chain(PLAIN.iter().copied()).collect();
     // A user who may open queues may touch this key. A user who may not cannot ask this way.
     let key = keys::registry(prefix);
     let wake = keys::channels(prefix);

@@ -5,8 +5,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use queue_conformance::{Capabilities, Harness, Play};
 use queue_core::Backend;
-use queue_redis::RedisBackend;
+use queue_redis::{RedisBackend, access_rules};
 use real_redis::Place;
+use redis::Cmd;
 use tokio::{runtime::Builder, time};
 
 use crate::harness::{FALL_BACK, fresh, left};
@@ -15,11 +16,14 @@ use crate::harness::{FALL_BACK, fresh, left};
 /// slow.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A harness in real time: two threads, asynchronous connections, and queues on the server's clock.
-/// It skips cases that need an exact clock.
+/// A harness in real time: two threads, asynchronous connections, and queues on the server's clock,
+/// for a user that has the least rights. It skips cases that need an exact clock.
 pub(crate) struct ServerTimeHarness {
     place: Place,
+    user: String,
 }
+
+const PASSWORD: &str = "secret";
 
 impl ServerTimeHarness {
     /// A new harness, on the server of a fresh [`Place`].
@@ -28,7 +32,19 @@ impl ServerTimeHarness {
     ///
     /// If there is no server.
     pub(crate) fn fresh() -> Self {
-        Self { place: fresh() }
+        let place = fresh();
+        let user = place.prefix().trim_end_matches('.').to_owned();
+        let mut rules = redis::cmd("ACL");
+        rules
+            .arg("SETUSER")
+            .arg(&user)
+            .arg("on")
+            .arg(format!(">{PASSWORD}"));
+        for rule in access_rules(place.prefix()).split(' ') {
+            rules.arg(rule);
+        }
+        run(&place, &rules);
+        Self { place, user }
     }
 }
 
@@ -45,7 +61,7 @@ impl Harness for ServerTimeHarness {
     }
 
     async fn connect(&self) -> Arc<dyn Backend> {
-        let backend = RedisBackend::builder(self.place.url())
+        let backend = RedisBackend::builder(&self.place.url_as(&self.user, PASSWORD))
             .expect("the place's URL is understood")
             .prefix(self.place.prefix())
             .fall_back(FALL_BACK)
@@ -62,6 +78,20 @@ impl Harness for ServerTimeHarness {
     async fn leftovers(&self) -> Vec<String> {
         left(&self.place)
     }
+}
+
+impl Drop for ServerTimeHarness {
+    fn drop(&mut self) {
+        run(
+            &self.place,
+            redis::cmd("ACL").arg("DELUSER").arg(&self.user),
+        );
+    }
+}
+
+fn run(place: &Place, command: &Cmd) {
+    let mut connection = place.connect().expect("the server takes us");
+    command.exec(&mut connection).expect("the server does it");
 }
 
 impl fmt::Debug for ServerTimeHarness {

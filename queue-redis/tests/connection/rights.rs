@@ -1,23 +1,31 @@
 //! The rights of a user, and the errors and warnings for missing ones.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use queue_core::*;
-use queue_redis::RedisBackend;
+use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
 use super::{Test, command::command, open, until::PATIENCE};
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// The rights that a user needs, according to the documentation.
+/// The rights that a user needs.
 fn least() -> String {
+    access_rules("qk")
+}
+
+#[test]
+fn the_page_tells_the_rights_that_are_needed() {
     let text = include_str!("../../../queue-redis/src/lib.rs");
-    let (_, rules) = text
+    let (_, told) = text
         .split_once("//! ```text\n//! ~qk:*")
         .expect("the rules");
-    let (rules, _) = rules.split_once("//! ```").expect("their end");
-    format!("~qk:*{}", rules.replace("\n//!", ""))
+    let (told, _) = told.split_once("//! ```").expect("their end");
+    let told = format!("~qk:*{}", told.replace("\n//!", ""));
+    let words =
+        |rules: &str| -> BTreeSet<String> { rules.split_whitespace().map(str::to_owned).collect() };
+    assert_eq!(words(&told), words(&least()));
 }
 
 /// Whether the server can tell a user's rights.

@@ -1,0 +1,110 @@
+//! What each verb costs, in numbers that no machine changes: commands that the server runs, those inside
+//! scripts included, and bytes on the line. A change of a number is a change of the cost: it is either a
+//! gain, or it needs a reason.
+
+#![cfg(unix)]
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::{Direction, Proxy, Server, command_counts};
+use redis::Connection;
+
+const LEASE: Duration = Duration::from_secs(600);
+/// Bytes of a body.
+const BODY: usize = 100;
+
+/// The cost of the verbs on a queue that is in use: others of its messages are leased, and some wait.
+/// `commands / bytes to the server / bytes from it`.
+const COSTS: &str = "
+";
+
+/// One queue, seen through a proxy.
+struct Guarded {
+    proxy: Proxy,
+    admin: Connection,
+    queue: AnyQueue,
+}
+
+impl Guarded {
+    async fn open(server: &Server, kind: QueueKind) -> Self {
+        let proxy = Proxy::before(server).expect("a proxy");
+        let patience = Duration::from_secs(60);
+        let backend = RedisBackend::builder(&proxy.url()).expect("understood");
+        let backend = backend.connect_timeout(patience).response_timeout(patience);
+        let backend = backend.connect().await.expect("connects");
+        let name = QueueName::new(kind.as_str()).expect("a name");
+        let queue = backend.open(&name, &QueueConfig::of(kind, 10_000)).await;
+        Self {
+            proxy,
+            admin: server.connect().expect("the server takes us"),
+            queue: queue.expect("opens"),
+        }
+    }
+
+    fn commands(&mut self) -> u64 {
+        let counts = command_counts(&mut self.admin).expect("the server answers");
+        counts
+            .iter()
+            .filter(|(name, _)| *name != "info")
+            .map(|(_, calls)| calls)
+            .sum()
+    }
+
+    /// The cost of this work, in the form of [`COSTS`].
+    async fn cost<T>(&mut self, work: impl AsyncFnOnce(&AnyQueue) -> T) -> (String, T) {
+        let ways = [Direction::Requests, Direction::Replies];
+        let (commands, bytes) = (self.commands(), ways.map(|way| self.proxy.seen(way)));
+        let done = work(&self.queue).await;
+        let [to, from] = ways.map(|way| self.proxy.seen(way));
+        let commands = self.commands() - commands;
+        (
+            format!("{commands} / {} / {}", to - bytes[0], from - bytes[1]),
+            done,
+        )
+    }
+
+    async fn put(&mut self, count: usize) -> String {
+        let batch = vec![Push::new(vec![b'x'; BODY]); count];
+        let put = async |queue: &AnyQueue| queue.put(&batch).await.expect("put");
+        self.cost(put).await.0
+    }
+
+    /// Acks these, and leases as many.
+    async fn turn(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
+        let acks: Vec<_> = held.iter().copied().map(Settlement::ack).collect();
+        let max = NonZeroUsize::new(count).expect("not zero");
+        let turn = async |queue: &AnyQueue| {
+            let queue = queue.leasing().expect("it leases");
+            queue.turn(&acks, max, LEASE, None).await.expect("turns")
+        };
+        let (cost, (_, leased)) = self.cost(turn).await;
+        *held = leased.deliveries.iter().map(|each| each.receipt).collect();
+        assert_eq!(held.len(), count);
+        cost
+    }
+}
+
+#[tokio::test]
+async fn each_verb_costs_what_it_did() {
+    let server = Server::start().expect("a server");
+    let mut costs = String::from("\n");
+    for kind in QueueKind::ALL {
+        if kind == QueueKind::Rotating {
+            continue;
+        }
+        let mut guarded = Guarded::open(&server, kind).await;
+        for count in [1, 100] {
+            let mut held = Vec::new();
+            // The first of each kind sets up what stays.
+            guarded.put(2 * count).await;
+            guarded.turn(&mut held, count).await;
+            guarded.put(2 * count).await;
+            let put = guarded.put(count).await;
+            let turn = guarded.turn(&mut held, count).await;
+            costs.push_str(&format!("{kind}, {count}: push {put}, turn {turn}\n"));
+        }
+    }
+    assert_eq!(costs, COSTS, "{costs}");
+}
