@@ -129,8 +129,9 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "B1",
-        "ready + delayed + leased ≤ max(capacity, leased when it was resized), at every instant \
-         that anyone can observe, under any concurrency.",
+        "ready + delayed + leased ≤ max(capacity, what was there when it was resized), at every \
+         instant that anyone can observe, under any concurrency; beyond the capacity they never \
+         grow.",
     ),
     (
         "B2",
@@ -146,8 +147,9 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "B5",
-        "resize trims at once, oldest first, reports the dropped messages, and never drops a \
-         leased one.",
+        "from a resize on the queue takes no more than the new capacity. What is too many goes \
+         oldest first, by steps of at most 128 messages, so that nobody waits for long; resize \
+         takes all steps, reports the dropped messages, and never drops a leased one.",
     ),
     (
         "B6",
