@@ -279,10 +279,10 @@ impl World for WireWorld {
             .connect_timeout(patience * 2)
             .response_timeout(patience)
             .fall_back(fall_back);
-        // Every other process keeps all bodies as large ones are, which takes calls of its own.
-        let builder = match lane.0 % 2 {
-            0 => builder,
-            _ => builder.large_bodies_from(0),
+        // Every third process keeps all bodies as large ones are, which takes calls of its own.
+        let builder = match lane.0 % 3 {
+            2 => builder.large_bodies_from(0),
+            _ => builder,
         };
         let Some(serves) = &self.serves else {
             return Ok(Arc::new(builder.clock(current_tag).connect().await?));
