@@ -16,7 +16,7 @@ use std::{
 
 use queue_core::*;
 use queue_redis::{LEFTOVERS, RedisBackend};
-use real_redis::Server;
+use real_redis::{Direction, Proxy, Server};
 
 use self::connect::connect;
 
@@ -149,6 +149,41 @@ async fn an_upload_without_its_push_goes_after_a_minute() {
         }
         assert_eq!(keys_of_bodies(&server), [""; 0]);
     }
+    assert_eq!(leftovers(&server), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_upload_may_take_longer_than_a_minute() {
+    let server = Server::start().expect("a server");
+    let proxy = Proxy::before(&server).expect("a proxy");
+    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let connect = async |url: &str| {
+        let clock = Arc::clone(&now);
+        let builder = RedisBackend::builder(url).expect("understood");
+        let builder = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
+        let backend = builder.response_timeout(LEASE).connect().await;
+        let (backend, name) = (backend.expect("connects"), name(QueueKind::Reliable));
+        let config = ReliableConfig::default();
+        backend.open_reliable(&name, &config).await.expect("opens")
+    };
+    let (slow, quick) = (connect(&proxy.url()).await, connect(&server.url()).await);
+    proxy.throttle(Direction::Requests, MIB as u32);
+    let before = proxy.seen(Direction::Requests);
+    let pushing = tokio::spawn(async move { slow.push_one(vec![7; MIB]).await });
+    // A part of the body is there, and its note.
+    proxy.beyond(Direction::Requests, before + 100_000).await;
+    while keys_of_bodies(&server).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    proxy.hold(Direction::Requests);
+    for _ in 0..2 {
+        quick.counters().await.expect("counts");
+        now.fetch_add(61_000, Ordering::Relaxed);
+    }
+    quick.counters().await.expect("counts");
+    assert_eq!(keys_of_bodies(&server), [""; 0], "its note is gone");
+    proxy.release();
+    pushing.await.expect("no panic").expect("pushed");
     assert_eq!(leftovers(&server), [""; 0]);
 }
 

@@ -73,8 +73,9 @@ impl Handle {
             note.arg(0).arg(reference);
             store.arg(reference).arg(Payload { headers, body });
         }
-        // A note without a body does no harm; a body without its note would stay for ever.
-        self.send(vec![note, store]).await.map(drop)
+        // A note without a body does no harm; a body without its note would stay for ever. On a slow line
+        // the first note may be gone by the time that the bodies are there.
+        self.send(vec![note.clone(), store, note]).await.map(drop)
     }
 
     /// Takes back an upload whose push was refused. Where that fails, time does it.
