@@ -45,18 +45,19 @@ const CONNECTIONS: &[&str] = &[
 /// # assert!(rules.starts_with("~qk:* resetchannels &qk:wake:* -@all +evalsha "));
 /// ```
 pub fn access_rules(prefix: &str) -> String {
-    let called = scripts::ALL.iter().flat_map(|script| script.commands());
-    let called: BTreeSet<_> = called
-        .chain(PLAIN.iter().copied())
-        .map(str::to_lowercase)
-        .collect();
-    let connections = CONNECTIONS.iter().map(|command| (*command).to_owned());
+    let connections = CONNECTIONS.iter().copied();
     let commands: Vec<_> = connections
-        .chain(called)
-        .map(|command| format!("+{command}"))
+        .chain(needed_by(&scripts::ALL))
+        .map(|command| format!("+{}", command.to_lowercase()))
         .collect();
     let (channels, commands) = (keys::channels(prefix), commands.join(" "));
     format!("~{prefix}:* resetchannels &{channels} -@all {commands}")
+}
+
+/// The commands that these scripts call, and those that the backend sends by themselves.
+fn needed_by<'a>(scripts: &[&'a Script]) -> BTreeSet<&'a str> {
+    let called = scripts.iter().flat_map(|script| script.commands());
+    called.chain(PLAIN.iter().copied()).collect()
 }
 
 /// The command that scripts call without a key.
@@ -74,8 +75,7 @@ pub(super) async fn check(
     prefix: &str,
     address: &str,
 ) -> Result<Vec<Warning>> {
-    let called = scripts.iter().flat_map(|script| script.commands());
-    let needed: BTreeSet<&str> = called.chain(PLAIN.iter().copied()).collect();
+    let needed = needed_by(scripts);
     // A user who may open queues may touch this key. A user who may not cannot ask this way.
     let key = keys::registry(prefix);
     let wake = keys::channels(prefix);

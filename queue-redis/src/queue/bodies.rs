@@ -2,7 +2,7 @@
 //! plain commands, and scripts see where they are. `lua/shared/bodies.lua` tells the rest.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
+    collections::hash_map::RandomState,
     hash::BuildHasher,
     sync::{
         LazyLock,
@@ -10,7 +10,6 @@ use std::{
     },
 };
 
-use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Push, Receipt, Result};
 use redis::Value;
 
@@ -96,32 +95,27 @@ impl Handle {
         &self,
         frames: impl Iterator<Item = &'a mut Frame> + Send,
     ) -> Result<bool> {
-        let mut apart: HashMap<Bytes, &mut Content> = HashMap::new();
-        for frame in frames {
-            if let Content::Apart(reference) = &frame.content {
-                apart.insert(reference.clone(), &mut frame.content);
-            }
-        }
+        let mut apart: Vec<&mut Frame> = frames.filter(|frame| frame.is_apart()).collect();
         if apart.is_empty() {
             return Ok(true);
         }
         let mut read = redis::cmd("HMGET");
         read.arg(self.keys().bodies());
-        let references: Vec<Bytes> = apart.keys().cloned().collect();
-        for reference in &references {
-            read.arg(&reference[..]);
+        for frame in &apart {
+            if let Content::Apart(reference) = &frame.content {
+                read.arg(&reference[..]);
+            }
         }
         let bodies = self.send(vec![read]).await?.pop();
         let Some(Value::Array(bodies)) = bodies else {
             return Err(self.name(damaged()));
         };
         let mut found_all = true;
-        for (reference, body) in references.iter().zip(bodies) {
-            let content = apart.get_mut(reference);
-            match (content, body) {
-                (Some(content), Value::BulkString(body)) => {
+        for (frame, body) in apart.iter_mut().zip(bodies) {
+            match body {
+                Value::BulkString(body) => {
                     let read = Content::read(body.into());
-                    **content = read.ok_or_else(|| self.name(damaged()))?;
+                    frame.content = read.ok_or_else(|| self.name(damaged()))?;
                 }
                 _ => found_all = false,
             }

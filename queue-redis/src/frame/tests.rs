@@ -1,0 +1,88 @@
+use super::*;
+
+fn written(headers: &Headers, body: &'static [u8]) -> Bytes {
+    let body = Bytes::from_static(body);
+    let mut args = Payload {
+        headers,
+        body: &body,
+    }
+    .to_redis_args();
+    assert_eq!(args.len(), 1);
+    args.remove(0).into()
+}
+
+#[test]
+fn a_payload_is_read_as_it_was_written() {
+    let plain = Headers::new();
+    let some = Headers::new().with("a", "").with("", "\u{0}ü");
+    for headers in [plain, some] {
+        for body in [&b""[..], b"\0\x01\xff\r\n", b"plain"] {
+            let read = payload(written(&headers, body));
+            assert_eq!(read, Some((headers.clone(), Bytes::from_static(body))));
+        }
+    }
+}
+
+#[test]
+fn what_was_not_written_here_is_not_read() {
+    for bytes in [
+        &b""[..],
+        b"\x02",
+        b"\x01",
+        b"\x01\0\0\0\x01\0\0\0\x09\0\0\0\0a",
+    ] {
+        assert_eq!(payload(Bytes::from_static(bytes)), None);
+    }
+    assert_eq!(Frame::read(Bytes::from_static(b"short"), HEAD), None);
+    assert_eq!(Dead::read(Bytes::from_static(b"short"), HEAD), None);
+    assert_eq!(
+        Content::read(Bytes::from_static(b"\x02\0\0\0\x05short")),
+        None
+    );
+}
+
+#[test]
+fn a_frame_holds_few_attempts_or_a_past() {
+    let mut few = vec![3];
+    few.extend_from_slice(&wide(258));
+    few.extend_from_slice(&wide(5));
+    let past = |failure: &str| {
+        let mut past = few.clone();
+        past[0] = WITH_PAST;
+        past.extend_from_slice(&70_000_u32.to_be_bytes());
+        past.extend_from_slice(&wide(4));
+        past.extend_from_slice(&(failure.len() as u16).to_be_bytes());
+        past.extend_from_slice(failure.as_bytes());
+        past
+    };
+    let (silent, told) = (past(""), past("no paper"));
+    let told_why = Some("no paper".to_owned());
+    for (mut bytes, attempts, pushed, failure) in [
+        (few, 3, 5, None),
+        (silent, 70_000, 4, None),
+        (told, 70_000, 4, told_why),
+    ] {
+        bytes.extend_from_slice(b"\0body");
+        let read = Frame::read(bytes.into(), HEAD).unwrap();
+        assert_eq!((read.id.get(), read.attempts), (258, attempts));
+        assert_eq!((read.pushed.as_millis(), &read.failure), (pushed, &failure));
+        assert_eq!(read.message().unwrap().body, "body");
+    }
+}
+
+#[test]
+fn what_is_apart_is_told_by_its_reference() {
+    let told = apart(70_000, &[7; REFERENCE]);
+    assert_eq!(told[..5], [2, 0, 1, 17, 112]);
+    let read = Content::read(Bytes::copy_from_slice(&told));
+    assert_eq!(
+        read,
+        Some(Content::Apart(Bytes::from_static(&[7; REFERENCE])))
+    );
+}
+
+#[test]
+fn a_number_that_cannot_be_becomes_one_that_is_not() {
+    assert_eq!(wide(u64::MAX), [255; 7]);
+    assert_eq!(wide(1), [0, 0, 0, 0, 0, 0, 1]);
+}
