@@ -122,17 +122,21 @@ macro_rules! step {
 mod backend;
 mod call;
 mod client;
+mod clock;
+mod cluster;
 mod coalescer;
 mod connection;
 mod error;
 mod frame;
 mod keys;
 mod listing;
+mod node;
 mod once;
 mod panic;
 mod queue;
 pub mod recipes;
 mod reply;
+mod request;
 mod script;
 mod scripts;
 mod waiter;
@@ -165,6 +169,6 @@ pub use self::{
     backend::{Builder, Health, RedisBackend},
     connection::{
         ConnectionHealth, Connector, Link, Role, SentinelConnector, ServerConnector, Warning, Wire,
-        access_rules,
+        access_rules, cluster_access_rules,
     },
 };

@@ -7,11 +7,13 @@ mod channel;
 mod connector;
 mod greeting;
 mod health;
+mod hosts;
 mod link;
 mod primary;
 mod progress;
 mod requirements;
 mod rights;
+mod seeds;
 mod sentinel;
 mod server;
 mod supervisor;
@@ -26,10 +28,10 @@ pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
-    by_url::{by_url, check_url},
+    by_url::{by_url, check_url, parameters},
     channel::Channel,
     primary::{Primary, Timeouts, open},
-    sentinel::parameters as sentinel_parameters,
+    seeds::{Seeds, names_cluster},
     supervisor::{Dial, State, Supervised},
 };
 pub use self::{
@@ -37,7 +39,7 @@ pub use self::{
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
-    rights::access_rules,
+    rights::{access_rules, cluster_access_rules},
     sentinel::SentinelConnector,
     server::ServerConnector,
 };

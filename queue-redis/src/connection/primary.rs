@@ -33,6 +33,8 @@ pub(crate) struct Primary {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
+    /// Whether it is a node of a cluster.
+    pub(crate) in_cluster: bool,
     /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
     pub(crate) scripts: &'static [&'static Script],
@@ -69,7 +71,7 @@ impl Primary {
     }
 
     fn check(&self, info: &str, address: &str) -> Result<Vec<Warning>> {
-        requirements::check(info, self.allow_eviction)
+        requirements::check(info, self.allow_eviction, self.in_cluster)
             .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
     }
 
