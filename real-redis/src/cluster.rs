@@ -73,6 +73,11 @@ impl Cluster {
         &self.servers
     }
 
+    /// The id by which the servers know this one.
+    pub fn id(&self, server: usize) -> &str {
+        &self.ids[server]
+    }
+
     /// The URL of its first servers.
     pub fn url(&self) -> String {
         let first = self.servers.iter().take(self.primaries);
@@ -224,7 +229,12 @@ impl Cluster {
         })
     }
 
-    fn wait_until(
+    /// Waits until this holds.
+    ///
+    /// # Errors
+    ///
+    /// If that takes longer than a minute; and if the look itself fails.
+    pub fn wait_until(
         &self,
         what: &str,
         holds: impl Fn() -> Result<bool, ServerError>,

@@ -3,13 +3,10 @@
 #![cfg(unix)]
 
 mod conformance;
-//mod failover;
-//mod migration;
-//mod routing;
-//mod setup;
-//mod traffic;
-#[path = "../support/until.rs"]
-mod until;
+mod failover;
+mod migration;
+mod routing;
+mod traffic;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
