@@ -137,6 +137,28 @@ impl Cluster {
         Ok(())
     }
 
+    /// Moves a slot with all its keys in one step, by `CLUSTER MIGRATESLOTS`, which Valkey has from 9.0 on.
+    ///
+    /// # Errors
+    ///
+    /// If a server refuses, or does not know the command.
+    pub fn migrate_at_once(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+        let (number, id) = (slot.to_string(), &self.ids[to]);
+        let words = ["MIGRATESLOTS", "SLOTSRANGE", &number, &number, "NODE", id];
+        ask::<()>(&self.servers[from], &[&["CLUSTER"], &words[..]].concat())?;
+        self.wait_until("the slot has moved", || {
+            for server in self.running() {
+                let moved = |(first, last, owner): &(u16, u16, String)| {
+                    (*first..=*last).contains(&slot) && owner == id
+                };
+                if !owners(server)?.iter().any(moved) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
     fn move_keys(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
         let tried = |error| ServerError::tried("a slot cannot be moved", error);
         let mut source = self.servers[from].connect()?;

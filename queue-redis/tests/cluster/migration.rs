@@ -4,7 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::*;
 use queue_redis::RedisBackend;
-use real_redis::{Cluster, Server};
+use real_redis::{Cluster, Server, ServerError};
+use redis::Connection;
 use tokio::time::{sleep, timeout};
 
 use super::{PATIENCE, Test, connect, open, slot_of, traffic::Traffic};
@@ -22,6 +23,30 @@ async fn until_pushed(traffic: &Traffic, more: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_is_lost_while_slots_move() -> Test {
+    move_slots(|cluster, slot, from, to| cluster.migrate(slot, from, to)).await
+}
+
+/// Valkey 9 moves a slot in one step. What a server lacks it cannot be tested on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_message_is_lost_while_slots_move_in_one_step() -> Test {
+    let server = Server::start()?;
+    if !has_atomic_migrations(&mut server.connect()?)? {
+        eprintln!("skipped: this server moves slots key by key only");
+        return Ok(());
+    }
+    move_slots(|cluster, slot, from, to| cluster.migrate_at_once(slot, from, to)).await
+}
+
+fn has_atomic_migrations(connection: &mut Connection) -> redis::RedisResult<bool> {
+    let mut info = redis::cmd("COMMAND");
+    info.arg("INFO").arg("cluster|migrateslots");
+    let told: Vec<redis::Value> = info.query(connection)?;
+    Ok(told.iter().any(|command| *command != redis::Value::Nil))
+}
+
+async fn move_slots(
+    migrate: impl Fn(&Cluster, u16, usize, usize) -> Result<(), ServerError>,
+) -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
     let backend = connect(&cluster).await?;
     let names: Vec<String> = (0..QUEUES).map(|number| format!("q{number}")).collect();
@@ -31,7 +56,7 @@ async fn no_message_is_lost_while_slots_move() -> Test {
         let slot = slot_of(&cluster, name);
         let from = cluster.owner(slot)?;
         // The server's own blocking client: it must not keep the runtime's threads.
-        tokio::task::block_in_place(|| cluster.migrate(slot, from, (from + 1) % 3))?;
+        tokio::task::block_in_place(|| migrate(&cluster, slot, from, (from + 1) % 3))?;
         assert_eq!(cluster.owner(slot)?, (from + 1) % 3);
         until_pushed(&traffic, BETWEEN).await;
     }
@@ -102,14 +127,16 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
 
     let slot = slot_of(&cluster, "q");
     let owner = cluster.owner(slot)?;
-    set_slot(&cluster, owner, slot, &["MIGRATING", cluster.id(1 - owner)]);
+    let other = 1 - owner;
+    set_slot(&cluster, other, slot, &["IMPORTING", cluster.id(owner)]);
+    set_slot(&cluster, owner, slot, &["MIGRATING", cluster.id(other)]);
     let error = queue.lease(one, ttl).await.expect_err("the slot is moving");
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
-    for part in ["TRYAGAIN", "on its way"] {
-        assert!(error.to_string().contains(part), "{error}");
+    assert!(error.to_string().contains("on its way"), "{error}");
+    for server in [owner, other] {
+        set_slot(&cluster, server, slot, &["STABLE"]);
     }
-    set_slot(&cluster, owner, slot, &["STABLE"]);
     assert_eq!(queue.depth().await?, before, "nothing was stopped half-way");
     assert_eq!(queue.lease(one, ttl).await?.deliveries.len(), 1);
     Ok(())
