@@ -13,6 +13,8 @@ pub(crate) struct Kind {
     pub(crate) keys: Files,
     /// They read what is stored of the kind alone, once the stored configuration is known.
     pub(crate) settings: Files,
+    /// They find the next message for a single turn.
+    pub(crate) next: Files,
     /// They read and take the kind's ready messages.
     pub(crate) line: Files,
     /// They make messages ready.
@@ -29,6 +31,7 @@ impl Kind {
         name: "",
         keys: &[],
         settings: &[],
+        next: &[],
         line: &[],
         moves: &[],
         counts: &[],
@@ -41,6 +44,7 @@ pub(crate) enum Part {
     Files(Files),
     Keys,
     Settings,
+    Next,
     Line,
     Moves,
     Counts,
@@ -115,6 +119,7 @@ impl Script {
             Part::Files(files) => files,
             Part::Keys => self.kind.keys,
             Part::Settings => self.kind.settings,
+            Part::Next => self.kind.next,
             Part::Line => self.kind.line,
             Part::Moves => self.kind.moves,
             Part::Counts => self.kind.counts,

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::script::{
     Kind,
-    Part::{self, Counts, Files, Keys, Line, Lookup, Moves, Settings},
+    Part::{self, Counts, Files, Keys, Line, Lookup, Moves, Next, Settings},
     Script,
 };
 
@@ -24,6 +24,7 @@ static RELIABLE_KIND: Kind = Kind {
     name: "reliable",
     keys: lua!["reliable/keys"],
     settings: &[],
+    next: lua!["shared/list_next"],
     line: lua!["reliable/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
@@ -33,6 +34,7 @@ static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
     settings: &[],
+    next: lua!["delay/next"],
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
@@ -42,6 +44,7 @@ static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
     settings: lua!["priority/settings"],
+    next: lua!["priority/next"],
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
@@ -51,6 +54,7 @@ static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
     keys: lua!["bounded/keys"],
     settings: &[],
+    next: lua!["bounded/single" "shared/list_next"],
     line: lua!["bounded/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
@@ -142,7 +146,8 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line,
+        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "leasing/single"]), Next,
+        Files(lua!["leasing/turn_single" "shared/fits"]), EXPECT, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
@@ -201,7 +206,8 @@ scripts! {
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line, PLACES,
+        CALL, Keys, PLAIN, Settings, TIES,
+        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/offer"

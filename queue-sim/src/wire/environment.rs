@@ -22,6 +22,7 @@ use crate::{
     engine::Executor,
     history::current_call,
     plan::Lane,
+    workload::is_plain,
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -206,6 +207,7 @@ impl Environment for RedisEnvironment {
             executor: context.executor.clone(),
             shims: Shims::default(),
             serves: self.serves.clone(),
+            plain: self.serves.is_none() && is_plain(&context.decisions),
             _held: self.core.as_ref().map(OneCore::hold),
         })
     }
@@ -248,6 +250,8 @@ struct WireWorld {
     executor: Executor,
     shims: Shims,
     serves: Option<Arc<Serves>>,
+    /// Whether no body is apart.
+    plain: bool,
     _held: Option<Held>,
 }
 
@@ -281,7 +285,7 @@ impl World for WireWorld {
             .fall_back(fall_back);
         // Every third process keeps all bodies as large ones are, which takes calls of its own.
         let builder = match lane.0 % 3 {
-            2 => builder.large_bodies_from(0),
+            2 if !self.plain => builder.large_bodies_from(0),
             _ => builder,
         };
         let Some(serves) = &self.serves else {

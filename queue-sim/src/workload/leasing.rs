@@ -149,7 +149,7 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
 }
 
 /// Forgets the receipts that are settled or lost.
-fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
+pub(super) fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
     for (settlement, settled) in batch.iter().zip(settled) {
         actor.held.retain(|held| *held != settlement.receipt);
         if *settled == Settled::LeaseLost {
@@ -184,7 +184,7 @@ async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
 }
 
 /// A receipt that may be another lane's, outdated, or made up.
-fn stale(actor: &Actor) -> Option<Receipt> {
+pub(super) fn stale(actor: &Actor) -> Option<Receipt> {
     let receipt = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
     let Receipt { id, token } = receipt;
     Some(match actor.weigh(&[70, 8, 8, 14]) {
@@ -216,7 +216,7 @@ async fn turn(actor: &mut Actor, queue: &dyn Leasing) {
 
 /// The name that a lane tells when it leases: none, or its number. It is drawn by nobody, so that
 /// plans from before such names still play the same run.
-fn holder(actor: &Actor) -> Option<Holder> {
+pub(super) fn holder(actor: &Actor) -> Option<Holder> {
     let names = !actor.now().as_millis().is_multiple_of(3);
     let name = format!("lane {}", actor.lane);
     Holder::new(name).ok().filter(|_| names)

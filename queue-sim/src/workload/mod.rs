@@ -28,6 +28,7 @@ mod pool;
 mod priority;
 mod remove;
 mod rotating;
+mod singly;
 mod size;
 mod verbs;
 
@@ -67,6 +68,9 @@ pub struct Workload {
     pub audience: u8,
     /// The size of batches and bodies.
     pub size: Size,
+    /// Whether messages are as most are: none is unique, cancelled or outdated. A backend may have
+    /// quicker ways for a queue that never saw others.
+    pub plain: bool,
 }
 
 /// Numbers of attempts; the decision chooses one.
@@ -141,6 +145,7 @@ impl Workload {
                 Mode::Waiting => audience(),
             },
             size,
+            plain: is_plain(decisions),
         }
     }
 
@@ -181,6 +186,12 @@ impl Workload {
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
         (self.longest_lease() + self.longest_delay()) * attempts + SLACK
     }
+}
+
+/// Whether the messages of this run are as most are.
+pub(crate) fn is_plain(decisions: &Decisions) -> bool {
+    let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(13);
+    decisions.choose(site, 2) == 1
 }
 
 /// A delay far above all others, so that a lane that sleeps through an earlier change is later than

@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, delay, goals,
     interrupt::{Cut, UpTo, When},
-    later, leasing, lost_hints, plain, priority, rotating,
+    later, leasing, lost_hints, plain, priority, rotating, singly,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -232,7 +232,10 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
                 put(actor, queue).await;
             }
             if let Some(queue) = queue.leasing() {
-                leasing::act(actor, &*queue, verb).await;
+                match verb {
+                    Verb::WorkSingly => singly::work(actor, &*queue).await,
+                    verb => leasing::act(actor, &*queue, verb).await,
+                }
             }
         }
     }

@@ -88,6 +88,8 @@ verbs! {
     PutUnique = "put unique": [6, 12, 2, 3],
     /// Put messages in that are outdated after a while.
     PutOutdating = "put outdating": [8, 14, 3, 4],
+    /// Ack one message and lease the next, again and again.
+    WorkSingly = "work singly": [6, 1, 14, 2],
 }
 
 /// A lane's weights of the verbs, drawn once for each lane.
@@ -112,6 +114,7 @@ impl Leaning {
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
                 Verb::Reconfigure if !workload.reconfigures() => 0,
+                Verb::PutUnique | Verb::PutOutdating | Verb::Cancel if workload.plain => 0,
                 // Few runs on bounded queues are for this.
                 Verb::Reconfigure if workload.kind == QueueKind::Bounded => weight * 4,
                 _ => weight,

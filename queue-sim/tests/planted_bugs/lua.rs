@@ -97,6 +97,7 @@ edits! {
     }
     TOKEN_REUSED {
         "leasing/turn": "math.max(last_token + 1, now_micros)" => "now_micros";
+        "leasing/turn_single": "math.max((tonumber(meta[5]) or 0) + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
         "shared/settle": "over[#over + 1] = member" =>
@@ -104,10 +105,13 @@ edits! {
     }
     POP_WITHOUT_A_LEASE {
         "leasing/turn": "string.format('%d', now + ttl)" => "'9007199254740991'";
+        "leasing/turn_single": "string.format('%d', now + ARGV[4])" => "'9007199254740991'";
     }
     TIMED_FROM_THE_PUSH {
         "leasing/turn": "leases[2 * k - 1] = deadline" =>
             "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + ttl)";
+        "leasing/turn_single": "string.format('%d', now + ARGV[4])" =>
+            "string.format('%d', decode('>I7', next_frame, 9) + ARGV[4])";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
@@ -356,6 +360,7 @@ edits! {
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";
+        "shared/list_next": "{ 'EXISTS', READY, DELAYED }" => "{ 'EXISTS', READY }";
         "shared/list_moves": "  call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
@@ -453,6 +458,7 @@ edits! {
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
         "leasing/turn": "    expect(now + ttl)\n" => "";
+        "leasing/single": " and now + ARGV[4] >= quiet_until" => "";
     }
     RETRY_IS_NOT_EXPECTED {
         "shared/settle": "    expect(due)\n" => "";
@@ -462,6 +468,27 @@ edits! {
     }
     EXTENSION_IS_NOT_EXPECTED_TO_END {
         "leasing/extend": "  expect(deadline)\n" => "";
+    }
+    SINGLE_TURN_TAKES_NOTHING {
+        "leasing/turn_single": "call(unpack(take_next))" => "";
+    }
+    SINGLE_TURN_WAKES_NOBODY {
+        "leasing/turn_single": "call(unpack(find_ahead)) > 0" => "false";
+    }
+    SINGLE_TURN_ACKS_THE_LOST {
+        "leasing/turn_single": "call('ZREM', LEASES, ack) == 1" => "call('ZREM', LEASES, ack)";
+    }
+    SINGLE_TURN_LEAVES_THE_HOLDER {
+        "leasing/turn_single": "call('HDEL', FRAMES, done, 'h' .. done)" => "call('HDEL', FRAMES, done)";
+    }
+    SINGLE_TURN_PASSES_THE_RETURNED {
+        "shared/list_next": "call('EXISTS', LINE) == 0 and " => "";
+    }
+    SINGLE_TURN_TELLS_OF_NO_ROOM {
+        "leasing/turn_single": "arm(makes_room, 1)" => "";
+    }
+    SINGLE_TURN_LEAVES_THE_KEY {
+        "bounded/single": "single = call('HEXISTS', OWNED, sub(ack, 1, 7)) == 0" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

@@ -54,6 +54,10 @@ const PHASES: Edit = edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), 
      local max, ttl = tonumber(ARGV[3]), tonumber(length or ARGV[4])
      local memory = META .. (lane or '')");
 
+/// No single turn tells of a phase.
+const NOT_SINGLE: Edit =
+    edit!("leasing/single": "ARGV[3] == '1' and" => "ARGV[3] == '1' and tonumber(ARGV[4]) and");
+
 /// Looks for messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimsInTwoSteps;
@@ -62,6 +66,7 @@ impl Meddling for ClaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
+        NOT_SINGLE,
         edit!("leasing/turn": "  local picked = for_all or pick(max)" =>
             "  local seen = phase == 'act' and call('GET', memory)
                local picked = seen and cmsgpack.unpack(seen) or pick(max)
@@ -90,6 +95,7 @@ impl Meddling for ReclaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
+        NOT_SINGLE,
         edit!("leasing/turn": "if now < quiet_until and all_acks" => "if now < quiet_until and not phase and all_acks"),
         edit!("leasing/turn": "if max > 0 and not (flags" => "if max > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),

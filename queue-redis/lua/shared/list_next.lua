@@ -1,0 +1,6 @@
+-- The next message of a list, for a single turn: the first of READY, if nothing comes before that.
+-- needs: DELAYED, ID, LINE, READY, SINCE, single
+-- gives: next_frame, next_kept, take_next, find_ahead
+local next_frame = single and call('EXISTS', LINE) == 0 and call('LINDEX', READY, '0')
+local next_kept = next_frame and { sub(next_frame, ID, SINCE - 1), next_frame } -- what FRAMES does not have
+local take_next, find_ahead = { 'LTRIM', READY, '1', '-1' }, { 'EXISTS', READY, DELAYED }
