@@ -2,23 +2,31 @@
 
 use std::sync::Arc;
 
-use queue_conformance::{Capability, InVirtualTime, OnThreads};
+use std::collections::BTreeMap;
+
+use queue_conformance::{Capability, Ending, InVirtualTime, OnThreads, Skip, cases};
 use queue_core::{Backend, Partitioned, QueueKind};
 use queue_memory::MemoryBackend;
 
 fn partitioned(parts: usize) -> Partitioned {
     let memory: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
-    Partitioned::new(memory, parts).expect("a number that is allowed").beginning_at(0)
+    Partitioned::new(memory, parts)
+        .expect("a number that is allowed")
+        .beginning_at(0)
 }
 
 /// What a queue of several parts can be, and have.
 fn divisible() -> Vec<Capability> {
     let kinds = QueueKind::LEASING.map(Capability::Kind).into_iter();
-    kinds.chain([Capability::Once, Capability::Removal]).collect()
+    kinds
+        .chain([Capability::Once, Capability::Removal])
+        .collect()
 }
 
 mod one_part_keeps_everything {
-    queue_conformance::suite!(queue_conformance::InVirtualTime::new(|| super::partitioned(1)));
+    queue_conformance::suite!(queue_conformance::InVirtualTime::new(
+        || super::partitioned(1)
+    ));
 }
 
 mod three_parts {
@@ -28,5 +36,32 @@ mod three_parts {
 }
 
 mod three_parts_on_threads {
-    queue_conformance::suite!(super::OnThreads::new(|| super::partitioned(3)).only(super::divisible()));
+    queue_conformance::suite!(
+        super::OnThreads::new(|| super::partitioned(3)).only(super::divisible())
+    );
+}
+
+/// A rule that holds for each part alone leaves out the cases that take the queue for one line; all
+/// others play to their end.
+#[test]
+fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_part() {
+    let (mut played, mut skipped) = (0, BTreeMap::<String, usize>::new());
+    for case in cases() {
+        let harness = InVirtualTime::new(|| partitioned(3)).only(divisible());
+        match case.run(&harness) {
+            Ending::Played => played += 1,
+            Ending::Skipped(Skip::Needs(missing)) => {
+                assert_eq!(missing, QueueKind::Rotating.into(), "{}", case.name());
+            }
+            Ending::Skipped(Skip::Breaks { rule, .. }) => {
+                *skipped.entry(rule.to_owned()).or_default() += 1
+            }
+            Ending::Skipped(skip) => *skipped.entry(skip.to_string()).or_default() += 1,
+        }
+    }
+    println!("{played} played; skipped: {skipped:#?}");
+    assert!(
+        played > 450,
+        "only {played} cases play to their end: {skipped:#?}"
+    );
 }

@@ -46,7 +46,9 @@ impl Partitioned {
         }
         // An open handle makes its part anew after a removal or a flush, but not the record.
         let listed = listing::parts(&*self.backend, name).await?;
-        Ok(listed.first().map_or(Found::Nothing, |part| Found::Parts(part.of)))
+        Ok(listed
+            .first()
+            .map_or(Found::Nothing, |part| Found::Parts(part.of)))
     }
 
     /// Checks the number of parts under the name against this backend's.
@@ -133,7 +135,9 @@ impl Partitioned {
 
     fn joined(&self, name: &QueueName, config: &QueueConfig, queues: Vec<AnyQueue>) -> AnyQueue {
         let kind = config.kind();
-        let max_body = config.leasing().map_or(limits::DEFAULT_MAX_BODY, |leasing| leasing.max_body);
+        let max_body = config
+            .leasing()
+            .map_or(limits::DEFAULT_MAX_BODY, |leasing| leasing.max_body);
         let parts = Parts {
             name: name.clone(),
             kind,
@@ -148,9 +152,9 @@ impl Partitioned {
     async fn check_stored(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
         let stored = self.open_stored(name).await?.map(|stored| stored.config);
         match (config, stored) {
-            (QueueConfig::Bounded(asked), Some(QueueConfig::Bounded(stored))) => {
-                asked.check_stored(&stored, false).map_err(|error| error.with_queue(name))
-            }
+            (QueueConfig::Bounded(asked), Some(QueueConfig::Bounded(stored))) => asked
+                .check_stored(&stored, false)
+                .map_err(|error| error.with_queue(name)),
             _ => Ok(()),
         }
     }
@@ -238,7 +242,9 @@ impl Backend for Partitioned {
         let parts = listing::parts(&*self.backend, name).await?;
         let states = parts.iter().filter_map(|part| part.info.state);
         let leased = states.map(|state| state.depth.leased).sum();
-        removal.check(leased).map_err(|error| error.with_queue(name))?;
+        removal
+            .check(leased)
+            .map_err(|error| error.with_queue(name))?;
         let mut removed = false;
         for part in &parts {
             let gone = self.backend.remove(&part.info.name, removal).await;

@@ -5,8 +5,6 @@ use crate::{Feature, Guarantees, QueueKind, When};
 const LINE: &str = "each part has a line of its own; messages of one partition key share a part";
 const BATCH: &str = "messages of one batch that have keys go to the parts of their keys";
 const RETURNED: &str = "what returns goes to the head or the tail of its own part";
-const CAP: &str = "each part keeps as many dead letters as the cap says, and lists its own in order";
-const PEEK: &str = "a peek shows one part after another";
 const DUE: &str = "each part hands out what is due in its own order";
 const URGENT: &str = "each part hands out its most urgent first, and consumers go round the parts";
 const ROOM: &str = "each part has its share of the capacity, and drops its own oldest";
@@ -17,7 +15,10 @@ const NEWEST: &str = "recent takes the newest of each part in turn";
 /// The guarantees of a backend's queue, divided into parts.
 pub(super) fn divided(whole: Guarantees) -> Guarantees {
     let kind = whole.kind;
-    let mut parts = whole.without(Feature::Whole).without(Feature::Ids).without(Feature::Sizes);
+    let mut parts = whole
+        .without(Feature::Whole)
+        .without(Feature::Ids)
+        .without(Feature::Sizes);
     parts.name = "a queue of several parts";
     let weaker: &[(&'static str, &'static str)] = match kind {
         QueueKind::Reliable => &[("F1", LINE), ("F2", BATCH), ("L11", RETURNED)],
@@ -40,7 +41,7 @@ pub(super) fn divided(whole: Guarantees) -> Guarantees {
         // A ring is one: it is not divided.
         QueueKind::Rotating => return parts.only_calls([]),
     };
-    for (rule, because) in weaker.iter().chain(&[("L13", CAP), ("L16", PEEK)]) {
+    for (rule, because) in weaker {
         parts = parts.weaker(rule, When::Alone, because);
     }
     parts

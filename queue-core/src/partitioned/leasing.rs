@@ -85,7 +85,9 @@ impl Parts {
         let (begun, wanted) = (Instant::now(), haul.wants().unwrap_or(haul.max));
         let alone = settlements.is_empty() && haul.holder.is_none();
         let answered = if alone {
-            let leased = self.call::<Leased>(part, Call::Lease(wanted, haul.ttl)).await;
+            let leased = self
+                .call::<Leased>(part, Call::Lease(wanted, haul.ttl))
+                .await;
             leased.map(|leased| (Vec::new(), leased))
         } else {
             let turn = Call::Turn(settlements, wanted, haul.ttl, haul.holder.clone());
@@ -93,7 +95,8 @@ impl Parts {
         };
         let took_all = |(_, leased): &(_, Leased)| leased.deliveries.len() < wanted.get();
         // A part that fails is looked at last.
-        self.rota.looked(part, answered.as_ref().map_or(true, took_all));
+        self.rota
+            .looked(part, answered.as_ref().map_or(true, took_all));
         let (settled, leased) = answered?;
         haul.take(part, leased, begun);
         Ok(settled)
@@ -151,7 +154,10 @@ impl Haul {
     }
 
     fn failed(&mut self, error: Error) {
-        let unknown = self.failure.as_ref().is_some_and(|first| first.outcome() == Outcome::Unknown);
+        let unknown = self
+            .failure
+            .as_ref()
+            .is_some_and(|first| first.outcome() == Outcome::Unknown);
         let unknown = unknown || error.outcome() == Outcome::Unknown;
         self.failure = Some(half_way(self.failure.take().unwrap_or(error), unknown));
     }

@@ -54,7 +54,9 @@ pub(super) async fn queues(
     let mut queues = BTreeMap::<QueueName, QueueInfo>::new();
     let (mut from, more) = (after.cloned(), limit.saturating_add(PAGE.get()));
     loop {
-        let page = backend.queues(from.as_ref(), more.min(LONGEST_PAGE)).await?;
+        let page = backend
+            .queues(from.as_ref(), more.min(LONGEST_PAGE))
+            .await?;
         let Some(last) = page.last() else {
             break;
         };
@@ -72,7 +74,8 @@ pub(super) async fn queues(
         }
         let last = queues.keys().nth(limit.get() - 1);
         let beyond = last.map(names::beyond);
-        if beyond.is_some_and(|beyond| from.as_ref().is_some_and(|from| *from.as_str() >= *beyond)) {
+        if beyond.is_some_and(|beyond| from.as_ref().is_some_and(|from| *from.as_str() >= *beyond))
+        {
             break;
         }
     }

@@ -18,12 +18,16 @@ impl Parts {
 
     pub(super) async fn counters(&self) -> Result<Counters> {
         let counters = self.read_all(&Call::Counters).await?;
-        Ok(counters.into_iter().fold(Counters::default(), sum_of_counters))
+        Ok(counters
+            .into_iter()
+            .fold(Counters::default(), sum_of_counters))
     }
 
     pub(super) async fn capacity(&self) -> Result<NonZeroUsize> {
         let capacities: Vec<NonZeroUsize> = self.read_all(&Call::Capacity).await?;
-        let sum = capacities.into_iter().reduce(|sum, one| sum.saturating_add(one.get()));
+        let sum = capacities
+            .into_iter()
+            .reduce(|sum, one| sum.saturating_add(one.get()));
         Ok(sum.unwrap_or(NonZeroUsize::MIN))
     }
 
@@ -56,7 +60,9 @@ impl Parts {
                 break;
             }
         }
-        let sizes = newest.iter().map(|message| message.body.len() + message.headers.size());
+        let sizes = newest
+            .iter()
+            .map(|message| message.body.len() + message.headers.size());
         newest.truncate(limits::fitting(sizes, n));
         Ok(newest)
     }
@@ -103,7 +109,8 @@ impl Parts {
             }
             peeked
         };
-        self.listed(page, |page| Call::Peek(place, page), whole).await
+        self.listed(page, |page| Call::Peek(place, page), whole)
+            .await
     }
 
     /// A page of a listing that goes part by part. It ends with a part that did not fit in whole, or
@@ -126,20 +133,32 @@ impl Parts {
             let limit = left.max(1);
             let paged: Paged<T> = self.call(part, call(Page { after, limit })).await?;
             if left == 0 && !paged.entries.is_empty() {
-                return Ok(Paged { entries, next: Some(ids::cursor(part, after)?) });
+                return Ok(Paged {
+                    entries,
+                    next: Some(ids::cursor(part, after)?),
+                });
             }
             entries.extend(paged.entries.into_iter().map(|entry| whole(part, entry)));
             if let Some(next) = paged.next {
-                return Ok(Paged { entries, next: Some(ids::cursor(part, Some(next))?) });
+                return Ok(Paged {
+                    entries,
+                    next: Some(ids::cursor(part, Some(next))?),
+                });
             }
             (part, after) = (part + 1, None::<Cursor>);
         }
-        Ok(Paged { entries, next: None })
+        Ok(Paged {
+            entries,
+            next: None,
+        })
     }
 }
 
 fn whole_message(part: usize, message: Message) -> Message {
-    Message { id: ids::whole(part, message.id), ..message }
+    Message {
+        id: ids::whole(part, message.id),
+        ..message
+    }
 }
 
 pub(super) const fn sum_of_depths(one: Depth, other: Depth) -> Depth {

@@ -57,7 +57,11 @@ impl Partitioned {
         // Each process begins elsewhere: those that push a single message are many.
         let any = RandomState::new().hash_one(parts);
         let first = usize::try_from(any % parts as u64).unwrap_or_default();
-        Ok(Self { backend, parts, first })
+        Ok(Self {
+            backend,
+            parts,
+            first,
+        })
     }
 
     /// Begins each handle's round at this part, counted from 0 and taken modulo their number, in place

@@ -107,7 +107,10 @@ mod tests {
         let long = "x".repeat(MAX_PARTITIONED_NAME);
         let mut names: Vec<String> = (0..25).map(|n| format!("queue-{n}")).collect();
         names.extend(["a", "shop:orders", "A.b_c-d", long.as_str()].map(String::from));
-        for (queue, of) in names.iter().flat_map(|name| (1..=64).map(move |of| (name, of))) {
+        for (queue, of) in names
+            .iter()
+            .flat_map(|name| (1..=64).map(move |of| (name, of)))
+        {
             for part in 0..of {
                 let part_name = of_part(&name(queue), part, of).unwrap();
                 let slot = Crc16::default().with(part_name.as_str().as_bytes()).slot();
@@ -146,8 +149,16 @@ mod tests {
             }
         }
         for other in [
-            "orders", "orders--", "orders--3", "orders--3of8", "orders--3of8-", "orders--8of8-1",
-            "orders--0of1-1", "orders--03of8-1", "orders--3of65-1", "--0of2-1",
+            "orders",
+            "orders--",
+            "orders--3",
+            "orders--3of8",
+            "orders--3of8-",
+            "orders--8of8-1",
+            "orders--0of1-1",
+            "orders--03of8-1",
+            "orders--3of65-1",
+            "--0of2-1",
         ] {
             assert_eq!(PartName::parse(&name(other)), None, "{other}");
         }

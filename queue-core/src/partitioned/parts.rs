@@ -114,7 +114,11 @@ impl Parts {
 
     /// The error of a call that the queue has no part for.
     pub(super) fn no_such_call(&self, call: &Call) -> Error {
-        let message = format!("a {} queue of several parts has no {}", self.kind, call.name());
+        let message = format!(
+            "a {} queue of several parts has no {}",
+            self.kind,
+            call.name()
+        );
         Error::invalid(message).with_queue(&self.name)
     }
 }

@@ -124,7 +124,10 @@ impl Parts {
     async fn offer_to(&self, share: &Share<Offer>, overflow: Overflow) -> Result<Vec<Offered>> {
         let part = share.part;
         let AnyQueue::Bounded(queue) = &self.queues[part] else {
-            return Err(Error::invalid(format!("a {} queue takes no offers", self.kind)));
+            return Err(Error::invalid(format!(
+                "a {} queue takes no offers",
+                self.kind
+            )));
         };
         let offered = queue.offer(&share.entries, overflow).await?;
         self.rota.came(part);

@@ -18,7 +18,10 @@ pub(super) fn of(parts: usize) -> QueueConfig {
 
 /// The number of parts; `None` if this is a queue and no record.
 pub(super) fn parts(config: &QueueConfig) -> Option<usize> {
-    let QueueConfig::Rotating(RotatingConfig { pace: Some(pace), .. }) = config else {
+    let QueueConfig::Rotating(RotatingConfig {
+        pace: Some(pace), ..
+    }) = config
+    else {
         return None;
     };
     let more = millis_ceil(*pace).checked_sub(millis_ceil(PACE))?;
@@ -37,7 +40,12 @@ mod tests {
             assert!(of(number).check().is_ok());
             assert_eq!(parts(&of(number)), Some(number));
         }
-        for ring in [of(0), of(1), of(MAX_PARTS + 1), QueueConfig::of(QueueKind::Rotating, 0)] {
+        for ring in [
+            of(0),
+            of(1),
+            of(MAX_PARTS + 1),
+            QueueConfig::of(QueueKind::Rotating, 0),
+        ] {
             assert_eq!(parts(&ring), None, "{ring:?}");
         }
         assert_eq!(parts(&QueueConfig::of(QueueKind::Bounded, 5)), None);

@@ -45,7 +45,11 @@ impl Service for Parts {
             Call::DeadLetters(page) => self.dead_letters(page).await?.answer(),
             Call::Peek(place, page) => self.peek(place, page).await?.answer(),
             Call::Purge(max) => self.purge(max).await?.answer(),
-            Call::Pause => self.change_all::<()>(&Call::Pause).await.map(drop)?.answer(),
+            Call::Pause => self
+                .change_all::<()>(&Call::Pause)
+                .await
+                .map(drop)?
+                .answer(),
             Call::Resume => self.resume().await?.answer(),
             Call::NextDue => self.next_due().await?.answer(),
             Call::Recent(n) => self.recent(n).await?.answer(),

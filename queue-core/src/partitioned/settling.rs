@@ -10,10 +10,8 @@ use super::{
     split::{Answers, Share, split, together},
 };
 use crate::{
-    Cancelled, Disposition, Due, Extended, MessageId, Receipt, Rescheduled, Result, Revived, Settled,
-    Settlement,
-    call::Call,
-    limits,
+    Cancelled, Disposition, Due, Extended, MessageId, Receipt, Rescheduled, Result, Revived,
+    Settled, Settlement, call::Call, limits,
 };
 
 impl Parts {
@@ -21,7 +19,8 @@ impl Parts {
         limits::check_batch(batch.len())?;
         Settlement::check_all(&batch)?;
         let mut answers = Answers::to(batch.len());
-        self.settle_shares(split(batch, in_part), &mut answers).await?;
+        self.settle_shares(split(batch, in_part), &mut answers)
+            .await?;
         answers.all()
     }
 
@@ -34,13 +33,17 @@ impl Parts {
         for share in shares.iter().filter(|share| share.part < self.count()) {
             self.will_settle(share);
         }
-        self.share_known(shares, Call::Settle, Settled::LeaseLost, answers).await
+        self.share_known(shares, Call::Settle, Settled::LeaseLost, answers)
+            .await
     }
 
     /// Notes what the settlements of a part may change: it has room, and messages again.
     pub(super) fn will_settle(&self, share: &Share<Settlement>) {
         let ends = |each: &Settlement| {
-            matches!(each.disposition, Disposition::Ack | Disposition::Bury { .. })
+            matches!(
+                each.disposition,
+                Disposition::Ack | Disposition::Bury { .. }
+            )
         };
         if share.entries.iter().any(ends) {
             self.rota.may_have_room(share.part);
@@ -59,27 +62,29 @@ impl Parts {
         limits::lease_millis(ttl)?;
         let call = |receipts| Call::Extend(receipts, ttl);
         let lost = Extended::LeaseLost;
-        self.by_part(receipts, ids::receipt_in_part, call, lost).await
+        self.by_part(receipts, ids::receipt_in_part, call, lost)
+            .await
     }
 
     pub(super) async fn cancel(&self, ids: Vec<MessageId>) -> Result<Vec<Cancelled>> {
         limits::check_batch(ids.len())?;
-        self.by_part(ids, ids::in_part, Call::Cancel, Cancelled::NeverWas).await
+        self.by_part(ids, ids::in_part, Call::Cancel, Cancelled::NeverWas)
+            .await
     }
 
     pub(super) async fn revive(&self, ids: Vec<MessageId>) -> Result<Vec<Revived>> {
         limits::check_batch(ids.len())?;
         ids.iter().for_each(|id| self.rota_came(*id));
-        self.by_part(ids, ids::in_part, Call::Revive, Revived::NotFound).await
+        self.by_part(ids, ids::in_part, Call::Revive, Revived::NotFound)
+            .await
     }
 
     pub(super) async fn discard(&self, ids: Vec<MessageId>) -> Result<u64> {
         limits::check_batch(ids.len())?;
         let shares = split(ids, ids::in_part).into_iter();
         let known = shares.filter(|share| share.part < self.count());
-        let discard = |share: Share<MessageId>| {
-            self.call::<u64>(share.part, Call::Discard(share.entries))
-        };
+        let discard =
+            |share: Share<MessageId>| self.call::<u64>(share.part, Call::Discard(share.entries));
         let discarded = join_all(known.map(discard)).await;
         Ok(together(discarded)?.into_iter().sum())
     }
@@ -105,5 +110,11 @@ impl Parts {
 /// The part of a settlement, and the settlement there.
 pub(super) fn in_part(settlement: Settlement) -> (usize, Settlement) {
     let (part, receipt) = ids::receipt_in_part(settlement.receipt);
-    (part, Settlement { receipt, ..settlement })
+    (
+        part,
+        Settlement {
+            receipt,
+            ..settlement
+        },
+    )
 }

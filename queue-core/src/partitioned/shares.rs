@@ -40,7 +40,11 @@ pub(super) fn of_config(
     check(whole.capacity, of).map_err(|error| error.with_queue(name))?;
     let share = |part| {
         let capacity = of_capacity(whole.capacity, part, of);
-        BoundedConfig { capacity, ..whole.clone() }.into()
+        BoundedConfig {
+            capacity,
+            ..whole.clone()
+        }
+        .into()
     };
     Ok((0..of).map(share).collect())
 }
@@ -63,8 +67,13 @@ mod tests {
     #[test]
     fn the_shares_of_a_capacity_add_up_and_differ_by_one_at_most() {
         for of in 1..=64 {
-            for capacity in [of, of + 1, 100, 1_000_003].into_iter().filter(|c| *c >= of) {
-                let shares: Vec<_> = (0..of).map(|part| of_capacity(capacity, part, of)).collect();
+            for capacity in [of, of + 1, 100, 1_000_003]
+                .into_iter()
+                .filter(|c| *c >= of)
+            {
+                let shares: Vec<_> = (0..of)
+                    .map(|part| of_capacity(capacity, part, of))
+                    .collect();
                 assert_eq!(shares.iter().sum::<usize>(), capacity);
                 assert!(shares[0] - shares[of - 1] <= 1, "{shares:?}");
             }

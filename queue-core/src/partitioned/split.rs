@@ -15,7 +15,11 @@ impl<T> Share<T> {
     /// The whole batch, for one part.
     pub(super) const fn whole(part: usize, entries: Vec<T>) -> Self {
         let places = Vec::new();
-        Self { part, entries, places }
+        Self {
+            part,
+            entries,
+            places,
+        }
     }
 
     /// These entries of the batch, each with its place; `None` if there are none.
@@ -24,7 +28,11 @@ impl<T> Share<T> {
             return None;
         }
         let (places, entries) = entries.into_iter().unzip();
-        Some(Self { part, entries, places })
+        Some(Self {
+            part,
+            entries,
+            places,
+        })
     }
 }
 
@@ -75,7 +83,10 @@ impl<A> Answers<A> {
 
     /// All answers, in the order of the batch.
     pub(super) fn all(self) -> Result<Vec<A>> {
-        self.0.into_iter().collect::<Option<_>>().ok_or_else(Error::unanswered)
+        self.0
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(Error::unanswered)
     }
 }
 

@@ -16,7 +16,9 @@ impl Parts {
     /// first. The other waits are dropped, and pass on what they were told.
     pub(super) async fn wait_for_arrival(&self, longest: Duration) -> Result<()> {
         let parts = 0..self.count();
-        let told = self.first_told(parts, &Call::WaitForArrival(longest)).await?;
+        let told = self
+            .first_told(parts, &Call::WaitForArrival(longest))
+            .await?;
         self.rota.told(told);
         Ok(())
     }
@@ -31,12 +33,9 @@ impl Parts {
 
     /// The first of these parts whose wait ends. If the wait of one fails, the others go on for no
     /// longer than a second.
-    async fn first_told(
-        &self,
-        parts: impl Iterator<Item = usize>,
-        wait: &Call,
-    ) -> Result<usize> {
-        let wait_on = |part| async move { self.call::<()>(part, wait.clone()).await.map(|()| part) };
+    async fn first_told(&self, parts: impl Iterator<Item = usize>, wait: &Call) -> Result<usize> {
+        let wait_on =
+            |part| async move { self.call::<()>(part, wait.clone()).await.map(|()| part) };
         let mut waits: FuturesUnordered<_> = parts.map(wait_on).collect();
         let mut failed = None;
         while let Some(told) = match &failed {

@@ -40,6 +40,7 @@ pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage
 }
 
 pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let config = BoundedConfig::new(2).with_max_attempts(1);
     let queue = stage.bounded_with(config).await;
     fill(&queue, 2).await;
@@ -139,6 +140,7 @@ pub(crate) async fn b3_a_rejected_entry_changes_nothing(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     let marked = || Offer::new(Push::new("x").with_dedup("key", LONG));
     for policy in [Overflow::Reject, Overflow::DropOldest] {
@@ -168,6 +170,7 @@ pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stag
 }
 
 pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     fill(&queue, 2).await;
     bury_next(&*queue, "dead").await;

@@ -21,6 +21,7 @@ async fn offer_keyed(queue: &Arc<dyn BoundedQueue>, message: Offer) -> Offered {
 }
 
 pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let batch = vec![later(FAR); 3];
     let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -71,6 +72,7 @@ pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     assert_eq!(offer_keyed(&queue, later(FAR)).await, accepted(1));
     fill(&queue, 1).await;
@@ -93,6 +95,7 @@ pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_message_keeps_its_key_when_it_is_due(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     assert_eq!(offer_keyed(&queue, later(ms(10))).await, accepted(1));
     stage.advance(10).await;

@@ -65,6 +65,7 @@ pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     for delivery in take(&*queue, 2).await {
@@ -116,7 +117,7 @@ async fn bury(queue: &Arc<dyn BoundedQueue>, number: u64) {
 }
 
 pub(crate) async fn limits_recent_reads_1_to_1000(stage: &Stage<'_>) {
-    let queue = stage.bounded(2).await;
+    let queue = stage.bounded(9).await;
     refused(queue.recent(0).await, "0 entries");
     refused(queue.recent(1_001).await, "1001");
     let keyed = |bytes| Offer::new("x").with_distinct(vec![b'k'; bytes]);

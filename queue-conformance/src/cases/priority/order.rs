@@ -91,6 +91,7 @@ pub(crate) async fn p3_a_returned_message_keeps_its_priority(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn p3_a_delayed_push_keeps_its_priority(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[5, 0]).await;
     for (priority, delay) in [(5, 10), (5, 5), (9, 20), (0, 1)] {
@@ -117,6 +118,7 @@ pub(crate) async fn p4_a_delayed_push_arrives_when_it_is_due(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[5, 5, 5, -1, i16::MAX]).await;
     let deliveries = take(&*queue, 3).await;
@@ -133,6 +135,7 @@ pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_ageing_orders_what_is_shown(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[0]).await;
     stage.advance(150).await;
