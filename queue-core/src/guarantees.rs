@@ -167,6 +167,8 @@ pub enum When {
     ClockAhead,
     /// Always: the strategy has no place for what the rule speaks of.
     Absent,
+    /// The queue has several parts: each keeps the rule for itself.
+    Parts,
     /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
     Fault(&'static str),
 }

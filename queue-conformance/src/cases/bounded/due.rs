@@ -31,6 +31,7 @@ pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     let batch = [later(2 * FAR), later(FAR), Offer::new("ready")];
     queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -54,6 +55,7 @@ pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(9).await;
     fill(&queue, 2).await;
     let third = queue.offer_one(later(ms(10)), Overflow::Reject).await;

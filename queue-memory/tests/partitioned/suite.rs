@@ -1,19 +1,11 @@
-//! The suite on queues of several parts, in memory.
-
-use std::sync::Arc;
+//! The suite on queues of one part, which keep everything, and of three.
 
 use std::collections::BTreeMap;
 
 use queue_conformance::{Capability, Ending, InVirtualTime, OnThreads, Skip, cases};
-use queue_core::{Backend, Partitioned, QueueKind};
-use queue_memory::MemoryBackend;
+use queue_core::QueueKind;
 
-fn partitioned(parts: usize) -> Partitioned {
-    let memory: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
-    Partitioned::new(memory, parts)
-        .expect("a number that is allowed")
-        .beginning_at(0)
-}
+use crate::fresh;
 
 /// What a queue of several parts can be, and have.
 fn divisible() -> Vec<Capability> {
@@ -25,19 +17,19 @@ fn divisible() -> Vec<Capability> {
 
 mod one_part_keeps_everything {
     queue_conformance::suite!(queue_conformance::InVirtualTime::new(
-        || super::partitioned(1)
+        || crate::fresh(1)
     ));
 }
 
 mod three_parts {
     queue_conformance::suite!(
-        super::InVirtualTime::new(|| super::partitioned(3)).only(super::divisible())
+        super::InVirtualTime::new(|| crate::fresh(3)).only(super::divisible())
     );
 }
 
 mod three_parts_on_threads {
     queue_conformance::suite!(
-        super::OnThreads::new(|| super::partitioned(3)).only(super::divisible())
+        super::OnThreads::new(|| crate::fresh(3)).only(super::divisible())
     );
 }
 
@@ -47,7 +39,7 @@ mod three_parts_on_threads {
 fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_part() {
     let (mut played, mut skipped) = (0, BTreeMap::<String, usize>::new());
     for case in cases() {
-        let harness = InVirtualTime::new(|| partitioned(3)).only(divisible());
+        let harness = InVirtualTime::new(|| fresh(3)).only(divisible());
         match case.run(&harness) {
             Ending::Played => played += 1,
             Ending::Skipped(Skip::Needs(missing)) => {
