@@ -38,6 +38,7 @@ pub(super) fn divided(whole: Guarantees) -> Guarantees {
         ],
         QueueKind::Bounded => &[
             ("F1", LINE),
+            ("F2", BATCH),
             ("L11", RETURNED),
             ("B2", DROPPED),
             ("B3", ROOM),

@@ -1,6 +1,6 @@
 //! Leases, which go round the parts.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{iter, num::NonZeroUsize, time::Duration};
 
 use tokio::time::Instant;
 
@@ -20,12 +20,13 @@ impl Parts {
         limits::check_max(max.get())?;
         limits::lease_millis(ttl)?;
         let mut haul = Haul::new(max, ttl, None);
-        self.fill(&mut haul, &mut self.rota.round(None)).await;
+        self.fill(&mut haul, &mut self.rota.round(iter::empty()))
+            .await;
         haul.landed()
     }
 
-    /// Settles in the other parts first, then settles and leases in one call: in the part that most
-    /// settlements are of, unless another's turn has come. It leases nothing before all other
+    /// Settles in the other parts first, then settles and leases in one call: in a part that settlements
+    /// are of, unless another's turn has come. It leases nothing before all other
     /// settlements have answered, so that the error of one strands no message.
     pub(super) async fn turn(
         &self,
@@ -39,9 +40,9 @@ impl Parts {
         limits::lease_millis(ttl)?;
         let count = settlements.len();
         let mut shares = split(settlements, settling::in_part);
-        let known = shares.iter().filter(|share| share.part < self.count());
-        let largest = known.max_by_key(|share| share.entries.len());
-        let mut round = self.rota.round(largest.map(|share| share.part));
+        let at_hand = shares.iter().map(|share| share.part);
+        let at_hand = at_hand.filter(|part| *part < self.count());
+        let mut round = self.rota.round(at_hand);
         let mut haul = Haul::new(max, ttl, holder);
         let mut answers = Answers::to(count);
         if let Some(part) = round.next(false) {
@@ -83,6 +84,7 @@ impl Parts {
         haul: &mut Haul,
     ) -> Result<Vec<Settled>> {
         let (begun, wanted) = (Instant::now(), haul.wants().unwrap_or(haul.max));
+        self.rota.asks(part);
         let alone = settlements.is_empty() && haul.holder.is_none();
         let answered = if alone {
             let leased = self

@@ -3,6 +3,7 @@
 mod backend;
 mod guarantees;
 mod ids;
+mod key;
 mod leasing;
 mod listing;
 mod looking;

@@ -3,9 +3,8 @@
 use futures_util::future::join_all;
 
 use super::{
-    ids,
+    ids, key,
     parts::Parts,
-    slot::Crc16,
     split::{Answers, Share, half_way, split, together},
 };
 use crate::{
@@ -142,8 +141,8 @@ impl Parts {
         let any_part = batch.iter().any(|entry| entry.key().is_none());
         let any_part = any_part.then(|| self.rota.for_push()).unwrap_or_default();
         split(batch, |entry| {
-            let keyed = |key| Crc16::default().with(key).share(self.count());
-            (entry.key().map_or(any_part, keyed), entry)
+            let part = entry.key().map(|key| key::part(key, self.count()));
+            (part.unwrap_or(any_part), entry)
         })
     }
 }

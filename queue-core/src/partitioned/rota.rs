@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// A lease that has other parts to go to first looks anywhere once in so many calls. So a part that
-/// was empty, or that others push to, is not left alone as long as there is work elsewhere.
-const ROAM: usize = 8;
+/// Once in so many calls a lease goes to a part that it has no reason to go to. So a part that was
+/// empty, and that others push to, is not left alone while there is work elsewhere; and all parts that
+/// have work are asked equally often. It is odd, so that of two parts at hand in turn each is left.
+const ROAM: usize = 7;
 
 /// A set of parts: of 64 at most, so a number.
 #[derive(Debug, Default)]
@@ -36,6 +37,8 @@ pub(super) struct Rota {
     leases: AtomicUsize,
     /// A wait said that there may be a message.
     told: Set,
+    /// How often leases and settlements have asked each part.
+    asked: Vec<AtomicUsize>,
     /// The last lease took all that was there.
     empty: Set,
     /// The last offer found no room.
@@ -49,6 +52,9 @@ impl Rota {
             pushes: AtomicUsize::new(first),
             leases: AtomicUsize::new(first),
             told: Set::default(),
+            asked: std::iter::repeat_with(AtomicUsize::default)
+                .take(parts)
+                .collect(),
             empty: Set::default(),
             full: Set::default(),
         }
@@ -69,16 +75,19 @@ impl Rota {
         next_in(self.all() & !self.full.get(), start)
     }
 
-    /// A lease's round through the parts. `at_hand` is where the call goes anyway.
-    pub(super) fn round(&self, at_hand: Option<usize>) -> Round<'_> {
+    /// A lease's round through the parts. It begins with one of those where the call goes anyway.
+    pub(super) fn round(&self, at_hand: impl Iterator<Item = usize>) -> Round<'_> {
         let calls = self.leases.fetch_add(1, Relaxed);
-        let roams = calls % ROAM == ROAM - 1;
-        // It roams by one part further each time, and not always to the same ones.
-        let start = if roams { calls / ROAM } else { calls } % self.parts;
-        let first = if roams {
-            Some(start)
+        let start = calls % self.parts;
+        let with_work = |part: &usize| self.empty.get() & 1 << part == 0;
+        let asked = |part: &usize| self.asked[*part].load(Relaxed);
+        let roamed = calls / ROAM;
+        let first = if calls % ROAM != ROAM - 1 {
+            at_hand.filter(with_work).min_by_key(asked)
+        } else if roamed.is_multiple_of(2) {
+            (0..self.parts).filter(with_work).min_by_key(asked)
         } else {
-            at_hand.filter(|part| self.empty.get() & 1 << part == 0)
+            Some(roamed / 2 % self.parts)
         };
         Round {
             rota: self,
@@ -86,6 +95,11 @@ impl Rota {
             first,
             start,
         }
+    }
+
+    /// A call goes to the part.
+    pub(super) fn asks(&self, part: usize) {
+        self.asked[part].fetch_add(1, Relaxed);
     }
 
     /// A lease looked at the part, and took all that was there, or not.
@@ -179,7 +193,7 @@ mod tests {
             let rota = Rota::new(parts, 1);
             for empty in 0..parts {
                 rota.looked(empty, true);
-                let mut seen = looks(rota.round(Some(0)), false);
+                let mut seen = looks(rota.round(0..1), false);
                 seen.sort_unstable();
                 assert_eq!(seen, (0..parts).collect::<Vec<_>>());
             }
@@ -191,9 +205,9 @@ mod tests {
         let rota = Rota::new(4, 0);
         rota.looked(1, true);
         rota.looked(2, true);
-        assert_eq!(looks(rota.round(None), true), [0, 3]);
+        assert_eq!(looks(rota.round(0..0), true), [0, 3]);
         rota.came(2);
-        assert_eq!(looks(rota.round(None), true), [2, 3, 0]);
+        assert_eq!(looks(rota.round(0..0), true), [2, 3, 0]);
     }
 
     #[test]
@@ -201,8 +215,8 @@ mod tests {
         let rota = Rota::new(3, 0);
         rota.looked(2, true);
         rota.told(2);
-        assert_eq!(looks(rota.round(Some(1)), false), [2, 1, 0]);
-        assert_eq!(looks(rota.round(Some(1)), false)[0], 1);
+        assert_eq!(looks(rota.round(1..2), false), [2, 1, 0]);
+        assert_eq!(looks(rota.round(1..2), false)[0], 1);
     }
 
     #[test]
@@ -210,8 +224,8 @@ mod tests {
         let rota = Rota::new(3, 0);
         rota.looked(1, true);
         rota.looked(2, true);
-        let firsts: Vec<_> = (0..3 * ROAM)
-            .filter_map(|_| rota.round(Some(0)).next(false))
+        let firsts: Vec<_> = (0..6 * ROAM)
+            .filter_map(|_| rota.round(0..1).next(false))
             .collect();
         for part in 0..3 {
             assert!(firsts.contains(&part), "{part} in {firsts:?}");

@@ -31,6 +31,7 @@ impl Parts {
         answers: &mut Answers<Settled>,
     ) -> Result<()> {
         for share in shares.iter().filter(|share| share.part < self.count()) {
+            self.rota.asks(share.part);
             self.will_settle(share);
         }
         self.share_known(shares, Call::Settle, Settled::LeaseLost, answers)

@@ -41,11 +41,6 @@ impl Crc16 {
     pub(super) const fn slot(self) -> usize {
         self.0 as usize % SLOTS
     }
-
-    /// One of so many equal shares of all checksums, from 0.
-    pub(super) const fn share(self, of: usize) -> usize {
-        (self.0 as usize * of) >> u16::BITS
-    }
 }
 
 #[cfg(test)]
@@ -62,17 +57,5 @@ mod tests {
         // As `CLUSTER KEYSLOT` answers.
         assert_eq!(Crc16::default().with(b"foo").slot(), 12_182);
         assert_eq!(Crc16::default().with(b"somekey").slot(), 11_058);
-    }
-
-    #[test]
-    fn shares_are_equal_and_none_is_out_of_range() {
-        for of in 1..=64 {
-            let mut keys = vec![0_usize; of];
-            for key in 0..6_400_u32 {
-                keys[Crc16::default().with(key.to_string().as_bytes()).share(of)] += 1;
-            }
-            let (least, most) = (keys.iter().min().unwrap(), keys.iter().max().unwrap());
-            assert!(*most <= 2 * least, "{of} shares of keys: {keys:?}");
-        }
     }
 }

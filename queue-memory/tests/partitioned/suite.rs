@@ -16,9 +16,7 @@ fn divisible() -> Vec<Capability> {
 }
 
 mod one_part_keeps_everything {
-    queue_conformance::suite!(queue_conformance::InVirtualTime::new(
-        || crate::fresh(1)
-    ));
+    queue_conformance::suite!(queue_conformance::InVirtualTime::new(|| crate::fresh(1)));
 }
 
 mod three_parts {
@@ -28,9 +26,7 @@ mod three_parts {
 }
 
 mod three_parts_on_threads {
-    queue_conformance::suite!(
-        super::OnThreads::new(|| crate::fresh(3)).only(super::divisible())
-    );
+    queue_conformance::suite!(super::OnThreads::new(|| crate::fresh(3)).only(super::divisible()));
 }
 
 /// A rule that holds for each part alone leaves out the cases that take the queue for one line; all
