@@ -150,8 +150,8 @@ impl Partitioned {
 
     /// Checks a capacity against the whole queue's, which no part can name.
     async fn check_stored(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
-        let stored = self.open_stored(name).await?.map(|stored| stored.config);
-        match (config, stored) {
+        let stored = self.open_stored(name).await.ok().flatten();
+        match (config, stored.map(|stored| stored.config)) {
             (QueueConfig::Bounded(asked), Some(QueueConfig::Bounded(stored))) => asked
                 .check_stored(&stored, false)
                 .map_err(|error| error.with_queue(name)),
@@ -162,26 +162,16 @@ impl Partitioned {
     /// The parts as they are stored; none if the queue has none.
     async fn stored_parts(&self, name: &QueueName, of: usize) -> Result<Vec<StoredQueue>> {
         let open = |part| async move { self.backend.open_stored(&of_part(name, part, of)?).await };
-        let stored: Vec<_> = try_join_all((0..of).map(open)).await?;
-        let Some(one) = stored.iter().flatten().next() else {
-            return Ok(Vec::new());
-        };
-        // A first open that was cut short, or a node that lost what it had: the part is as the others.
-        let like = one.config.clone();
-        let mend = stored.into_iter().enumerate().map(|(part, stored)| {
-            let config = like.clone();
-            async move {
-                match stored {
-                    Some(stored) => Ok(stored),
-                    None => {
-                        let own = of_part(name, part, of)?;
-                        let queue = self.backend.open(&own, &config).await?;
-                        Ok(StoredQueue { config, queue })
-                    }
-                }
-            }
-        });
-        try_join_all(mend).await
+        let stored: Vec<Option<StoredQueue>> = try_join_all((0..of).map(open)).await?;
+        let there = stored.iter().flatten().count();
+        if there == 0 || there == of {
+            return Ok(stored.into_iter().flatten().collect());
+        }
+        let message = format!(
+            "{there} of its {of} parts are there: a first open was cut short, or a node has lost the \
+             others; open it with its configuration, which makes them anew"
+        );
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
     /// Refuses another ageing while a message is ready in any part, before a part has it.

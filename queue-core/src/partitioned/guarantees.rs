@@ -6,6 +6,8 @@ const LINE: &str = "each part has a line of its own; messages of one partition k
 const BATCH: &str = "messages of one batch that have keys go to the parts of their keys";
 const RETURNED: &str = "what returns goes to the head or the tail of its own part's line";
 const TOKENS: &str = "each part counts its own tokens: two messages may have equal ones";
+const MARKS: &str =
+    "a mark is in one part: a repeat carries the same partition key and distinct key";
 const STEPS: &str = "each part takes back, promotes and ends 128 in a call";
 const LETTERS: &str =
     "each part lists its own dead letters in order, and keeps as many as the cap says";
@@ -52,6 +54,7 @@ pub(super) fn divided(whole: Guarantees) -> Guarantees {
     let of_every_kind = [
         ("L4", TOKENS),
         ("L7", STEPS),
+        ("L9", MARKS),
         ("L13", LETTERS),
         ("L16", SHOWN),
         ("L17", STEPS),

@@ -3,7 +3,7 @@
 mod counted;
 mod keys;
 mod leasing;
-//mod opening;
+mod opening;
 mod planted;
 mod suite;
 mod waiting;

@@ -231,7 +231,7 @@ pub(crate) async fn b7_a_duplicate_comes_before_a_replacement(stage: &Stage<'_>)
 }
 
 pub(crate) async fn b7_keys_differ_and_are_not_dedup_keys(stage: &Stage<'_>) {
-    let queue = stage.bounded(9).await;
+    let queue = stage.bounded(99).await;
     let batch = [
         Offer::new("x").with_distinct("a"),
         Offer::new("x").with_distinct("b"),

@@ -46,6 +46,7 @@ pub(crate) async fn l9_an_eviction_frees_the_unique_key(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l9_a_replacement_frees_the_unique_key(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(9).await;
     let first = put(&queue, replacing_offer(unique("a"))).await;
     assert_eq!(first, accepted(1));
