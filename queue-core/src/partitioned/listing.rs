@@ -65,7 +65,7 @@ pub(super) async fn queues(
             match PartName::parse(&info.name) {
                 // A page may begin between a queue and its parts.
                 Some(part) if after.is_some_and(|after| part.queue <= *after) => {}
-                Some(part) => add(&mut queues, part.queue, info),
+                Some(part) => add(&mut queues, part.queue, &info),
                 None if is_record(backend, &info).await? => {}
                 None => {
                     queues.insert(info.name.clone(), info);
@@ -83,9 +83,10 @@ pub(super) async fn queues(
 }
 
 /// Adds a part to its queue.
-fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, part: QueueInfo) {
+fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, part: &QueueInfo) {
     let Some(queue) = queues.get_mut(&name) else {
-        queues.insert(name.clone(), QueueInfo { name, ..part });
+        let (kind, state) = (part.kind, part.state);
+        queues.insert(name.clone(), QueueInfo { name, kind, state });
         return;
     };
     let sum = |(one, other): (QueueState, QueueState)| QueueState {

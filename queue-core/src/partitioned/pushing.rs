@@ -138,8 +138,8 @@ impl Parts {
     }
 
     fn spread<T: Keyed>(&self, batch: Vec<T>) -> Vec<Share<T>> {
-        let any_part = batch.iter().any(|entry| entry.key().is_none());
-        let any_part = any_part.then(|| self.rota.for_push()).unwrap_or_default();
+        let all_keyed = batch.iter().all(|entry| entry.key().is_some());
+        let any_part = if all_keyed { 0 } else { self.rota.for_push() };
         split(batch, |entry| {
             let part = entry.key().map(|key| key::part(key, self.count()));
             (part.unwrap_or(any_part), entry)
