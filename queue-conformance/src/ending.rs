@@ -10,7 +10,7 @@ use std::{
     task::Poll,
 };
 
-use queue_core::Guarantees;
+use queue_core::{Guarantees, Weaker, When};
 use tokio::sync::Notify;
 
 use crate::Capability;
@@ -42,9 +42,12 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The rule, if these guarantees break it.
+    /// The rule, if these guarantees break it. What each part of a queue keeps for itself is not broken:
+    /// a case that takes the queue for one asks for [`Feature::Whole`](queue_core::Feature::Whole).
     pub(crate) fn of_rule(guarantees: &Guarantees, rule: &str) -> Option<Self> {
-        let weaker = guarantees.broken(rule)?;
+        let mut weaker = guarantees.weaker.iter();
+        let broken = |weaker: &&Weaker| weaker.rule == rule && weaker.when != When::Parts;
+        let weaker = weaker.find(broken)?;
         Some(Self::Breaks {
             rule: weaker.rule,
             because: weaker.because,

@@ -85,11 +85,14 @@ pub enum Feature {
     /// An open stores the configuration, a later one compares it, a listing shows the queue, and it
     /// can be opened as it is stored.
     Stored,
+    /// The queue is one: its order, its capacity, and the bounds of a call (128 and 8 MiB) are those of
+    /// all its messages. Without this they are those of each part of it.
+    Whole,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Headers,
         Self::Dedup,
         Self::Unique,
@@ -108,6 +111,7 @@ impl Feature {
         Self::Ids,
         Self::AtOnce,
         Self::Stored,
+        Self::Whole,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -130,6 +134,7 @@ impl Feature {
             Self::Ids => "ids in the order of arrival",
             Self::AtOnce => "messages that are ready as soon as they are due",
             Self::Stored => "stored configuration",
+            Self::Whole => "one order, capacity and bound of all its messages",
         }
     }
 }
@@ -162,6 +167,8 @@ pub enum When {
     ClockAhead,
     /// Always: the strategy has no place for what the rule speaks of.
     Absent,
+    /// The queue has several parts: each keeps the rule for itself.
+    Parts,
     /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
     Fault(&'static str),
 }

@@ -40,6 +40,7 @@ mod millis;
 mod name;
 mod once;
 mod page;
+mod partitioned;
 mod peek;
 mod queue;
 mod removal;
@@ -74,6 +75,7 @@ pub use self::{
     name::QueueName,
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     page::{Cursor, Page, Paged},
+    partitioned::Partitioned,
     peek::{Peeked, Place, Standing},
     queue::{
         AnyQueue, BoundedQueue, BoundedQueueExt, DelayQueue, DelayQueueExt, Insert, Inserted,

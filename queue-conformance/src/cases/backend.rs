@@ -33,6 +33,7 @@ pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::Stored);
     let longest = "x".repeat(128);
     let names = [

@@ -218,9 +218,9 @@ pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
 
 /// The rule, if these guarantees break it without any fault and whatever the bodies.
 pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> {
+    let always = |when| matches!(when, When::Alone | When::Absent | When::Parts);
     let mut weaker = guarantees.weaker.iter();
-    let broken = weaker
-        .find(|weaker| weaker.rule == rule && matches!(weaker.when, When::Alone | When::Absent))?;
+    let broken = weaker.find(|weaker| weaker.rule == rule && always(weaker.when))?;
     Some(Skip::Breaks {
         rule: broken.rule,
         because: broken.because,

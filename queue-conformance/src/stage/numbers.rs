@@ -257,10 +257,15 @@ impl Numbers {
     fn nth(&mut self, name: MessageId, nth: usize) -> MessageId {
         let bearers = self.by_name.get(&name);
         let number = bearers.and_then(|bearers| bearers.all.get(nth).or(bearers.all.last()));
-        match number.copied() {
-            Some(number) => number,
-            None => self.new_number(name),
-        }
+        number.copied().unwrap_or_else(|| {
+            let number = self.new_number(name);
+            // A repeat of a push may answer before the push does.
+            if self.under_way > 0 {
+                let bearers = self.by_name.entry(name).or_default();
+                bearers.early.push_back(number);
+            }
+            number
+        })
     }
 }
 

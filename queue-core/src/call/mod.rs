@@ -48,6 +48,7 @@ use async_trait::async_trait;
 
 use crate::Result;
 
+pub(crate) use self::answer::Answered;
 pub use self::{
     answer::Answer,
     front::Front,

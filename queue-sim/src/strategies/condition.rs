@@ -63,7 +63,7 @@ impl Condition {
     /// under equal bodies no other rule can be judged.
     pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
         let declares = |weaker: &Weaker| {
-            let always = matches!(weaker.when, When::Alone | When::Absent);
+            let always = matches!(weaker.when, When::Alone | When::Absent | When::Parts);
             (always || weaker.when == self.when()) && is_same(weaker.rule, rule)
         };
         self == Self::EqualBodies || guarantees.weaker.iter().any(declares)

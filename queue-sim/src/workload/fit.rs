@@ -17,6 +17,9 @@ use queue_core::{
 
 use super::{Size, Workload};
 
+/// What is added to the lengths that are drawn, so that each of up to four parts has room.
+const FOR_PARTS: usize = 3;
+
 /// A layer between a lane and a queue that lacks some calls. It makes each call one that the queue
 /// has, or refuses it, so that neither the queue nor the history gets it.
 #[derive(Debug, Clone)]
@@ -48,6 +51,9 @@ impl Fit {
         match &mut workload.config {
             QueueConfig::Priority(config) => config.ageing = None,
             QueueConfig::Rotating(config) => config.pace = None,
+            QueueConfig::Bounded(config) if !self.guarantees.has(Feature::Whole) => {
+                config.capacity += FOR_PARTS;
+            }
             _ => {}
         }
     }
@@ -87,6 +93,9 @@ impl Fit {
                         item.key = None;
                     }
                 }
+            }
+            Call::Resize(capacity) if !self.guarantees.has(Feature::Whole) => {
+                *capacity = capacity.saturating_add(FOR_PARTS);
             }
             Call::Lease(max, _) | Call::Turn(_, max, ..)
                 if !self.guarantees.has(Feature::Several) =>

@@ -15,6 +15,7 @@ fn keyed(push: impl Into<Push>) -> Offer {
 }
 
 pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(2).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));
@@ -32,6 +33,7 @@ pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_has_ended_is_not_evicted(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(2).await;
     fill(&queue, 1).await;
@@ -42,6 +44,7 @@ pub(crate) async fn l17_what_has_ended_is_not_evicted(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_waiting_producer_learns_of_an_end(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(1).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));

@@ -12,6 +12,7 @@ async fn recent(queue: &Arc<dyn BoundedQueue>, n: usize) -> Vec<u64> {
 }
 
 pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     assert_eq!(recent(&queue, 5).await, Vec::<u64>::new());
     let push = Push::new("body").with_header("tenant", "acme");
@@ -33,6 +34,7 @@ pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &S
 }
 
 pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 5).await;
@@ -56,6 +58,7 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
 }
 
 pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     assert_eq!(cancel(&*queue, &[6, 1, 3]).await, [Cancelled::Cancelled; 3]);
@@ -65,6 +68,7 @@ pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     for delivery in take(&*queue, 2).await {
@@ -116,7 +120,7 @@ async fn bury(queue: &Arc<dyn BoundedQueue>, number: u64) {
 }
 
 pub(crate) async fn limits_recent_reads_1_to_1000(stage: &Stage<'_>) {
-    let queue = stage.bounded(2).await;
+    let queue = stage.bounded(9).await;
     refused(queue.recent(0).await, "0 entries");
     refused(queue.recent(1_001).await, "1001");
     let keyed = |bytes| Offer::new("x").with_distinct(vec![b'k'; bytes]);

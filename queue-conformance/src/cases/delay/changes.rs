@@ -55,7 +55,12 @@ pub(crate) async fn d4_reschedule_moves_what_is_not_leased(stage: &Stage<'_>) {
     stage.advance(1).await;
     assert_eq!(drain(&*queue).await, [1]);
     stage.advance(60).await;
-    assert_eq!(drain(&*queue).await, [3, 2]);
+    let mut due = drain(&*queue).await;
+    if stage.keeps("D2") {
+        assert_eq!(due, [3, 2]);
+    }
+    due.sort_unstable();
+    assert_eq!(due, [2, 3]);
 }
 
 pub(crate) async fn d4_reschedule_keeps_the_attempts(stage: &Stage<'_>) {

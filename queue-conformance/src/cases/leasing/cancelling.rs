@@ -125,6 +125,7 @@ pub(crate) async fn l15_a_dedup_mark_outlives_a_cancelled_message(stage: &Stage<
 }
 
 pub(crate) async fn l15_a_long_line_keeps_its_order(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(300).await;
     let third: Vec<u64> = (3..=300).step_by(3).collect();

@@ -24,6 +24,7 @@ async fn outdated(stage: &Stage<'_>, count: usize) -> LeasingQueue {
 }
 
 pub(crate) async fn l17_one_call_ends_128_by_end_then_id(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     for limit in [200, 200, 100] {
@@ -39,6 +40,7 @@ pub(crate) async fn l17_one_call_ends_128_by_end_then_id(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_messages_end_by_end_then_id_wherever_they_wait(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(buried_after(30)).await;
@@ -51,6 +53,7 @@ pub(crate) async fn l17_messages_end_by_end_then_id_wherever_they_wait(stage: &S
 }
 
 pub(crate) async fn l17_a_lease_hands_out_nothing_while_one_is_left(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put("in front").await;
@@ -79,6 +82,7 @@ pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 257).await;
     let made_up = [Settlement::ack(Receipt::new(id(1), Token::new(1)))];
@@ -90,6 +94,7 @@ pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 10 * 128).await;
     let made_up = Receipt::new(id(1), Token::new(1));
@@ -116,6 +121,7 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_is_left_is_what_it_was(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     use Cancelled::{Cancelled as Gone, TooLate};
     stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 600).await;
@@ -137,6 +143,7 @@ pub(crate) async fn l17_what_is_left_is_what_it_was(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_paused_queue_ends_them_too(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 257).await;
     queue.pause().await.expect("pauses");

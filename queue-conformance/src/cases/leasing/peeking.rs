@@ -44,10 +44,11 @@ pub(crate) async fn l16_bodies_and_headers_are_shown_unchanged(stage: &Stage<'_>
     assert_eq!(messages(&*queue, Place::Ready).await, [message(1)]);
     let delivery = take_one(&*queue).await;
     settle(&*queue, Settlement::defer(delivery.receipt, 2 * FAR)).await;
-    assert_eq!(
-        messages(&*queue, Place::Delayed).await,
-        [message(2), message(1)]
-    );
+    let shown = messages(&*queue, Place::Delayed).await;
+    assert_eq!(shown.len(), 2);
+    for number in [1, 2] {
+        assert!(shown.contains(&message(number)), "{shown:?}");
+    }
 }
 
 async fn messages(queue: &dyn Leasing, place: Place) -> Vec<Message> {
@@ -107,6 +108,7 @@ async fn past(queue: &dyn Leasing) -> (u32, Option<String>, Duration) {
 }
 
 pub(crate) async fn l16_delayed_messages_tell_when_they_are_due(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_due("later", ms(50)).await;
     queue.put_due("sooner", ms(30)).await;

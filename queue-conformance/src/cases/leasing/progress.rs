@@ -21,6 +21,7 @@ async fn expired(stage: &Stage<'_>, count: u64) -> LeasingQueue {
 }
 
 pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = expired(stage, 300).await;
     for dead_by_now in [128, 256, 300, 300] {
         let expected: Vec<u64> = (1..=dead_by_now).collect();
@@ -34,6 +35,7 @@ pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = expired(stage, 300).await;
     assert_eq!(depth(&*queue).await, [172, 0, 0, 128]);
     let counters = queue.counters().await.expect("counters");
@@ -43,6 +45,7 @@ pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage
 }
 
 pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = expired(stage, 129).await;
     assert_eq!(
         take_nothing(&*queue).await,
@@ -53,6 +56,7 @@ pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = expired(stage, 257).await;
     let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
     let (_, leased) = queue
@@ -78,6 +82,7 @@ pub(crate) async fn l7_a_push_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = expired(stage, 256).await;
     assert_eq!(queue.discard(&[id(1), id(200)]).await.expect("discards"), 1);
     let revived = queue.revive(&[id(2), id(200)]).await.expect("revives");
@@ -89,6 +94,7 @@ pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_purge_reclaims(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(200).await;
     take_for(&*queue, 128, ms(100)).await;
@@ -109,6 +115,7 @@ async fn lapsed(stage: &Stage<'_>) -> LeasingQueue {
 }
 
 pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = lapsed(stage).await;
     assert_eq!(
         cancel(&*queue, &[128, 129]).await,
@@ -120,6 +127,7 @@ pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_peek_reclaims(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
     let queue = lapsed(stage).await;
     let leased = peek(&*queue, Place::Leased).await;
     let left: Vec<u64> = leased.iter().map(|one| one.message.id.get()).collect();

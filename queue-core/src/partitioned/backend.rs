@@ -1,0 +1,289 @@
+//! The backend: it opens, changes and removes all parts of a queue as one.
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+
+use super::{
+    Partitioned, guarantees, listing,
+    names::{self, of_part},
+    parts::Parts,
+    record,
+    rota::Rota,
+    shares,
+    split::half_way,
+};
+use crate::{
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, Guarantees, OnceStore,
+    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
+    call::Front, config_mismatch, limits,
+};
+
+/// What exists under a name.
+#[derive(Debug)]
+enum Found {
+    Nothing,
+    /// A queue without parts.
+    Whole(Box<StoredQueue>),
+    Parts(usize),
+}
+
+/// Whether an open sets a bounded queue's capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Capacity {
+    Compared,
+    Set,
+}
+
+impl Partitioned {
+    async fn find(&self, name: &QueueName) -> Result<Found> {
+        if let Some(stored) = self.backend.open_stored(name).await? {
+            return Ok(match record::parts(&stored.config) {
+                Some(parts) => Found::Parts(parts),
+                None => Found::Whole(Box::new(stored)),
+            });
+        }
+        // An open handle makes its part anew after a removal or a flush, but not the record.
+        let listed = listing::parts(&*self.backend, name).await?;
+        Ok(listed
+            .first()
+            .map_or(Found::Nothing, |part| Found::Parts(part.of)))
+    }
+
+    /// Checks the number of parts under the name against this backend's.
+    async fn check_parts(&self, name: &QueueName) -> Result<()> {
+        let stored = match self.find(name).await? {
+            Found::Nothing => return Ok(()),
+            Found::Whole(_) => 1,
+            Found::Parts(stored) => stored,
+        };
+        if stored == self.parts {
+            return Ok(());
+        }
+        Err(config_mismatch("number of parts", stored, self.parts).with_queue(name))
+    }
+
+    async fn open_with(
+        &self,
+        name: &QueueName,
+        config: &QueueConfig,
+        capacity: Capacity,
+    ) -> Result<AnyQueue> {
+        names::check(name, self.parts)?;
+        if self.parts == 1 {
+            return match self.open_one(name, config, capacity).await {
+                Err(error) if error.kind() == ErrorKind::ConfigMismatch => {
+                    self.check_parts(name).await?;
+                    Err(error)
+                }
+                opened => opened,
+            };
+        }
+        if config.kind() == QueueKind::Rotating {
+            let message = "a ring has one order and is not divided into parts: open it on the \
+                           backend itself";
+            return Err(Error::new(ErrorKind::Configuration, message).with_queue(name));
+        }
+        let configs = shares::of_config(config, name, self.parts)?;
+        self.check_parts(name).await?;
+        if let Err(error) = self.backend.open(name, &record::of(self.parts)).await {
+            // Somebody else was first.
+            self.check_parts(name).await?;
+            return Err(error);
+        }
+        match self.open_parts(name, &configs, capacity).await {
+            Ok(queues) => Ok(self.joined(name, config, queues)),
+            Err(error) if error.kind() == ErrorKind::ConfigMismatch => {
+                self.check_stored(name, config).await?;
+                Err(error.with_queue(name))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn open_one(
+        &self,
+        name: &QueueName,
+        config: &QueueConfig,
+        capacity: Capacity,
+    ) -> Result<AnyQueue> {
+        match config {
+            QueueConfig::Bounded(config) if capacity == Capacity::Set => {
+                Ok(self.backend.open_or_resize(name, config).await?.into())
+            }
+            config => self.backend.open(name, config).await,
+        }
+    }
+
+    /// Opens the first part before the others: so one step decides between two programs that open the
+    /// queue for the first time and want it otherwise.
+    async fn open_parts(
+        &self,
+        name: &QueueName,
+        configs: &[QueueConfig],
+        capacity: Capacity,
+    ) -> Result<Vec<AnyQueue>> {
+        let open = |part: usize| async move {
+            let own = of_part(name, part, configs.len())?;
+            self.open_one(&own, &configs[part], capacity).await
+        };
+        let mut queues = vec![open(0).await?];
+        queues.append(&mut try_join_all((1..configs.len()).map(open)).await?);
+        Ok(queues)
+    }
+
+    fn joined(&self, name: &QueueName, config: &QueueConfig, queues: Vec<AnyQueue>) -> AnyQueue {
+        let kind = config.kind();
+        let max_body = config
+            .leasing()
+            .map_or(limits::DEFAULT_MAX_BODY, |leasing| leasing.max_body);
+        let parts = Parts {
+            name: name.clone(),
+            kind,
+            max_body,
+            rota: Rota::new(queues.len(), self.first),
+            queues,
+        };
+        AnyQueue::behind(Arc::new(Front::of(Arc::new(parts))), kind)
+    }
+
+    /// Checks a capacity against the whole queue's, which no part can name.
+    async fn check_stored(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
+        let stored = self.open_stored(name).await.ok().flatten();
+        match (config, stored.map(|stored| stored.config)) {
+            (QueueConfig::Bounded(asked), Some(QueueConfig::Bounded(stored))) => asked
+                .check_stored(&stored, false)
+                .map_err(|error| error.with_queue(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The parts as they are stored; none if the queue has none.
+    async fn stored_parts(&self, name: &QueueName, of: usize) -> Result<Vec<StoredQueue>> {
+        let open = |part| async move { self.backend.open_stored(&of_part(name, part, of)?).await };
+        let stored: Vec<Option<StoredQueue>> = try_join_all((0..of).map(open)).await?;
+        let there = stored.iter().flatten().count();
+        if there == 0 || there == of {
+            return Ok(stored.into_iter().flatten().collect());
+        }
+        let message = format!(
+            "{there} of its {of} parts are there: a first open was cut short, or a node has lost the \
+             others; open it with its configuration, which makes them anew"
+        );
+        Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
+    /// Refuses another ageing while a message is ready in any part, before a part has it.
+    async fn check_ageing(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
+        let stored = self.open_stored(name).await?;
+        let (QueueConfig::Priority(asked), Some(StoredQueue { config, queue })) = (config, stored)
+        else {
+            return Ok(());
+        };
+        let (QueueConfig::Priority(stored), AnyQueue::Priority(queue)) = (config, queue) else {
+            return Ok(());
+        };
+        let ready = queue.depth().await?.ready;
+        if stored.ageing != asked.ageing && ready > 0 {
+            return Err(PriorityConfig::ageing_of_ready(ready).with_queue(name));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Backend for Partitioned {
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        self.open_with(name, config, Capacity::Compared).await
+    }
+
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let config = config.clone().into();
+        match self.open_with(name, &config, Capacity::Set).await? {
+            AnyQueue::Bounded(queue) => Ok(queue),
+            _ => Err(QueueKind::Bounded.missing(name)),
+        }
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let of = match self.find(name).await? {
+            Found::Nothing => return Ok(None),
+            Found::Whole(stored) => return Ok(Some(*stored)),
+            Found::Parts(of) => of,
+        };
+        let stored = self.stored_parts(name, of).await?;
+        let Some(config) = shares::whole(stored.iter().map(|part| &part.config)) else {
+            return Ok(None);
+        };
+        let queues = stored.into_iter().map(|part| part.queue).collect();
+        let queue = self.joined(name, &config, queues);
+        Ok(Some(StoredQueue { config, queue }))
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        if let Found::Whole(_) = self.find(name).await? {
+            return self.backend.remove(name, removal).await;
+        }
+        let parts = listing::parts(&*self.backend, name).await?;
+        let states = parts.iter().filter_map(|part| part.info.state);
+        let leased = states.map(|state| state.depth.leased).sum();
+        removal
+            .check(leased)
+            .map_err(|error| error.with_queue(name))?;
+        let mut removed = false;
+        for part in &parts {
+            let gone = self.backend.remove(&part.info.name, removal).await;
+            removed |= gone.map_err(|error| half_way(error, removed))?;
+        }
+        // The record goes last: as long as it is there, a repeat finds what is left.
+        let record = self.backend.remove(name, Removal::UnlessLeased).await;
+        Ok(record.map_err(|error| half_way(error, removed))? || removed)
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        config.check()?;
+        let of = match self.find(name).await? {
+            Found::Nothing => return Ok(false),
+            Found::Whole(_) => return self.backend.reconfigure(name, config).await,
+            Found::Parts(of) => of,
+        };
+        let configs = shares::of_config(config, name, of)?;
+        self.check_ageing(name, config).await?;
+        let mut changed = false;
+        for (part, config) in configs.iter().enumerate() {
+            let own = of_part(name, part, of)?;
+            let one = self.backend.reconfigure(&own, config).await;
+            changed |= one.map_err(|error| half_way(error, changed).with_queue(name))?;
+        }
+        Ok(changed)
+    }
+
+    async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
+        self.backend.open_once(name).await
+    }
+
+    fn guarantees(&self, kind: QueueKind) -> Guarantees {
+        let whole = self.backend.guarantees(kind);
+        match self.parts {
+            1 => whole,
+            _ => guarantees::divided(whole),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.backend.warnings()
+    }
+
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        listing::queues(&*self.backend, after, limit).await
+    }
+}

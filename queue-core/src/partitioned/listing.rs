@@ -1,0 +1,106 @@
+//! What a backend lists, with the parts of a queue as one.
+
+use std::{collections::BTreeMap, num::NonZeroUsize};
+
+use super::{
+    looking::sum_of_depths,
+    names::{self, MAX_PARTS, PartName},
+    record,
+};
+use crate::{Backend, QueueInfo, QueueKind, QueueName, QueueState, Result, limits};
+
+/// A page with room for all parts of a queue, and for the queue behind them.
+const PAGE: NonZeroUsize = NonZeroUsize::new(MAX_PARTS + 1).unwrap();
+const LONGEST_PAGE: NonZeroUsize = NonZeroUsize::new(limits::MAX_PAGE).unwrap();
+
+/// A part of a queue that exists.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) info: QueueInfo,
+    /// The number of parts, as the part's name tells it.
+    pub(super) of: usize,
+}
+
+/// The parts of a queue that exist, also of another number than the stored one.
+pub(super) async fn parts(backend: &dyn Backend, name: &QueueName) -> Result<Vec<Listed>> {
+    let mut parts = Vec::new();
+    let Some((mut after, beyond)) = names::range(name) else {
+        return Ok(parts);
+    };
+    loop {
+        let page = backend.queues(Some(&after), PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(parts);
+        };
+        after = last.name.clone();
+        let part = |info: QueueInfo| {
+            let part = PartName::parse(&info.name)?;
+            (part.queue == *name).then_some(Listed { info, of: part.of })
+        };
+        parts.extend(page.into_iter().filter_map(part));
+        if *after.as_str() >= *beyond {
+            return Ok(parts);
+        }
+    }
+}
+
+/// Up to `limit` queues behind `after`, by name.
+pub(super) async fn queues(
+    backend: &dyn Backend,
+    after: Option<&QueueName>,
+    limit: NonZeroUsize,
+) -> Result<Vec<QueueInfo>> {
+    limits::check_page(limit.get())?;
+    let mut queues = BTreeMap::<QueueName, QueueInfo>::new();
+    let (mut from, more) = (after.cloned(), limit.saturating_add(PAGE.get()));
+    loop {
+        let page = backend
+            .queues(from.as_ref(), more.min(LONGEST_PAGE))
+            .await?;
+        let Some(last) = page.last() else {
+            break;
+        };
+        from = Some(last.name.clone());
+        for info in page {
+            match PartName::parse(&info.name) {
+                // A page may begin between a queue and its parts.
+                Some(part) if after.is_some_and(|after| part.queue <= *after) => {}
+                Some(part) => add(&mut queues, part.queue, &info),
+                None if is_record(backend, &info).await? => {}
+                None => {
+                    queues.insert(info.name.clone(), info);
+                }
+            }
+        }
+        let last = queues.keys().nth(limit.get() - 1);
+        let beyond = last.map(names::beyond);
+        if beyond.is_some_and(|beyond| from.as_ref().is_some_and(|from| *from.as_str() >= *beyond))
+        {
+            break;
+        }
+    }
+    Ok(queues.into_values().take(limit.get()).collect())
+}
+
+/// Adds a part to its queue.
+fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, part: &QueueInfo) {
+    let Some(queue) = queues.get_mut(&name) else {
+        let (kind, state) = (part.kind, part.state);
+        queues.insert(name.clone(), QueueInfo { name, kind, state });
+        return;
+    };
+    let sum = |(one, other): (QueueState, QueueState)| QueueState {
+        depth: sum_of_depths(one.depth, other.depth),
+        paused: one.paused || other.paused,
+    };
+    queue.state = queue.state.zip(part.state).map(sum);
+}
+
+async fn is_record(backend: &dyn Backend, info: &QueueInfo) -> Result<bool> {
+    if info.kind != QueueKind::Rotating {
+        return Ok(false);
+    }
+    // A ring that cannot be read is listed all the same.
+    let stored = backend.open_stored(&info.name).await.ok().flatten();
+    Ok(stored.is_some_and(|stored| record::parts(&stored.config).is_some()))
+}

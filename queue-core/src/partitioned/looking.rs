@@ -1,0 +1,196 @@
+//! Calls about the whole queue: sums, listings part by part, and what an operator does.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use super::{ids, parts::Parts, shares, split::half_way};
+use crate::{
+    Counters, Cursor, DeadLetter, Depth, Message, MessageId, Page, Paged, Peeked, Place, Result,
+    Standing,
+    call::{Answered, Call},
+    limits,
+};
+
+impl Parts {
+    pub(super) async fn depth(&self) -> Result<Depth> {
+        let depths = self.read_all(&Call::Depth).await?;
+        Ok(depths.into_iter().fold(Depth::default(), sum_of_depths))
+    }
+
+    pub(super) async fn counters(&self) -> Result<Counters> {
+        let counters = self.read_all(&Call::Counters).await?;
+        Ok(counters
+            .into_iter()
+            .fold(Counters::default(), sum_of_counters))
+    }
+
+    pub(super) async fn capacity(&self) -> Result<NonZeroUsize> {
+        let capacities: Vec<NonZeroUsize> = self.read_all(&Call::Capacity).await?;
+        let sum = capacities
+            .into_iter()
+            .reduce(|sum, one| sum.saturating_add(one.get()));
+        Ok(sum.unwrap_or(NonZeroUsize::MIN))
+    }
+
+    pub(super) async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
+        shares::check(capacity.get(), self.count())?;
+        let mut dropped = Vec::new();
+        for part in 0..self.count() {
+            let share = shares::of_capacity(capacity.get(), part, self.count());
+            let share = NonZeroUsize::new(share).unwrap_or(NonZeroUsize::MIN);
+            let resized = self.call::<Vec<MessageId>>(part, Call::Resize(share)).await;
+            let ids = resized.map_err(|error| half_way(error, part > 0))?;
+            self.rota.may_have_room(part);
+            dropped.extend(ids.into_iter().map(|id| ids::whole(part, id)));
+        }
+        Ok(dropped)
+    }
+
+    /// The newest of each part, in turn.
+    pub(super) async fn recent(&self, n: usize) -> Result<Vec<Message>> {
+        limits::check_page(n)?;
+        let parts: Vec<Vec<Message>> = self.read_all(&Call::Recent(n)).await?;
+        let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
+        let mut newest = Vec::new();
+        while newest.len() < n {
+            let before = newest.len();
+            for (part, messages) in parts.iter_mut().enumerate() {
+                newest.extend(messages.next().map(|message| whole_message(part, message)));
+            }
+            if newest.len() == before {
+                break;
+            }
+        }
+        let sizes = newest
+            .iter()
+            .map(|message| message.body.len() + message.headers.size());
+        newest.truncate(limits::fitting(sizes, n));
+        Ok(newest)
+    }
+
+    pub(super) async fn next_due(&self) -> Result<Option<Duration>> {
+        let next: Vec<Option<Duration>> = self.read_all(&Call::NextDue).await?;
+        Ok(next.into_iter().flatten().min())
+    }
+
+    pub(super) async fn resume(&self) -> Result<()> {
+        let resumed: Vec<()> = self.change_all(&Call::Resume).await?;
+        (0..resumed.len()).for_each(|part| self.rota.came(part));
+        Ok(())
+    }
+
+    pub(super) async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        limits::check_page(max.get())?;
+        let mut purged = 0;
+        for part in 0..self.count() {
+            let left = (max.get() as u64).saturating_sub(purged);
+            let Some(left) = usize::try_from(left).ok().and_then(NonZeroUsize::new) else {
+                break;
+            };
+            let more = self.call::<u64>(part, Call::Purge(left)).await;
+            purged += more.map_err(|error| half_way(error, purged > 0))?;
+            self.rota.may_have_room(part);
+        }
+        Ok(purged)
+    }
+
+    pub(super) async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        let whole = |part, letter: DeadLetter| DeadLetter {
+            id: ids::whole(part, letter.id),
+            ..letter
+        };
+        self.listed(page, Call::DeadLetters, whole).await
+    }
+
+    pub(super) async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        let whole = |part, mut peeked: Peeked| {
+            peeked.message = whole_message(part, peeked.message);
+            if let Standing::Leased { receipt, .. } = &mut peeked.standing {
+                *receipt = ids::whole_receipt(part, *receipt);
+            }
+            peeked
+        };
+        self.listed(page, |page| Call::Peek(place, page), whole)
+            .await
+    }
+
+    /// A page of a listing that goes part by part. It ends with a part that did not fit in whole, or
+    /// with the last.
+    async fn listed<T>(
+        &self,
+        page: Page,
+        call: impl Fn(Page) -> Call,
+        whole: impl Fn(usize, T) -> T,
+    ) -> Result<Paged<T>>
+    where
+        Paged<T>: Answered,
+    {
+        page.check()?;
+        let (mut part, mut after) = ids::cursor_in_part(page.after);
+        let mut entries = Vec::new();
+        while part < self.count() {
+            // With a full page, one more entry tells whether the listing goes on.
+            let left = page.limit - entries.len();
+            let limit = left.max(1);
+            let paged: Paged<T> = self.call(part, call(Page { after, limit })).await?;
+            if left == 0 && !paged.entries.is_empty() {
+                return Ok(Paged {
+                    entries,
+                    next: Some(ids::cursor(part, after)?),
+                });
+            }
+            entries.extend(paged.entries.into_iter().map(|entry| whole(part, entry)));
+            if let Some(next) = paged.next {
+                return Ok(Paged {
+                    entries,
+                    next: Some(ids::cursor(part, Some(next))?),
+                });
+            }
+            (part, after) = (part + 1, None::<Cursor>);
+        }
+        Ok(Paged {
+            entries,
+            next: None,
+        })
+    }
+}
+
+fn whole_message(part: usize, message: Message) -> Message {
+    Message {
+        id: ids::whole(part, message.id),
+        ..message
+    }
+}
+
+pub(super) const fn sum_of_depths(one: Depth, other: Depth) -> Depth {
+    Depth {
+        ready: one.ready + other.ready,
+        delayed: one.delayed + other.delayed,
+        leased: one.leased + other.leased,
+        dead: one.dead + other.dead,
+    }
+}
+
+fn sum_of_counters(one: Counters, other: Counters) -> Counters {
+    Counters {
+        accepted: one.accepted + other.accepted,
+        acked: one.acked + other.acked,
+        retried: one.retried + other.retried,
+        deferred: one.deferred + other.deferred,
+        released: one.released + other.released,
+        expired: one.expired + other.expired,
+        died: one.died + other.died,
+        revived: one.revived + other.revived,
+        evicted: one.evicted + other.evicted,
+        replaced: one.replaced + other.replaced,
+        cancelled: one.cancelled + other.cancelled,
+        discarded: one.discarded + other.discarded,
+        trimmed: one.trimmed + other.trimmed,
+        purged: one.purged + other.purged,
+        outdated: one.outdated + other.outdated,
+        dedup_marks: one.dedup_marks + other.dedup_marks,
+        depth: sum_of_depths(one.depth, other.depth),
+        oldest_ready: one.oldest_ready.max(other.oldest_ready),
+        // Paused half-way, it is for an operator to repeat that or to resume.
+        paused: one.paused || other.paused,
+    }
+}

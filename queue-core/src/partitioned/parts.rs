@@ -1,0 +1,124 @@
+//! The parts of an opened queue, and calls to one or to all of them.
+
+use futures_util::future::join_all;
+
+use super::{
+    rota::Rota,
+    split::{Answers, Share, split, together},
+};
+use crate::{
+    AnyQueue, Error, QueueKind, QueueName, Result,
+    call::{Answered, Call, Service},
+};
+
+/// The parts of one opened queue.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) name: QueueName,
+    pub(super) kind: QueueKind,
+    /// This handle's limit on bodies, which is checked before any part sees its share of a batch.
+    pub(super) max_body: usize,
+    pub(super) queues: Vec<AnyQueue>,
+    pub(super) rota: Rota,
+}
+
+impl Parts {
+    pub(super) const fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Makes a call to one part.
+    pub(super) async fn call<A: Answered>(&self, part: usize, call: Call) -> Result<A> {
+        A::of(self.queues[part].call(call).await?)
+    }
+
+    /// Makes the same call to all parts, at the same time, to read.
+    pub(super) async fn read_all<A: Answered>(&self, call: &Call) -> Result<Vec<A>> {
+        self.ask_all(call).await.into_iter().collect()
+    }
+
+    /// Makes the same call to all parts, at the same time, to change something. After an error it
+    /// holds for some of them.
+    pub(super) async fn change_all<A: Answered>(&self, call: &Call) -> Result<Vec<A>> {
+        together(self.ask_all(call).await)
+    }
+
+    async fn ask_all<A: Answered>(&self, call: &Call) -> Vec<Result<A>> {
+        let parts = 0..self.count();
+        join_all(parts.map(|part| self.call(part, call.clone()))).await
+    }
+
+    /// Gives each part its share of a batch, at the same time. `answer` makes the answers the whole
+    /// queue's.
+    pub(super) async fn share<T, A>(
+        &self,
+        shares: impl IntoIterator<Item = Share<T>>,
+        call: impl Fn(Vec<T>) -> Call,
+        answer: impl Fn(usize, A) -> A,
+        answers: &mut Answers<A>,
+    ) -> Result<()>
+    where
+        Vec<A>: Answered,
+    {
+        let calls = shares.into_iter().map(|share| {
+            let part = share.part;
+            let (entries, places) = share.apart();
+            let called = self.call::<Vec<A>>(part, call(entries));
+            async move { Ok((part, places, called.await?)) }
+        });
+        for (part, places, answered) in together(join_all(calls).await)? {
+            let answered = answered.into_iter().map(|one| answer(part, one));
+            answers.put(&places, answered.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Gives each part its share of what names messages. A message of a part that there is not is
+    /// `absent`.
+    pub(super) async fn share_known<T, A: Copy>(
+        &self,
+        shares: Vec<Share<T>>,
+        call: impl Fn(Vec<T>) -> Call,
+        absent: A,
+        answers: &mut Answers<A>,
+    ) -> Result<()>
+    where
+        Vec<A>: Answered,
+    {
+        let known = |share: &Share<T>| share.part < self.count();
+        let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
+        self.share(known, call, |_, answer| answer, answers).await?;
+        for share in unknown {
+            let (entries, places) = share.apart();
+            answers.put(&places, vec![absent; entries.len()])?;
+        }
+        Ok(())
+    }
+
+    /// Splits a batch of what names messages, and gives each part its share.
+    pub(super) async fn by_part<T, U, A: Copy>(
+        &self,
+        batch: Vec<T>,
+        part_of: impl Fn(T) -> (usize, U),
+        call: impl Fn(Vec<U>) -> Call,
+        absent: A,
+    ) -> Result<Vec<A>>
+    where
+        Vec<A>: Answered,
+    {
+        let mut answers = Answers::to(batch.len());
+        let shares = split(batch, part_of);
+        self.share_known(shares, call, absent, &mut answers).await?;
+        answers.all()
+    }
+
+    /// The error of a call that the queue has no part for.
+    pub(super) fn no_such_call(&self, call: &Call) -> Error {
+        let message = format!(
+            "a {} queue of several parts has no {}",
+            self.kind,
+            call.name()
+        );
+        Error::invalid(message).with_queue(&self.name)
+    }
+}

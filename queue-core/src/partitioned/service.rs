@@ -1,0 +1,61 @@
+//! The parts as one queue: each call, and what answers it.
+
+use async_trait::async_trait;
+
+use super::parts::Parts;
+use crate::{
+    Offer, Prioritized, Push, Result, Scheduled,
+    call::{Answer, Answered, Call, Service},
+};
+
+#[async_trait]
+impl Service for Parts {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        Ok(match call {
+            Call::Push(batch) => {
+                Push::check_all(batch.iter(), self.max_body)?;
+                self.push(batch, Call::Push).await?.answer()
+            }
+            Call::Schedule(batch) => {
+                Scheduled::check_all(&batch, self.max_body)?;
+                self.push(batch, Call::Schedule).await?.answer()
+            }
+            Call::Enqueue(batch) => {
+                Prioritized::check_all(&batch, self.max_body)?;
+                self.push(batch, Call::Enqueue).await?.answer()
+            }
+            Call::Offer(batch, overflow) => {
+                Offer::check_all(&batch, self.max_body)?;
+                self.offer(batch, overflow).await?.answer()
+            }
+            Call::Lease(max, ttl) => self.lease(max, ttl).await?.answer(),
+            Call::Turn(settlements, max, ttl, holder) => {
+                self.turn(settlements, max, ttl, holder).await?.answer()
+            }
+            Call::Settle(settlements) => self.settle(settlements).await?.answer(),
+            Call::Extend(receipts, ttl) => self.extend(receipts, ttl).await?.answer(),
+            Call::Cancel(ids) => self.cancel(ids).await?.answer(),
+            Call::Revive(ids) => self.revive(ids).await?.answer(),
+            Call::Discard(ids) => self.discard(ids).await?.answer(),
+            Call::Reschedule(id, due) => self.reschedule(id, due).await?.answer(),
+            Call::WaitForArrival(longest) => self.wait_for_arrival(longest).await?.answer(),
+            Call::WaitForRoom(longest) => self.wait_for_room(longest).await?.answer(),
+            Call::Depth => self.depth().await?.answer(),
+            Call::Counters => self.counters().await?.answer(),
+            Call::DeadLetters(page) => self.dead_letters(page).await?.answer(),
+            Call::Peek(place, page) => self.peek(place, page).await?.answer(),
+            Call::Purge(max) => self.purge(max).await?.answer(),
+            Call::Pause => self
+                .change_all::<()>(&Call::Pause)
+                .await
+                .map(drop)?
+                .answer(),
+            Call::Resume => self.resume().await?.answer(),
+            Call::NextDue => self.next_due().await?.answer(),
+            Call::Recent(n) => self.recent(n).await?.answer(),
+            Call::Capacity => self.capacity().await?.answer(),
+            Call::Resize(capacity) => self.resize(capacity).await?.answer(),
+            call => return Err(self.no_such_call(&call)),
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Slots of a Redis Cluster, by which parts are placed and keys are hashed.
+
+/// The slots of a Redis Cluster.
+pub(super) const SLOTS: usize = 16_384;
+
+/// The remainder of each byte.
+const TABLE: [u16; 256] = table();
+
+const fn table() -> [u16; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut remainder = (byte as u16) << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            let carry = remainder & 0x8000 != 0;
+            remainder <<= 1;
+            if carry {
+                remainder ^= 0x1021;
+            }
+            bit += 1;
+        }
+        table[byte] = remainder;
+        byte += 1;
+    }
+    table
+}
+
+/// CRC16/XMODEM, which Redis Cluster hashes tags by: a checksum that can be continued.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Crc16(u16);
+
+impl Crc16 {
+    /// Goes on with these bytes.
+    pub(super) fn with(self, bytes: &[u8]) -> Self {
+        let step = |crc: u16, byte: &u8| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)];
+        Self(bytes.iter().fold(self.0, step))
+    }
+
+    /// The slot of a tag.
+    pub(super) const fn slot(self) -> usize {
+        self.0 as usize % SLOTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_checksum_of_the_clusters_specification() {
+        let crc = Crc16::default().with(b"123456789");
+        assert_eq!(crc.0, 0x31c3);
+        assert_eq!(crc.slot(), 0x31c3);
+        let continued = Crc16::default().with(b"1234").with(b"56789");
+        assert_eq!(continued.0, crc.0);
+        // As `CLUSTER KEYSLOT` answers.
+        assert_eq!(Crc16::default().with(b"foo").slot(), 12_182);
+        assert_eq!(Crc16::default().with(b"somekey").slot(), 11_058);
+    }
+}

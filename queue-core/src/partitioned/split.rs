@@ -1,0 +1,134 @@
+//! Batches, split by part and put together again.
+
+use crate::{Error, Outcome, Result};
+
+/// The entries of a batch that go to one part.
+#[derive(Debug)]
+pub(super) struct Share<T> {
+    pub(super) part: usize,
+    pub(super) entries: Vec<T>,
+    /// Their places in the batch; empty if it is the whole batch.
+    places: Vec<usize>,
+}
+
+impl<T> Share<T> {
+    /// The whole batch, for one part.
+    pub(super) const fn whole(part: usize, entries: Vec<T>) -> Self {
+        let places = Vec::new();
+        Self {
+            part,
+            entries,
+            places,
+        }
+    }
+
+    /// These entries of the batch, each with its place; `None` if there are none.
+    pub(super) fn at(part: usize, entries: Vec<(usize, T)>) -> Option<Self> {
+        if entries.is_empty() {
+            return None;
+        }
+        let (places, entries) = entries.into_iter().unzip();
+        Some(Self {
+            part,
+            entries,
+            places,
+        })
+    }
+}
+
+/// Splits a batch, in order: each entry goes to the part that it is given, and is itself changed into
+/// what that part gets.
+pub(super) fn split<T, U>(batch: Vec<T>, part_of: impl Fn(T) -> (usize, U)) -> Vec<Share<U>> {
+    let mut shares: Vec<Share<U>> = Vec::new();
+    let count = batch.len();
+    for (place, entry) in batch.into_iter().enumerate() {
+        let (part, entry) = part_of(entry);
+        let known = shares.iter().position(|share| share.part == part);
+        let known = known.unwrap_or_else(|| {
+            shares.push(Share::whole(part, Vec::with_capacity(count - place)));
+            shares.len() - 1
+        });
+        shares[known].entries.push(entry);
+        shares[known].places.push(place);
+    }
+    if let [only] = &mut shares[..] {
+        only.places.clear();
+    }
+    shares
+}
+
+/// The answers to a batch, as they come from the parts.
+#[derive(Debug)]
+pub(super) struct Answers<A>(Vec<Option<A>>);
+
+impl<A> Answers<A> {
+    pub(super) fn to(count: usize) -> Self {
+        Self(std::iter::repeat_with(|| None).take(count).collect())
+    }
+
+    /// Puts the answers to a share into its places.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` if the part answered another number of entries.
+    pub(super) fn put(&mut self, places: &Places, answers: Vec<A>) -> Result<()> {
+        if answers.len() != places.count {
+            return Err(Error::unanswered());
+        }
+        for (nth, answer) in answers.into_iter().enumerate() {
+            self.0[places.place(nth)] = Some(answer);
+        }
+        Ok(())
+    }
+
+    /// All answers, in the order of the batch.
+    pub(super) fn all(self) -> Result<Vec<A>> {
+        self.0
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(Error::unanswered)
+    }
+}
+
+/// Where the answers to a share go.
+#[derive(Debug)]
+pub(super) struct Places {
+    places: Vec<usize>,
+    count: usize,
+}
+
+impl Places {
+    /// The place in the batch of the share's nth entry.
+    pub(super) fn place(&self, nth: usize) -> usize {
+        self.places.get(nth).copied().unwrap_or(nth)
+    }
+}
+
+impl<T> Share<T> {
+    /// The entries, and where their answers go.
+    pub(super) fn apart(self) -> (Vec<T>, Places) {
+        let count = self.entries.len();
+        let places = self.places;
+        (self.entries, Places { places, count })
+    }
+}
+
+/// What several parts answered to one call. If one failed, its error: of unknown outcome, unless no
+/// part can have done anything.
+pub(super) fn together<T>(answered: Vec<Result<T>>) -> Result<Vec<T>> {
+    let applied = |answer: &Result<T>| match answer {
+        Ok(_) => true,
+        Err(error) => error.outcome() == Outcome::Unknown,
+    };
+    let partly = answered.iter().any(applied);
+    let all: Result<Vec<T>> = answered.into_iter().collect();
+    all.map_err(|error| half_way(error, partly))
+}
+
+/// The error of a step, if others may be done.
+pub(super) fn half_way(error: Error, others_done: bool) -> Error {
+    match others_done {
+        true => error.with_outcome(Outcome::Unknown),
+        false => error,
+    }
+}

@@ -1,0 +1,179 @@
+//! Which messages share a part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueueExt, ErrorKind, Leasing, LeasingExt, MessageId, Offer,
+    Offered, Overflow, Partitioned, Push, Pushed, ReliableConfig, ReliableQueue, ReliableQueueExt,
+    Removal,
+};
+
+use crate::{HOUR, LEASE, count, fresh, name};
+
+const fn part_of(id: MessageId) -> u64 {
+    id.get() >> 56
+}
+
+fn of_customer(customer: u32, body: String) -> Push {
+    Push::new(body).with_header(Partitioned::KEY, format!("customer-{customer}"))
+}
+
+#[tokio::test]
+async fn messages_of_one_partition_key_keep_their_order() {
+    let jobs = fresh(8)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    for number in 0..300 {
+        jobs.push_one(of_customer(number % 60, number.to_string()))
+            .await
+            .unwrap();
+    }
+    let (mut last, mut parts) = (BTreeMap::<String, u32>::new(), BTreeSet::new());
+    while let [delivery] = &jobs.lease(count(1), LEASE).await.unwrap().deliveries[..] {
+        let customer = delivery.headers.get(Partitioned::KEY).unwrap().to_owned();
+        let number: u32 = std::str::from_utf8(&delivery.body)
+            .unwrap()
+            .parse()
+            .unwrap();
+        parts.insert(part_of(delivery.id()));
+        let before = last.insert(customer, number);
+        assert!(before < Some(number), "{number} after {before:?}");
+        jobs.ack(delivery.receipt).await.unwrap();
+    }
+    assert_eq!(last.len(), 60);
+    assert!(last.values().all(|last| *last >= 240), "all came: {last:?}");
+    assert_eq!(parts.len(), 8, "60 keys use all parts: {parts:?}");
+}
+
+#[tokio::test]
+async fn what_has_no_key_goes_to_each_part_in_turn_and_a_batch_stays_together() {
+    let jobs = fresh(3)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    let mut parts = Vec::new();
+    for _ in 0..6 {
+        parts.push(part_of(jobs.push_one("x").await.unwrap().id()));
+    }
+    assert_eq!(parts, [0, 1, 2, 0, 1, 2]);
+    let batch: Vec<Push> = (0..5).map(|n| Push::new(n.to_string())).collect();
+    let pushed = jobs.push(&batch).await.unwrap();
+    let ids: Vec<u64> = pushed.iter().map(|pushed| pushed.id().get()).collect();
+    assert!(
+        ids.windows(2).all(|two| two[0] + 1 == two[1]),
+        "one part, in order: {ids:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_repeat_meets_its_mark_in_any_batch() {
+    let jobs = fresh(5)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    let marked = |key: u32| Push::new("x").with_dedup(key.to_string(), HOUR);
+    let batch: Vec<Push> = (0..40).map(marked).collect();
+    let first = jobs.push(&batch).await.unwrap();
+    let parts: BTreeSet<u64> = first.iter().map(|pushed| part_of(pushed.id())).collect();
+    assert_eq!(parts.len(), 5);
+    for (key, first) in (0..40).zip(&first).rev() {
+        let again = jobs.push_one(marked(key)).await.unwrap();
+        assert_eq!(again, Pushed::Duplicate(first.id()));
+    }
+    let plain = Push::new("plain");
+    let mixed = [plain.clone(), marked(7), marked(40), plain, marked(40)];
+    let mixed = jobs.push(&mixed).await.unwrap();
+    let duplicates: Vec<bool> = mixed.iter().map(|pushed| pushed.is_duplicate()).collect();
+    assert_eq!(duplicates, [false, true, false, false, true]);
+    assert_eq!(mixed[1].id(), first[7].id(), "in the order of the batch");
+    assert_eq!(mixed[4].id(), mixed[2].id());
+    assert_eq!(jobs.depth().await.unwrap().ready, 43);
+}
+
+#[tokio::test]
+async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key() {
+    let config = BoundedConfig::new(1_000);
+    let feed = fresh(16)
+        .open_bounded(&name("feed"), &config)
+        .await
+        .unwrap();
+    let id = |offered| match offered {
+        Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => id,
+        other => panic!("{other:?}"),
+    };
+    let mut parts = BTreeSet::new();
+    for number in 0..20 {
+        let push = Push::new("x").with_dedup(format!("request-{number}"), HOUR);
+        let offer = Offer::new(push).with_distinct("user-7");
+        let offered = feed.offer_one(offer, Overflow::Reject).await.unwrap();
+        assert_eq!(
+            matches!(offered, Offered::Replaced { .. }),
+            number > 0,
+            "{offered:?}"
+        );
+        parts.insert(part_of(id(offered)));
+    }
+    assert_eq!(parts.len(), 1, "the distinct key chooses");
+    parts.clear();
+    for number in 0..20 {
+        let push = of_customer(7, String::new()).with_dedup(format!("request-{number}"), HOUR);
+        let offer = Offer::new(push).with_distinct(format!("user-{number}"));
+        parts.insert(part_of(id(feed
+            .offer_one(offer, Overflow::Reject)
+            .await
+            .unwrap())));
+    }
+    assert_eq!(parts.len(), 1, "the partition key chooses");
+}
+
+#[tokio::test]
+async fn a_bad_entry_refuses_the_whole_batch_in_every_part() {
+    let config = ReliableConfig::default().with_max_body(10);
+    let jobs = fresh(4)
+        .open_reliable(&name("jobs"), &config)
+        .await
+        .unwrap();
+    let mut batch: Vec<Push> = (0..20).map(|n| of_customer(n, String::new())).collect();
+    batch[13] = Push::new("a body that is too long").with_dedup("key", HOUR);
+    batch
+        .iter_mut()
+        .for_each(|push| push.headers = queue_core::Headers::new());
+    let error = jobs.push(&batch).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("entry 13"), "{error}");
+    assert_eq!(jobs.depth().await.unwrap().occupied(), 0);
+}
+
+#[tokio::test]
+async fn a_full_part_refuses_only_what_must_be_there() {
+    let backend = fresh(3);
+    let config = BoundedConfig::new(7);
+    let log = backend.open_bounded(&name("log"), &config).await.unwrap();
+    let batch: Vec<Offer> = (0..9).map(|n| Offer::new(n.to_string())).collect();
+    let offered = log.offer(&batch, Overflow::Reject).await.unwrap();
+    let full: Vec<bool> = offered.iter().map(|one| *one == Offered::Full).collect();
+    assert_eq!(
+        full,
+        [false, false, false, false, false, false, false, true, true]
+    );
+    assert_eq!(log.depth().await.unwrap().ready, 7);
+    assert!(
+        backend
+            .remove(&name("log"), Removal::UnlessLeased)
+            .await
+            .unwrap()
+    );
+
+    let log = backend.open_bounded(&name("log"), &config).await.unwrap();
+    let mut accepted = 0;
+    for _ in 0..5 {
+        let keyed = Offer::new(of_customer(1, String::new()));
+        let offered = log.offer_one(keyed, Overflow::Reject).await.unwrap();
+        accepted += usize::from(offered != Offered::Full);
+    }
+    assert!(
+        (2..=3).contains(&accepted),
+        "the share of one part: {accepted}"
+    );
+}

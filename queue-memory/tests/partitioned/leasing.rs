@@ -1,0 +1,208 @@
+//! Leases go round the parts, and settlements to their own.
+
+use std::collections::BTreeSet;
+
+use queue_core::{
+    Backend, Cancelled, DelayConfig, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt,
+    MessageId, Outcome, Page, Place, Receipt, ReliableConfig, ReliableQueueExt, Rescheduled,
+    Revived, Settled, Settlement, Token, call::Layered,
+};
+
+use crate::{HOUR, LEASE, count, counted::Refusing, fresh, memory, ms, name, on};
+
+#[tokio::test]
+async fn each_message_is_handed_out_once_and_settled_in_its_part() {
+    let jobs = fresh(5)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    for n in 0..100 {
+        jobs.push_one(n.to_string()).await.unwrap();
+    }
+    let leased = jobs.lease(count(128), LEASE).await.unwrap().deliveries;
+    let bodies: BTreeSet<_> = leased
+        .iter()
+        .map(|delivery| delivery.body.clone())
+        .collect();
+    assert_eq!(
+        (leased.len(), bodies.len()),
+        (100, 100),
+        "one lease fills up from all parts"
+    );
+    let receipts: Vec<Receipt> = leased.iter().map(|delivery| delivery.receipt).collect();
+    let extended = jobs.extend(&receipts, HOUR).await.unwrap();
+    assert_eq!(extended, [Extended::Extended; 100]);
+    let mut batch: Vec<_> = receipts
+        .iter()
+        .map(|receipt| Settlement::ack(*receipt))
+        .collect();
+    batch[17] = Settlement::bury(receipts[17], "no good");
+    batch[50] = Settlement::ack(receipts[3]);
+    let settled = jobs.settle(&batch).await.unwrap();
+    for (nth, settled) in settled.into_iter().enumerate() {
+        let expected = match nth {
+            17 => Settled::Dead,
+            50 => Settled::LeaseLost,
+            _ => Settled::Done,
+        };
+        assert_eq!(settled, expected, "entry {nth}");
+    }
+    let counters = jobs.counters().await.unwrap();
+    assert_eq!(
+        (counters.acked, counters.died, counters.depth.leased),
+        (98, 1, 1)
+    );
+    assert!(counters.balance());
+    let letters = jobs.dead_letters(Page::first(10)).await.unwrap().entries;
+    assert_eq!(letters[0].id, receipts[17].id);
+    let revived = jobs
+        .revive(&[receipts[17].id, receipts[18].id])
+        .await
+        .unwrap();
+    assert_eq!(revived, [Revived::Revived, Revived::NotFound]);
+}
+
+#[tokio::test]
+async fn an_id_of_no_part_is_of_no_message() {
+    let queue = fresh(3)
+        .open_delay(&name("jobs"), &DelayConfig::default())
+        .await
+        .unwrap();
+    let there = queue.schedule_one("x", HOUR).await.unwrap().id();
+    for part in [3, 4, 63, 255] {
+        let id = MessageId::new(part << 56 | 1);
+        let receipt = Receipt::new(id, Token::new(1));
+        let lost = queue.settle(&[Settlement::ack(receipt)]).await.unwrap();
+        assert_eq!(lost, [Settled::LeaseLost]);
+        let (turned, _) = queue
+            .turn(&[Settlement::ack(receipt)], count(1), LEASE, None)
+            .await
+            .unwrap();
+        assert_eq!(turned, [Settled::LeaseLost]);
+        assert_eq!(
+            queue.extend(&[receipt], LEASE).await.unwrap(),
+            [Extended::LeaseLost]
+        );
+        assert_eq!(queue.cancel(&[id]).await.unwrap(), [Cancelled::NeverWas]);
+        assert_eq!(queue.revive(&[id]).await.unwrap(), [Revived::NotFound]);
+        assert_eq!(queue.discard(&[id]).await.unwrap(), 0);
+        let moved = queue.reschedule(id, Due::After(LEASE)).await.unwrap();
+        assert_eq!(moved, Rescheduled::TooLate);
+    }
+    let both = [MessageId::new(200 << 56 | 1), there];
+    let cancelled = queue.cancel(&both).await.unwrap();
+    assert_eq!(cancelled, [Cancelled::NeverWas, Cancelled::Cancelled]);
+}
+
+#[tokio::test]
+async fn a_listing_goes_through_all_parts_in_pages_of_any_length() {
+    let queue = fresh(7)
+        .open_delay(&name("jobs"), &DelayConfig::default())
+        .await
+        .unwrap();
+    let mut all = Vec::new();
+    for n in 0..23 {
+        all.push(queue.schedule_one(n.to_string(), HOUR).await.unwrap().id());
+    }
+    all.sort_unstable();
+    for limit in 1..=24 {
+        let (mut shown, mut page) = (Vec::new(), Page::first(limit));
+        loop {
+            let paged = queue.peek(Place::Delayed, page).await.unwrap();
+            assert!(!paged.entries.is_empty() && paged.entries.len() <= limit);
+            shown.extend(paged.entries.into_iter().map(|peeked| peeked.message.id));
+            match paged.next {
+                Some(next) => page = Page::after(next, limit),
+                None => break,
+            }
+        }
+        assert_eq!(shown, all, "in pages of {limit}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_is_down_hides_no_message_of_the_others() {
+    let refusing = Refusing::default();
+    let layered: std::sync::Arc<dyn Backend> =
+        std::sync::Arc::new(Layered::new(refusing.clone(), memory()));
+    let jobs = on(&layered, 3)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    for n in 0..30 {
+        jobs.push_one(n.to_string()).await.unwrap();
+    }
+    refusing.refuse("1of3");
+    let mut got = Vec::new();
+    while got.len() < 20 {
+        let leased = jobs
+            .lease(count(3), LEASE)
+            .await
+            .expect("the others answer");
+        assert!(!leased.is_empty());
+        got.extend(leased.deliveries);
+    }
+    // Nobody knows whether there is more.
+    let error = jobs.lease(count(3), LEASE).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().contains("1of3"), "{error}");
+    let waited = jobs.receive(1, LEASE, ms(500)).await;
+    assert!(waited.is_err(), "{waited:?}");
+
+    refusing.refuse("0of3");
+    let acks: Vec<_> = got
+        .iter()
+        .map(|delivery| Settlement::ack(delivery.receipt))
+        .collect();
+    let error = jobs.settle(&acks).await.unwrap_err();
+    assert_eq!(
+        error.outcome(),
+        Outcome::Unknown,
+        "part 2 has settled its own: {error}"
+    );
+    let turned = jobs.turn(&acks, count(1), LEASE, None).await.unwrap_err();
+    assert_eq!(turned.outcome(), Outcome::Unknown);
+    refusing.refuse("nothing");
+    let settled = jobs.settle(&acks).await.unwrap();
+    let done = settled
+        .iter()
+        .filter(|settled| **settled == Settled::Done)
+        .count();
+    assert_eq!(done, 10, "those of part 0; the others were done before");
+    let counters = jobs.counters().await.unwrap();
+    assert_eq!(
+        (counters.acked, counters.depth.ready, counters.depth.leased),
+        (20, 10, 0)
+    );
+}
+
+#[tokio::test]
+async fn a_turn_whose_settlement_fails_leases_nothing() {
+    let refusing = Refusing::default();
+    let layered: std::sync::Arc<dyn Backend> =
+        std::sync::Arc::new(Layered::new(refusing.clone(), memory()));
+    let jobs = on(&layered, 3)
+        .open_reliable(&name("jobs"), &ReliableConfig::default())
+        .await
+        .unwrap();
+    for n in 0..30 {
+        jobs.push_one(n.to_string()).await.unwrap();
+    }
+    let held = jobs.lease(count(25), LEASE).await.unwrap().deliveries;
+    for part in ["0of3", "1of3", "2of3"] {
+        refusing.refuse(part);
+        for _ in 0..10 {
+            let acks: Vec<_> = held
+                .iter()
+                .map(|one| Settlement::ack(one.receipt))
+                .collect();
+            jobs.turn(&acks, count(1), LEASE, None).await.unwrap_err();
+        }
+        refusing.refuse("nothing");
+    }
+    assert_eq!(
+        jobs.depth().await.unwrap().leased,
+        0,
+        "all are settled, and none was leased"
+    );
+}

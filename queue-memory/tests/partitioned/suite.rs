@@ -1,0 +1,55 @@
+//! The suite on queues of one part, which keep everything, and of three.
+
+use std::collections::BTreeMap;
+
+use queue_conformance::{Capability, Ending, InVirtualTime, OnThreads, Skip, cases};
+use queue_core::QueueKind;
+
+use crate::fresh;
+
+/// What a queue of several parts can be, and have.
+fn divisible() -> Vec<Capability> {
+    let kinds = QueueKind::LEASING.map(Capability::Kind).into_iter();
+    kinds
+        .chain([Capability::Once, Capability::Removal])
+        .collect()
+}
+
+mod one_part_keeps_everything {
+    queue_conformance::suite!(queue_conformance::InVirtualTime::new(|| crate::fresh(1)));
+}
+
+mod three_parts {
+    queue_conformance::suite!(
+        super::InVirtualTime::new(|| crate::fresh(3)).only(super::divisible())
+    );
+}
+
+mod three_parts_on_threads {
+    queue_conformance::suite!(super::OnThreads::new(|| crate::fresh(3)).only(super::divisible()));
+}
+
+/// A rule that holds for each part alone leaves out the cases that take the queue for one line; all
+/// others play to their end.
+#[test]
+fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_part() {
+    let (mut played, mut skipped) = (0, BTreeMap::<String, usize>::new());
+    for case in cases() {
+        let harness = InVirtualTime::new(|| fresh(3)).only(divisible());
+        match case.run(&harness) {
+            Ending::Played => played += 1,
+            Ending::Skipped(Skip::Needs(missing)) => {
+                assert_eq!(missing, QueueKind::Rotating.into(), "{}", case.name());
+            }
+            Ending::Skipped(Skip::Breaks { rule, .. }) => {
+                *skipped.entry(rule.to_owned()).or_default() += 1;
+            }
+            Ending::Skipped(skip) => *skipped.entry(skip.to_string()).or_default() += 1,
+        }
+    }
+    println!("{played} played; skipped: {skipped:#?}");
+    assert!(
+        played > 740,
+        "only {played} cases play to their end: {skipped:#?}"
+    );
+}

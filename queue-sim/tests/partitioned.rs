@@ -1,0 +1,187 @@
+//! Queues of several parts break no rule but those that each part keeps for itself; queues of one part
+//! break none.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use queue_core::{
+    Backend, Guarantees, Partitioned, QueueKind, QueueName, Result, When,
+    call::{Answer, Call, Layer, Layered, Service},
+};
+use queue_memory::MemoryBackend;
+use queue_sim::{
+    check::{Budget, Verdict, check},
+    plan::Decisions,
+    run::{Scenario, Simulation},
+    world::{EPOCH, MemoryEnvironment},
+};
+
+/// Runs of each kind.
+const SEEDS: u64 = 150;
+/// The checks must find a bug within this many seeds.
+const HUNT: u64 = 300;
+
+fn seeds() -> u64 {
+    let set = std::env::var("QUEUE_SIM_SEEDS").ok();
+    set.map_or(SEEDS, |set| set.parse().expect("a number of seeds"))
+}
+
+/// Queues of so many parts, with this in front of each part.
+fn partitioned(parts: usize, bug: Option<Bug>) -> Partitioned {
+    let memory: Arc<dyn Backend> = Arc::new(MemoryBackend::starting_at(EPOCH));
+    let backend = match bug {
+        Some(bug) => Arc::new(Layered::new(bug, memory)),
+        None => memory,
+    };
+    let partitioned = Partitioned::new(backend, parts);
+    partitioned
+        .expect("a number that is allowed")
+        .beginning_at(0)
+}
+
+/// A scenario of the kind, and queues of so many parts to play it on.
+fn stage(kind: QueueKind, parts: usize, bug: Option<Bug>) -> (Scenario, MemoryEnvironment) {
+    let mut scenario = Scenario::new(kind);
+    let guarantees = partitioned(parts, bug).guarantees(kind);
+    scenario.guarantees = (!guarantees.is_all()).then_some(guarantees);
+    let environment = MemoryEnvironment::over(move || Arc::new(partitioned(parts, bug)));
+    match parts {
+        1 => (scenario, environment),
+        // The model is a queue with one line.
+        _ => (scenario, environment.without_truth()),
+    }
+}
+
+/// The rules that a run breaks, and how.
+fn findings(
+    scenario: &Scenario,
+    environment: &mut MemoryEnvironment,
+    seed: u64,
+) -> Vec<(String, String)> {
+    let played = scenario.play(environment, &Decisions::seeded(seed));
+    let Verdict::Broken(findings) = check(&played, Budget::default()) else {
+        return Vec::new();
+    };
+    let told = |finding: queue_sim::check::Finding| {
+        (finding.rule.to_string(), format!("seed {seed}: {finding}"))
+    };
+    findings.into_iter().map(told).collect()
+}
+
+fn is_kept_by_each_part(guarantees: &Guarantees, rule: &str) -> bool {
+    let broken = guarantees.broken(rule);
+    broken.is_some_and(|weaker| weaker.when == When::Parts)
+}
+
+/// Plays runs of the kind, on one part and on three. Those on three must show that these rules do not
+/// hold for the whole queue.
+fn plays(kind: QueueKind, shown: &[&str]) {
+    let (scenario, mut environment) = stage(kind, 1, None);
+    for seed in 0..seeds() {
+        assert_eq!(findings(&scenario, &mut environment, seed), [], "one part");
+    }
+    let (scenario, mut environment) = stage(kind, 3, None);
+    let guarantees = partitioned(3, None).guarantees(kind);
+    let mut broken = BTreeMap::new();
+    for seed in 0..seeds() {
+        for (rule, how) in findings(&scenario, &mut environment, seed) {
+            broken.entry(rule).or_insert(how);
+        }
+    }
+    for rule in shown {
+        assert!(
+            broken.contains_key(*rule),
+            "{rule} is not shown: {:?}",
+            broken.keys()
+        );
+    }
+    broken.retain(|rule, _| !is_kept_by_each_part(&guarantees, rule));
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn reliable() {
+    plays(QueueKind::Reliable, &["F1", "L11", "L13"]);
+}
+
+#[test]
+fn delay() {
+    plays(QueueKind::Delay, &["D2", "L13"]);
+}
+
+#[test]
+fn priority() {
+    plays(QueueKind::Priority, &["P1", "P2", "L13"]);
+}
+
+#[test]
+fn bounded() {
+    plays(QueueKind::Bounded, &["F1", "L13"]);
+}
+
+/// A bug between the queue and one of its parts, such as a mistake of the parts' own code would be.
+#[derive(Debug, Clone, Copy)]
+enum Bug {
+    /// Settlements of part 1 do not arrive, and are answered as done.
+    LostSettlements,
+    /// Leases leave part 1 out.
+    ForgottenPart,
+}
+
+impl Layer for Bug {
+    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        match name.as_str().contains("--1of3-") {
+            true => Arc::new(Flawed(*self, queue)),
+            false => queue,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Flawed(Bug, Arc<dyn Service>);
+
+#[async_trait::async_trait]
+impl Service for Flawed {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        match (self.0, call) {
+            (Bug::LostSettlements, Call::Settle(batch)) => Ok(Answer::Settled(vec![
+                    queue_core::Settled::Done;
+                    batch.len()
+                ])),
+            (Bug::ForgottenPart, Call::Lease(..)) => {
+                Ok(Answer::Leased(queue_core::Leased::nothing(None)))
+            }
+            (Bug::ForgottenPart, Call::Turn(settlements, max, ttl, holder)) => {
+                let turned = self
+                    .1
+                    .call(Call::Turn(settlements, max, ttl, holder))
+                    .await?;
+                let Answer::Turned(settled, _) = turned else {
+                    return Ok(turned);
+                };
+                Ok(Answer::Turned(settled, queue_core::Leased::nothing(None)))
+            }
+            (_, call) => self.1.call(call).await,
+        }
+    }
+}
+
+/// Looks for a bug: the checks must find it, by a rule that the queue without it does not break.
+fn hunt(bug: Bug) -> (String, String) {
+    let guarantees = partitioned(3, None).guarantees(QueueKind::Reliable);
+    let (scenario, mut environment) = stage(QueueKind::Reliable, 3, Some(bug));
+    for seed in 0..HUNT {
+        let mut found = findings(&scenario, &mut environment, seed).into_iter();
+        if let Some(found) = found.find(|(rule, _)| !is_kept_by_each_part(&guarantees, rule)) {
+            println!("{bug:?}: {}", found.1);
+            return found;
+        }
+    }
+    panic!("{bug:?} is not found within {HUNT} seeds");
+}
+
+#[test]
+fn bugs_between_a_queue_and_its_parts_are_found() {
+    for bug in [Bug::LostSettlements, Bug::ForgottenPart] {
+        hunt(bug);
+    }
+}
