@@ -87,8 +87,8 @@ impl Waiter {
     /// This process times the wait, never the server. It may return for no reason. If it is
     /// dropped, or its timer ends it at the same moment, it passes on a hint that it was told: to
     /// another that waits at this marker, here or elsewhere. `change` is the time of the next
-    /// change that its caller knows of. If the wait ends before it, the wait has another caller
-    /// look, since nobody else may know of it; but not for a change after the fall-back interval,
+    /// change that its caller knows of. If the wait ends before it, another caller is told when it has
+    /// come, since nobody else may know of it; but not of a change after the fall-back interval,
     /// since by then everybody has looked.
     ///
     /// # Errors
@@ -110,15 +110,15 @@ impl Waiter {
         if let Some(change) = watched {
             self.0.owed.take_over(marker, change);
         }
-        let mut watch = Unused {
+        let mut watch = Unwatched {
             inner: &self.0,
-            marker: watched.map(|_| marker),
+            change: watched.map(|change| (marker, change)),
         };
         let mut place = self.0.board.join(marker);
         let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
         // Either way the caller looks again; after a timer of its own, it may leave instead.
         if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
-            watch.marker = None;
+            watch.change = None;
         }
         match (woken, self.health()) {
             (Err(_), ConnectionHealth::Down(Some(reason))) => Err(deaf(&reason, fall_back)),
@@ -199,6 +199,22 @@ impl Drop for Unused<'_> {
         // If nobody has ever waited, nobody was told.
         if let (Some(marker), Some(_)) = (self.marker, self.inner.started.get()) {
             self.inner.board.give_up(marker);
+        }
+    }
+}
+
+/// A change to come that its holder waits for. Dropping this has another told when it has come: to tell
+/// it at once would end a wait of another, and two who each end waits whenever they are told, as
+/// consumers of several queues do, would wake each other for ever.
+struct Unwatched<'a> {
+    inner: &'a Inner,
+    change: Option<(&'a Bytes, Instant)>,
+}
+
+impl Drop for Unwatched<'_> {
+    fn drop(&mut self) {
+        if let Some((marker, change)) = self.change {
+            self.inner.owed.add(marker, change);
         }
     }
 }
