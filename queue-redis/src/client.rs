@@ -46,6 +46,12 @@ impl Client {
         }))
     }
 
+    /// A client of the same server, by the same clock, over a connection of its own.
+    pub(crate) fn beside(other: &Self, commands: Supervised, response_timeout: Duration) -> Self {
+        let (address, clock) = (other.0.address.clone(), other.0.clock.clone());
+        Self::new(commands, address, response_timeout, clock)
+    }
+
     /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's own.
     pub(crate) fn prepare<K: ToRedisArgs>(
         &self,
@@ -145,7 +151,16 @@ impl Client {
         &self.0.commands
     }
 
-    async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
+    /// Whether this connection is the one in use.
+    pub(crate) fn is_on(&self, channel: &Arc<Channel>) -> bool {
+        let State::Up(current) = self.0.commands.state() else {
+            return false;
+        };
+        Arc::ptr_eq(&current, channel) && !channel.is_over()
+    }
+
+    /// The connection in use; waits for one within the response timeout.
+    pub(crate) async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
         // Without a runtime, the timers of a call panic.
         TokioSpawn::current()?;
         let deadline = made + self.0.response_timeout;

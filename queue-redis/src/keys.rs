@@ -157,6 +157,11 @@ impl Keys {
         self.named("leases")
     }
 
+    /// A key for a write that leaves nothing behind. It is there within that step alone.
+    pub(crate) fn confirm(&self) -> String {
+        self.named("meta").replace(":meta", ":confirm")
+    }
+
     /// The large bodies.
     pub(crate) fn bodies(&self) -> &str {
         self.named("bodies")

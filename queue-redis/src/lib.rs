@@ -123,6 +123,7 @@ mod backend;
 mod call;
 mod client;
 mod coalescer;
+mod confirmer;
 mod connection;
 mod error;
 mod frame;

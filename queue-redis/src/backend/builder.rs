@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
-use super::{RedisBackend, query};
+use super::{RedisBackend, confirming::Another, query};
 use crate::{
     client::{Client, Clock},
     connection::{self, Alarm, Backoff, Connector, Dial, Primary, Supervised, Timeouts, Tls},
@@ -204,9 +204,12 @@ impl Builder {
             warnings: Arc::clone(&warnings),
         };
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
-        let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
         let alarm = Alarm::default();
         let first = primary.dial().await?;
+        let another = Arc::new(Another {
+            primary: primary.clone(),
+            alarm: alarm.clone(),
+        });
         let commands = Supervised::new(primary, Some(first), backoff(seed), alarm.clone(), &*spawn);
         let client = Client::new(
             commands,
@@ -233,6 +236,8 @@ impl Builder {
             seed,
             drawn: Arc::default(),
             warnings,
+            another,
+            waits: None,
         })
     }
 
@@ -251,6 +256,11 @@ impl Builder {
         check_setting("response_timeout", self.timeouts.response)?;
         check_setting("fall_back", self.fall_back)
     }
+}
+
+/// The pauses between attempts to open a connection.
+pub(super) const fn backoff(seed: u64) -> Backoff {
+    Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed)
 }
 
 fn check_setting(name: &str, value: Duration) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The backend: its connections, and the parts that its queues share.
 
 mod builder;
+mod confirming;
 mod health;
 mod query;
 mod queues;
@@ -13,9 +14,11 @@ use std::sync::{
 
 use queue_core::{Result, Spawn};
 
+use self::confirming::Another;
 pub use self::{builder::Builder, health::Health};
 use crate::{
     client::Client,
+    confirmer::Waits,
     connection::{ConnectionHealth, Connector, Warning},
     waiter::Waiter,
 };
@@ -39,6 +42,9 @@ pub struct RedisBackend {
     /// How many names were drawn from the seed.
     drawn: Arc<AtomicU64>,
     warnings: Arc<Mutex<Vec<Warning>>>,
+    another: Arc<Another>,
+    /// The waits for copies, if this one's calls can be confirmed.
+    waits: Option<Arc<Waits>>,
 }
 
 impl RedisBackend {
@@ -108,6 +114,10 @@ impl RedisBackend {
 
     pub(crate) fn waiter(&self) -> &Waiter {
         &self.waiter
+    }
+
+    pub(crate) const fn waits(&self) -> Option<&Arc<Waits>> {
+        self.waits.as_ref()
     }
 
     pub(crate) fn prefix(&self) -> &str {

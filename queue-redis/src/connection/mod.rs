@@ -5,6 +5,7 @@ mod backoff;
 mod by_url;
 mod channel;
 mod connector;
+mod copies;
 mod greeting;
 mod health;
 mod link;
@@ -28,6 +29,7 @@ pub(crate) use self::{
     backoff::Backoff,
     by_url::{by_url, check_url},
     channel::Channel,
+    copies::{CopiesAsked, CopiesDial},
     primary::{Primary, Timeouts, open},
     sentinel::parameters as sentinel_parameters,
     supervisor::{Dial, State, Supervised},

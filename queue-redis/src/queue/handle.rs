@@ -16,8 +16,18 @@ use tokio::time::Instant;
 
 use super::Stored;
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys, keys::Keys,
-    listing, reply::Reply, script::Script, scripts, waiter::Waiter,
+    backend::RedisBackend,
+    call::Call,
+    client::Client,
+    confirmer::{Confirmer, Waits},
+    error::is_wrong_type,
+    keys,
+    keys::Keys,
+    listing,
+    reply::Reply,
+    script::Script,
+    scripts,
+    waiter::Waiter,
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -34,6 +44,7 @@ pub(crate) struct Handle {
     keys: Keys,
     registry: String,
     arrivals: Bytes,
+    waits: Option<Arc<Waits>>,
     config: String,
     capacity: Option<usize>,
     large: usize,
@@ -77,6 +88,7 @@ impl Handle {
             keys,
             registry: keys::registry(backend.prefix()),
             arrivals,
+            waits: backend.waits().map(Arc::clone),
             config,
             capacity,
             large: backend.large(),
@@ -202,6 +214,16 @@ impl Handle {
             Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
             answers => answers.map_err(|error| self.name(error)),
         }
+    }
+
+    /// What confirms this handle's calls, if it was opened for that.
+    pub(crate) fn confirmer(&self) -> Option<Arc<dyn queue_core::Confirmer>> {
+        let waits = self.waits.as_ref()?;
+        Some(Arc::new(Confirmer {
+            client: self.client.clone(),
+            waits: Arc::clone(waits),
+            key: self.keys.confirm().into(),
+        }))
     }
 
     /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,

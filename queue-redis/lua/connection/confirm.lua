@@ -1,0 +1,9 @@
+-- confirm: a write that leaves nothing behind.
+--
+-- A WAIT counts the replicas that have the last write of its connection. Where the calls before it wrote
+-- nothing, since a message was a duplicate, say, this is that write: who has it has all that the server
+-- had done before.
+--
+-- KEYS[1]  a key of the queue that nothing else uses
+redis.call('HSET', KEYS[1], '', '')
+redis.call('UNLINK', KEYS[1])

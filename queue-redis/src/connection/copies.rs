@@ -1,0 +1,129 @@
+//! The connection of confirmed calls: opened only where the server can tell of copies.
+
+use async_trait::async_trait;
+use queue_core::{Confirmation, Copies, Error, ErrorKind, Result, limits};
+use redis::{Cmd, Value};
+
+use super::{Channel, Dial, Primary};
+use crate::error::{Failure, Refusal};
+
+/// A write that leaves nothing behind.
+const WRITE: &str = include_str!("../../lua/connection/confirm.lua");
+
+/// Asks a server for copies of what the same connection has written.
+#[derive(Debug, Clone)]
+pub(crate) struct CopiesAsked {
+    confirmation: Confirmation,
+    address: String,
+}
+
+impl CopiesAsked {
+    pub(crate) const fn new(confirmation: Confirmation, address: String) -> Self {
+        Self {
+            confirmation,
+            address,
+        }
+    }
+
+    /// Waits for copies of all that the server had done before this, by a write to `key` and a wait for
+    /// its copies. Both go over this connection together, so no failover comes between them unseen: a
+    /// primary that is demoted ends the wait with an error.
+    ///
+    /// After an error, the connection is replaced: the next one asks whether its server can tell.
+    pub(crate) async fn wait(&self, channel: &Channel, key: &str) -> Copies {
+        let mut write = redis::cmd("EVAL");
+        write.arg(WRITE).arg(1).arg(key);
+        let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
+        let wait = self.command(self.confirmation.replicas, within);
+        let answers = channel.request_each([write, wait]).await;
+        let answers: Result<Vec<Value>, Failure> =
+            answers.and_then(|each| each.into_iter().collect());
+        match answers {
+            Ok(answers) => self.counted(answers.last()),
+            Err(failure) => {
+                channel.give_up();
+                // The calls before have taken effect, and nothing else matters.
+                let reason = failure.into_error(&self.address);
+                Copies::Unknown(
+                    reason
+                        .with_outcome(queue_core::Outcome::NotApplied)
+                        .to_string(),
+                )
+            }
+        }
+    }
+
+    fn command(&self, replicas: u16, millis: u64) -> Cmd {
+        if self.confirmation.flushed {
+            let mut command = redis::cmd("WAITAOF");
+            command.arg(1).arg(replicas).arg(millis);
+            return command;
+        }
+        let mut command = redis::cmd("WAIT");
+        command.arg(replicas).arg(millis);
+        command
+    }
+
+    fn counted(&self, answer: Option<&Value>) -> Copies {
+        let (flushed, replicas) = match answer {
+            Some(Value::Int(replicas)) => (0, *replicas),
+            Some(Value::Array(counts)) => match counts[..] {
+                [Value::Int(flushed), Value::Int(replicas)] => (flushed, replicas),
+                _ => (0, 0),
+            },
+            _ => (0, 0),
+        };
+        let asked = &self.confirmation;
+        let flushed = flushed > 0;
+        if replicas >= asked.replicas.into() && (flushed || !asked.flushed) {
+            return Copies::Enough;
+        }
+        let replicas = replicas.unsigned_abs();
+        Copies::Fewer { replicas, flushed }
+    }
+
+    /// Asks for no copies, which every server that could tell of some answers at once.
+    async fn check(&self, channel: &Channel) -> Result<()> {
+        match channel.request(&self.command(0, 1)).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Refused(refusal)) => Err(self.unable(Refusal::of(&refusal))),
+            Err(failure) => Err(failure.into_error(&self.address)),
+        }
+    }
+
+    fn unable(&self, refusal: Refusal<'_>) -> Error {
+        let Refusal { code, message, .. } = refusal;
+        let way_out = if code == "NOPERM" {
+            "allow its user the command"
+        } else if message.starts_with("unknown command") {
+            "Redis has WAITAOF from 7.2 on, and so has Valkey: ask for replicas that have received the \
+             changes, not for what is flushed"
+        } else {
+            "turn its appendonly on, or ask for replicas that have received the changes, not for what is \
+             flushed"
+        };
+        Error::new(
+            ErrorKind::Configuration,
+            format!(
+                "{} cannot tell whether anything is {}: {code} {message} ({way_out})",
+                self.address, self.confirmation
+            ),
+        )
+    }
+}
+
+/// Opens a connection of confirmed calls.
+#[derive(Debug)]
+pub(crate) struct CopiesDial {
+    pub(crate) primary: Primary,
+    pub(crate) asked: CopiesAsked,
+}
+
+#[async_trait]
+impl Dial for CopiesDial {
+    async fn dial(&self) -> Result<Channel> {
+        let channel = self.primary.dial().await?;
+        self.asked.check(&channel).await?;
+        Ok(channel)
+    }
+}
