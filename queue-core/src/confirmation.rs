@@ -33,7 +33,8 @@ pub struct Confirmation {
     pub replicas: u16,
     /// Whether a copy counts only once it is in a file on disk, and the server's own must be, too.
     pub flushed: bool,
-    /// How long to wait for them: 1 ms to an hour.
+    /// How long to wait for them: 1 ms to a minute. A backend cannot tell a server that waits from one that
+    /// has fallen silent, so calls of this handle notice a silence later by as much.
     pub within: Duration,
 }
 
@@ -77,7 +78,7 @@ impl Confirmation {
     ///
     /// # Errors
     ///
-    /// `Invalid` if it asks for no copy, or for a time that is not 1 ms to an hour.
+    /// `Invalid` if it asks for no copy, or for a time that is not 1 ms to a minute.
     pub fn check(&self) -> Result<()> {
         if self.replicas == 0 && !self.flushed {
             return Err(Error::invalid(

@@ -32,8 +32,8 @@ pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The longest time that a store knows a once key to be done: 7 days. The shortest is 1 ms.
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
-/// The longest wait for a confirmation: an hour. The shortest is 1 ms.
-pub const MAX_WITHIN: Duration = Duration::from_secs(60 * 60);
+/// The longest wait for a confirmation: a minute. The shortest is 1 ms.
+pub const MAX_WITHIN: Duration = Duration::from_secs(60);
 /// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
 /// Due times are below this many milliseconds since 1970: 2^53, up to which a double is exact.

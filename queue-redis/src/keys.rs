@@ -30,6 +30,7 @@
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
 //! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
+//! | `…:confirm` | hash | all | nothing: a write for a confirmation, gone in the same step, see `lua/connection/confirm.lua` |
 //! | `prefix:queues` | zset | | the existing queues: `name kind`, all with score 0 |
 //!
 //! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for

@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 
-use super::{HOUR, SOON, Test, command::command, confirming, open};
+use super::{LONG, SOON, Test, command::command, confirming, open};
 
 /// Whether this server, which the tests run on, can tell what is on disk.
 fn tells(server: &Server) -> bool {
@@ -15,7 +15,7 @@ fn tells(server: &Server) -> bool {
 }
 
 fn on_disk() -> Confirmation {
-    Confirmation::flushed().within(HOUR)
+    Confirmation::flushed().within(LONG)
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_replica_without_a_file_does_not_count_as_flushed() -> Test {
         .with_aof(Aof::Always)
         .with_primary(&primary)?;
     let _with_a_file = with_a_file.start()?;
-    let safe = confirming(&backend, both.within(HOUR)).await?;
+    let safe = confirming(&backend, both.within(LONG)).await?;
     let pushed = safe.confirmed(|safe| safe.push_one("hello")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
     drop(replica);

@@ -25,13 +25,14 @@ use self::{command::command, until::until};
 type Test = Result<(), Box<dyn StdError>>;
 type Reliable = Arc<dyn ReliableQueue>;
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Longer than any wait of a test, and the longest that may be.
+const LONG: Duration = Duration::from_secs(60);
 /// Too short for a replica that is frozen, and a test does not wait long for it.
 const SOON: Duration = Duration::from_millis(50);
 
-/// By a replica, however long that takes.
+/// By a replica, when it comes.
 fn by_a_replica() -> Confirmation {
-    Confirmation::replicas(1).within(HOUR)
+    Confirmation::replicas(1).within(LONG)
 }
 
 /// A primary and its replica.
