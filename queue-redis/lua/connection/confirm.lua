@@ -4,6 +4,10 @@
 -- nothing, since a message was a duplicate, say, this is that write: who has it has all that the server
 -- had done before.
 --
+-- It takes no memory, so it first removes what is not there: a full server refuses a script's first write
+-- alone.
+--
 -- KEYS[1]  a key of the queue that nothing else uses
+redis.call('UNLINK', KEYS[1])
 redis.call('HSET', KEYS[1], '', '')
 redis.call('UNLINK', KEYS[1])

@@ -204,11 +204,13 @@ impl Builder {
             warnings: Arc::clone(&warnings),
         };
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
+        let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
         let alarm = Alarm::default();
         let first = primary.dial().await?;
         let another = Arc::new(Another {
             primary: primary.clone(),
             alarm: alarm.clone(),
+            backoff: backoff(seed.rotate_left(16)),
         });
         let commands = Supervised::new(primary, Some(first), backoff(seed), alarm.clone(), &*spawn);
         let client = Client::new(
@@ -256,11 +258,6 @@ impl Builder {
         check_setting("response_timeout", self.timeouts.response)?;
         check_setting("fall_back", self.fall_back)
     }
-}
-
-/// The pauses between attempts to open a connection.
-pub(super) const fn backoff(seed: u64) -> Backoff {
-    Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed)
 }
 
 fn check_setting(name: &str, value: Duration) -> Result<()> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use queue_core::{Confirmation, Result, TokioSpawn};
 
-use super::{RedisBackend, builder::backoff};
+use super::RedisBackend;
 use crate::{
     client::Client,
     confirmer::Waiting,
-    connection::{Alarm, CopiesAsked, CopiesDial, Dial, Primary, Supervised},
+    connection::{Alarm, Backoff, CopiesAsked, CopiesDial, Dial, Primary, Supervised},
 };
 
 /// What it takes to open another connection to the same server.
@@ -16,6 +16,7 @@ use crate::{
 pub(super) struct Another {
     pub(super) primary: Primary,
     pub(super) alarm: Alarm,
+    pub(super) backoff: Backoff,
 }
 
 impl RedisBackend {
@@ -35,8 +36,8 @@ impl RedisBackend {
             asked: asked.clone(),
         };
         let first = dial.dial().await?;
-        let backoff = backoff(self.seed.rotate_left(16) ^ self.draw());
-        let alarm = self.another.alarm.clone();
+        let Another { backoff, alarm, .. } = &*self.another;
+        let (backoff, alarm) = (backoff.clone(), alarm.clone());
         let commands = Supervised::new(dial, Some(first), backoff, alarm, &*self.spawn);
         let waits = Waiting::waits(asked, silence, Arc::clone(&self.spawn));
         Ok(Self {

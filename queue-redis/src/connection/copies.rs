@@ -1,7 +1,7 @@
 //! The connection of confirmed calls: opened only where the server can tell of copies.
 
 use async_trait::async_trait;
-use queue_core::{Confirmation, Copies, Error, ErrorKind, Result, limits};
+use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits};
 use redis::{Cmd, Value};
 
 use super::{Channel, Dial, Primary};
@@ -29,28 +29,30 @@ impl CopiesAsked {
     /// its copies. Both go over this connection together, so no failover comes between them unseen: a
     /// primary that is demoted ends the wait with an error.
     ///
-    /// After an error, the connection is replaced: the next one asks whether its server can tell.
+    /// Where the server cannot wait any more, the connection is replaced: the next one is asked first.
     pub(crate) async fn wait(&self, channel: &Channel, key: &str) -> Copies {
         let mut write = redis::cmd("EVAL");
         write.arg(WRITE).arg(1).arg(key);
         let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
         let wait = self.command(self.confirmation.replicas, within);
-        let answers = channel.request_each([write, wait]).await;
-        let answers: Result<Vec<Value>, Failure> =
-            answers.and_then(|each| each.into_iter().collect());
-        match answers {
-            Ok(answers) => self.counted(answers.last()),
-            Err(failure) => {
+        let mut answers = match channel.request_each([write, wait]).await {
+            Ok(answers) => answers.into_iter(),
+            Err(failure) => return self.unknown(failure),
+        };
+        match (answers.next(), answers.next()) {
+            (_, Some(Err(failure))) => {
                 channel.give_up();
-                // The calls before have taken effect, and nothing else matters.
-                let reason = failure.into_error(&self.address);
-                Copies::Unknown(
-                    reason
-                        .with_outcome(queue_core::Outcome::NotApplied)
-                        .to_string(),
-                )
+                self.unknown(failure)
             }
+            (Some(Err(failure)), _) => self.unknown(failure),
+            (_, answer) => self.counted(answer.and_then(Result::ok)),
         }
+    }
+
+    fn unknown(&self, failure: Failure) -> Copies {
+        // The calls before have taken effect; whether the wait has is of no matter.
+        let reason = failure.into_error(&self.address);
+        Copies::Unknown(reason.with_outcome(Outcome::NotApplied).to_string())
     }
 
     fn command(&self, replicas: u16, millis: u64) -> Cmd {
@@ -64,9 +66,9 @@ impl CopiesAsked {
         command
     }
 
-    fn counted(&self, answer: Option<&Value>) -> Copies {
+    fn counted(&self, answer: Option<Value>) -> Copies {
         let (flushed, replicas) = match answer {
-            Some(Value::Int(replicas)) => (0, *replicas),
+            Some(Value::Int(replicas)) => (0, replicas),
             Some(Value::Array(counts)) => match counts[..] {
                 [Value::Int(flushed), Value::Int(replicas)] => (flushed, replicas),
                 _ => (0, 0),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use queue_core::*;
 
-use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open};
+use super::{Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open};
 
 #[tokio::test]
 async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
@@ -28,6 +28,26 @@ async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
     let told = "stored, unconfirmed: in time it was at 0 replicas";
     assert_eq!(pushed.copies.to_string(), told);
     assert_eq!(open(&backend).await?.depth().await?.ready, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_ack_is_confirmed_on_a_server_without_memory() -> Test {
+    let pair = Pair::start()?;
+    let backend = pair.connect().await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    safe.push_one("hello").await?;
+    let lease = Duration::from_secs(60);
+    let delivery = safe
+        .receive_one(lease, Duration::ZERO)
+        .await?
+        .expect("it is ready");
+    command(&pair.primary, &["CONFIG", "SET", "maxmemory", "1"]);
+    let refused = safe.confirmed(|safe| safe.push_one("no")).await;
+    let error = refused.expect_err("there is no memory");
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
+    let acked = safe.confirmed(|safe| safe.ack(delivery.receipt)).await?;
+    assert!(acked.is_confirmed(), "{}", acked.copies);
     Ok(())
 }
 
