@@ -4,7 +4,8 @@
 use queue_core::ErrorKind;
 use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str = "known are memory:, redis://, rediss://, redis+sentinel:// and unix://";
+const KNOWN: &str =
+    "known are memory:, redis://, rediss://, redis+sentinel://, redis+cluster:// and unix://";
 
 /// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
 /// Redis server on this machine, `redis://127.0.0.1:6379`.
@@ -36,6 +37,8 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | `rediss://…`, written as `redis://` | the same through TLS | `tls` |
 /// | `redis+sentinel://[user:password@]host[:port][,host…]/service[/db]` | the primary that these sentinels name | `redis` |
 /// | `rediss+sentinel://…` | the same through TLS | `tls` |
+/// | `redis+cluster://[user:password@]host[:port][,host…]` | the cluster that these servers belong to | `redis` |
+/// | `rediss+cluster://…` | the same through TLS | `tls` |
 /// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
 ///
 /// Through TLS, this trusts the system's roots, or those in the file that `SSL_CERT_FILE` names; more
@@ -71,8 +74,9 @@ pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     let queues = match scheme.to_ascii_lowercase().as_str() {
         "memory" => open_memory(rest)?,
-        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "unix" | "redis+unix"
-        | "valkey" | "valkeys" | "valkey+sentinel" | "valkeys+sentinel" | "valkey+unix" => {
+        "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
+        | "rediss+cluster" | "unix" | "redis+unix" | "valkey" | "valkeys" | "valkey+sentinel"
+        | "valkeys+sentinel" | "valkey+cluster" | "valkeys+cluster" | "valkey+unix" => {
             open_redis(scheme, url).await?
         }
         _ => {

@@ -1,4 +1,4 @@
-//! Calls scripts on the commands connection.
+//! Calls scripts and sends commands, to the server that has the keys.
 
 use std::{
     fmt,
@@ -12,44 +12,85 @@ use tokio::time::Instant;
 
 use crate::{
     call::Call,
-    connection::{Channel, State, Supervised},
+    clock::Clock,
+    cluster::{Cluster, slot_of},
+    connection::{Channel, State},
     error::Failure,
+    node::Node,
+    request::Request,
     script::Script,
 };
 
-/// The clock that a test or a simulation injects, in place of the server's.
-pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// Sends calls. Cloning copies a pointer.
+/// Sends calls to the keys of one queue. Cloning copies a pointer.
 #[derive(Clone)]
-pub(crate) struct Client(Arc<Inner>);
+pub(crate) struct Client {
+    inner: Arc<Inner>,
+    /// The slot of the keys, on a cluster.
+    slot: u16,
+}
 
 struct Inner {
-    commands: Supervised,
-    address: String,
+    servers: Servers,
     response_timeout: Duration,
     clock: Option<Clock>,
 }
 
+/// Where the keys are.
+#[derive(Debug)]
+pub(crate) enum Servers {
+    One(Arc<Node>),
+    Cluster(Cluster),
+}
+
+impl Servers {
+    /// All of them that are known.
+    pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
+        match self {
+            Self::One(node) => vec![Arc::clone(node)],
+            Self::Cluster(cluster) => cluster.nodes(),
+        }
+    }
+}
+
+/// A connection to the node that has some keys.
+pub(crate) struct Line {
+    pub(crate) node: Arc<Node>,
+    pub(crate) channel: Arc<Channel>,
+    /// How often a call to the cluster had been led to another node by then.
+    changes: u64,
+}
+
 impl Client {
+    /// A client for a key.
     pub(crate) fn new(
-        commands: Supervised,
-        address: String,
+        servers: Servers,
         response_timeout: Duration,
         clock: Option<Clock>,
+        key: &str,
     ) -> Self {
-        Self(Arc::new(Inner {
-            commands,
-            address,
+        let inner = Inner {
+            servers,
             response_timeout,
             clock,
-        }))
+        };
+        let inner = Arc::new(inner);
+        Self { inner, slot: 0 }.at(key)
     }
 
-    /// A client of the same server, by the same clock, over a connection of its own.
-    pub(crate) fn beside(other: &Self, commands: Supervised, response_timeout: Duration) -> Self {
-        let (address, clock) = (other.0.address.clone(), other.0.clock.clone());
-        Self::new(commands, address, response_timeout, clock)
+    /// The same client for this key, and all others in its slot.
+    pub(crate) fn at(&self, key: &str) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            slot: match self.inner.servers {
+                Servers::One(_) => 0,
+                Servers::Cluster(_) => slot_of(key.as_bytes()),
+            },
+        }
+    }
+
+    /// Whether calls name the guard, see [`keys`](crate::keys).
+    pub(crate) fn is_guarded(&self) -> bool {
+        matches!(self.inner.servers, Servers::Cluster(_))
     }
 
     /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's own.
@@ -58,7 +99,7 @@ impl Client {
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
     ) -> Call {
-        match &self.0.clock {
+        match &self.inner.clock {
             Some(clock) => Call::new(script, keys, &clock().as_millis().to_string()),
             None => Call::new(script, keys, ""),
         }
@@ -66,42 +107,68 @@ impl Client {
 
     /// Calls a script in one round trip, until the server has been silent for the response timeout.
     ///
-    /// The silence counts from the call, also while it waits for a connection. If the server does
-    /// not have the script, the client sends the call again with the script's text, so a server may
-    /// forget its scripts at any moment. The client repeats nothing else, since it may have run. A
+    /// The silence counts from the call, also while it waits for a connection. What did not run, the
+    /// client sends again: with the script's text if the server does not have the script, and to
+    /// another node of a cluster if that has the slot. It repeats nothing else, since it may have run. A
     /// dropped call runs or does not, and nothing else happens.
     pub(crate) async fn run(&self, call: Call) -> Result<Value> {
-        let made = Instant::now();
-        let channel = self.channel(made).await?;
-        match channel.request_since(made, &call.command).await {
-            Err(failure) if failure.is_unknown_script() => {
-                self.answer(channel.request_since(made, &call.in_full()).await)
-            }
-            answer => self.answer(answer),
-        }
+        self.send(Request::Script(&call)).await
     }
 
     /// Sends a plain command in one round trip, with the timeout of [`run`](Self::run).
     pub(crate) async fn command(&self, command: &Cmd) -> Result<Value> {
+        self.send(Request::Command(command)).await
+    }
+
+    async fn send(&self, request: Request<'_>) -> Result<Value> {
         let made = Instant::now();
-        let channel = self.channel(made).await?;
-        self.answer(channel.request_since(made, command).await)
+        // Without a runtime, the timers of a call panic.
+        TokioSpawn::current()?;
+        let timeout = self.inner.response_timeout;
+        match &self.inner.servers {
+            Servers::One(node) => {
+                let channel = node.commands().channel_until(made + timeout).await?;
+                let answer = request.send(&channel, made).await;
+                answer.map_err(|failure| failure.into_error(node.address()))
+            }
+            Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
+        }
     }
 
     /// Sends plain commands in one round trip, not as a transaction. Each has an answer of its own.
     pub(crate) async fn pipeline(&self, commands: Vec<Cmd>) -> Result<Vec<Result<Value>>> {
-        let channel = self.channel(Instant::now()).await?;
-        let failed = |failure: Failure| failure.into_error(&self.0.address);
-        let answers = channel.request_each(commands).await.map_err(failed)?;
-        Ok(answers
-            .into_iter()
-            .map(|answer| answer.map_err(failed))
-            .collect())
+        TokioSpawn::current()?;
+        let timeout = self.inner.response_timeout;
+        match &self.inner.servers {
+            Servers::One(node) => {
+                let deadline = Instant::now() + timeout;
+                let channel = node.commands().channel_until(deadline).await?;
+                let failed = |failure: Failure| failure.into_error(node.address());
+                let answers = channel.request_each(commands).await.map_err(failed)?;
+                let answers = answers.into_iter().map(|answer| answer.map_err(failed));
+                Ok(answers.collect())
+            }
+            Servers::Cluster(cluster) => cluster.send_each(self.slot, timeout, commands).await,
+        }
+    }
+
+    /// Asks each server for an answer.
+    pub(crate) async fn ping(&self) -> Result<()> {
+        TokioSpawn::current()?;
+        let ping = redis::cmd("PING");
+        for node in self.inner.servers.nodes() {
+            let made = Instant::now();
+            let deadline = made + self.inner.response_timeout;
+            let channel = node.commands().channel_until(deadline).await?;
+            let answer = channel.request_since(made, &ping).await;
+            answer.map_err(|failure| failure.into_error(node.address()))?;
+        }
+        Ok(())
     }
 
     /// The time of this client, or of the clock that stands for the server's.
     pub(crate) fn own_time(&self) -> Timestamp {
-        match &self.0.clock {
+        match &self.inner.clock {
             Some(clock) => clock(),
             None => SystemTime::now().into(),
         }
@@ -111,7 +178,7 @@ impl Client {
     /// answer. An error means that there will never be a connection again.
     pub(crate) async fn ready(&self) -> Result<()> {
         loop {
-            match self.channel(Instant::now()).await {
+            match self.line().await.map(|line| line.channel) {
                 Ok(channel) if !channel.is_silent() => return Ok(()),
                 Ok(channel) => channel.heard_or_over().await,
                 Err(error) if error.is_transient() => {}
@@ -120,17 +187,62 @@ impl Client {
         }
     }
 
+    /// Whether its calls can be confirmed.
+    pub(crate) fn confirms(&self) -> bool {
+        self.node().waits().is_some()
+    }
+
+    /// The connection that calls to these keys go over from now on; waits for one as a call does.
+    pub(crate) async fn line(&self) -> Result<Line> {
+        TokioSpawn::current()?;
+        let deadline = Instant::now() + self.inner.response_timeout;
+        match &self.inner.servers {
+            Servers::One(node) => Ok(Line {
+                channel: node.commands().channel_until(deadline).await?,
+                node: Arc::clone(node),
+                changes: 0,
+            }),
+            Servers::Cluster(cluster) => {
+                // Read first, so that no change after it goes unseen.
+                let changes = cluster.changes();
+                let (node, channel) = cluster.channel(self.slot, deadline).await?;
+                Ok(Line {
+                    node,
+                    channel,
+                    changes,
+                })
+            }
+        }
+    }
+
+    /// Whether all calls to these keys that were answered since have gone over this connection. One that
+    /// is over never comes back: if it is still in use, it has been all the time.
+    pub(crate) fn is_still_on(&self, line: &Line) -> bool {
+        let is_owner = match &self.inner.servers {
+            Servers::One(_) => true,
+            Servers::Cluster(cluster) => {
+                Arc::ptr_eq(&cluster.owner(self.slot), &line.node)
+                    && cluster.changes() == line.changes
+            }
+        };
+        let State::Up(current) = line.node.commands().state() else {
+            return false;
+        };
+        is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
+    }
+
     /// The error for a call that could not be sent in time.
     pub(crate) fn unsent(&self) -> Error {
-        let address = &self.0.address;
-        let reason = match self.0.commands.state() {
+        let node = self.node();
+        let address = node.address();
+        let reason = match node.commands().state() {
             State::Up(channel) if channel.is_silent() => "does not answer at present",
             State::Up(channel) if !channel.is_over() => {
                 "has more calls waiting than it gets done: make fewer at a time, or larger batches"
             }
-            _ => return self.0.commands.outage(),
+            _ => return node.commands().outage(),
         };
-        let timeout = in_millis(self.0.response_timeout);
+        let timeout = in_millis(self.inner.response_timeout);
         Error::new(
             ErrorKind::Unavailable,
             format!("nothing was sent within {timeout}: {address} {reason}"),
@@ -139,44 +251,27 @@ impl Client {
 
     /// How long the server may be silent before a call fails.
     pub(crate) fn response_timeout(&self) -> Duration {
-        self.0.response_timeout
+        self.inner.response_timeout
     }
 
-    /// The server's address, without a password.
-    pub(crate) fn address(&self) -> &str {
-        &self.0.address
+    /// The server that has the keys, as far as is known: the one to wait at.
+    pub(crate) fn node(&self) -> Arc<Node> {
+        match &self.inner.servers {
+            Servers::One(node) => Arc::clone(node),
+            Servers::Cluster(cluster) => cluster.owner(self.slot),
+        }
     }
 
-    pub(crate) fn commands(&self) -> &Supervised {
-        &self.0.commands
-    }
-
-    /// Whether this connection is the one in use.
-    pub(crate) fn is_on(&self, channel: &Arc<Channel>) -> bool {
-        let State::Up(current) = self.0.commands.state() else {
-            return false;
-        };
-        Arc::ptr_eq(&current, channel) && !channel.is_over()
-    }
-
-    /// The connection in use; waits for one within the response timeout.
-    pub(crate) async fn channel(&self, made: Instant) -> Result<Arc<Channel>> {
-        // Without a runtime, the timers of a call panic.
-        TokioSpawn::current()?;
-        let deadline = made + self.0.response_timeout;
-        self.0.commands.channel_until(deadline).await
-    }
-
-    fn answer(&self, answer: Result<Value, Failure>) -> Result<Value> {
-        answer.map_err(|failure| failure.into_error(&self.0.address))
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.inner.servers
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("address", &self.0.address)
-            .field("response_timeout", &self.0.response_timeout)
+            .field("servers", &self.inner.servers)
+            .field("response_timeout", &self.inner.response_timeout)
             .finish_non_exhaustive()
     }
 }

@@ -31,7 +31,13 @@
 //! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
 //! | `…:confirm` | hash | all | nothing: a write for a confirmation, gone in the same step, see `lua/connection/confirm.lua` |
+//! | `…:guard`, `…:once-guard` | | all, once keys | nothing, ever: see below |
 //! | `prefix:queues` | zset | | the existing queues: `name kind`, all with score 0 |
+//!
+//! On a cluster, every call of a script also names the *guard*, a key that never exists. While a slot is
+//! on its way to another node, a node refuses a call that names a key which it does not have. Without the
+//! guard, it would run a script whose keys are all there; if the script then removed the last member of a
+//! key and looked at it once more, the node would stop it half-way.
 //!
 //! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for
 //! all of them is `&qk:wake:*`).
@@ -44,34 +50,40 @@ use queue_core::{QueueKind, QueueName};
 
 /// A kind's keys, in the order of its `keys.lua`.
 const RELIABLE: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "dedup", "firsts",
-    "ends", "bodies", "uploads",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "guard", "dedup",
+    "firsts", "ends", "bodies", "uploads",
 ];
 const DELAY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "dedup", "firsts", "ends", "bodies",
-    "uploads",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "guard", "dedup", "firsts", "ends",
+    "bodies", "uploads",
 ];
 const PRIORITY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "dedup", "firsts", "ends",
-    "bodies", "uploads",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "guard", "dedup", "firsts",
+    "ends", "bodies", "uploads",
 ];
 const BOUNDED: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "room", "distinct",
-    "owned", "dedup", "firsts", "ends", "bodies", "uploads",
+    "owned", "guard", "dedup", "firsts", "ends", "bodies", "uploads",
 ];
 const ROTATING: &[&str] = &[
-    "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due",
+    "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard",
 ];
 
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
     "meta", "leases", "arrivals", "room", "frames", "dead", "line", "delayed", "ready", "distinct",
     "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named", "fresh",
-    "due",
+    "due", "guard",
 ];
 
 /// The keys of a store of once keys, in the order of `once/keys.lua`.
-const ONCE: &[&str] = &["once", "once-claimed", "once-done", "once-tokens"];
+const ONCE: &[&str] = &[
+    "once",
+    "once-claimed",
+    "once-done",
+    "once-tokens",
+    "once-guard",
+];
 
 /// The type of the key with this name.
 fn type_of(suffix: &&str) -> &'static str {
@@ -105,9 +117,18 @@ pub(crate) fn meta(prefix: &str, queue: &QueueName) -> String {
 
 /// The key of the configuration of the queue that a marker belongs to.
 pub(crate) fn meta_beside(marker: &[u8]) -> Vec<u8> {
+    beside(marker, b"meta")
+}
+
+/// The guard of the queue that a marker belongs to.
+pub(crate) fn guard_beside(marker: &[u8]) -> Vec<u8> {
+    beside(marker, b"guard")
+}
+
+fn beside(marker: &[u8], suffix: &[u8]) -> Vec<u8> {
     let colon = marker.iter().rposition(|byte| *byte == b':');
     let shared = &marker[..colon.map_or(0, |colon| colon + 1)];
-    [shared, b"meta".as_slice()].concat()
+    [shared, suffix].concat()
 }
 
 /// One queue's keys.
@@ -129,13 +150,14 @@ impl Keys {
     }
 
     /// The keys that every call needs: without those of dedup marks, times to live and large bodies, of
-    /// which a ring has none.
-    pub(crate) fn usual(&self) -> &[String] {
+    /// which a ring has none; and with the guard where that is needed.
+    pub(crate) fn usual(&self, guarded: bool) -> &[String] {
         let optional = match self.kind {
             QueueKind::Rotating => 0,
             _ => OPTIONAL,
         };
-        &self.names[..self.names.len() - optional]
+        let guard = usize::from(!guarded);
+        &self.names[..self.names.len() - optional - guard]
     }
 
     /// The type of each key.
@@ -211,6 +233,11 @@ impl OnceKeys {
     /// All keys, as `KEYS` wants them.
     pub(crate) fn all(&self) -> &[String] {
         &self.0
+    }
+
+    /// All keys, without the guard where that is not needed.
+    pub(crate) fn usual(&self, guarded: bool) -> &[String] {
+        &self.0[..self.0.len() - usize::from(!guarded)]
     }
 
     /// The type of each key.
@@ -296,6 +323,8 @@ mod tests {
         for marker in [keys.arrivals(), keys.room()] {
             let beside = meta_beside(marker.as_bytes());
             assert_eq!(beside, meta("qk", &name).as_bytes());
+            let guard = guard_beside(marker.as_bytes());
+            assert_eq!(guard, keys.named("guard").as_bytes());
         }
     }
 
@@ -304,10 +333,11 @@ mod tests {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
             if kind != QueueKind::Rotating {
-                let last = ["dedup", "firsts", "ends", "bodies", "uploads"];
+                let last = ["guard", "dedup", "firsts", "ends", "bodies", "uploads"];
                 assert!(table(kind).ends_with(&last), "{kind}");
                 let keys = Keys::new("qk", &name, kind);
-                assert_eq!(keys.usual().len() + last.len(), keys.all().len());
+                assert_eq!(keys.usual(false).len() + last.len(), keys.all().len());
+                assert_eq!(keys.usual(true).len(), keys.usual(false).len() + 1);
             }
         }
     }

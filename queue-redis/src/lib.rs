@@ -1,4 +1,4 @@
-//! The Redis backend of queue-kit: all kinds of queue on a Redis server, 6.2 or newer.
+//! The Redis backend of queue-kit: all kinds of queue on a Redis server, 6.2 or newer, or on a cluster.
 //!
 //! [`RedisBackend`] opens the queues. Every verb is one script: the server runs it as one atomic
 //! step, by its own clock. A batch is one round trip, and so is a turn.
@@ -21,8 +21,8 @@
 //! The backend claims `NotApplied` only for errors that Redis itself answers before it does
 //! anything. Any other error, perhaps from something between, is `Unknown`.
 //!
-//! A server can be unfit: it is a replica or a node of a cluster, has an eviction policy, or
-//! refuses the password. Connecting to it fails with `Configuration`. Once a backend is connected,
+//! A server can be unfit: it is a replica, a node of a cluster under a URL of a single server, has an
+//! eviction policy, or refuses the password. Connecting to it fails with `Configuration`. Once a backend is connected,
 //! the same may pass, in the middle of a failover say: calls then answer a transient `Unavailable`
 //! with the same text until the server is fit again.
 //!
@@ -67,6 +67,31 @@
 //! A primary that is cut off with its clients goes on taking their calls until the cut is over, and
 //! these are lost: `min-replicas-to-write` and `min-replicas-max-lag` bound for how long.
 //!
+//! # Cluster
+//!
+//! `redis+cluster://[user:password@]host[:port][,host[:port]…]` names some servers of a Redis Cluster,
+//! primaries or replicas, of which one has to answer; `rediss+cluster://` speaks TLS to all of them. The
+//! port is 6379 by default. A cluster has the database 0 alone.
+//!
+//! A queue lives on one node: all its keys are in one slot, by its name. So a queue is as fast, and as
+//! safe, as on a single server, and many queues spread over the nodes. A program holds two connections to
+//! each node that has slots, and waits for a queue's messages at the node that has it.
+//!
+//! A call goes straight to its node, in one round trip. The backend sends it again only where nothing of
+//! it ran: the node answered that another has the slot now, that the slot is on its way there, or that
+//! the cluster does not serve it at present; or there was no connection to send it on. A call whose answer
+//! is lost is `Unknown`, as on a single server, and never sent again.
+//!
+//! All this takes no longer than [`Builder::response_timeout`]; then the call fails as `NotApplied`. So set
+//! that above the time of a failover (`cluster-node-timeout` and a second or two). While a slot moves key
+//! by key, its queues wait for the end of the move: a node that has only some of a queue's keys refuses
+//! the call before it begins. Valkey from 9.0 on moves slots in one step. Consumers that wait are told all
+//! the same.
+//!
+//! Set `cluster-require-full-coverage no`, so that the queues of the other nodes go on while one is down.
+//! The server acknowledges a call before its replicas have it, so a failover may undo the last steps.
+//! Listing queues asks each queue's node. Recipes run on single servers only.
+//!
 //! # Runtimes
 //!
 //! The backend's tasks live on the tokio runtime that connected it, or on that of
@@ -90,7 +115,8 @@
 //!
 //! On Redis 7.0 and later, and on Valkey, connecting asks the server whether the user has them. If
 //! the user lacks a right that scripts need, connecting fails with a `Configuration` error that
-//! names it, since a script would stop half-way. Without `publish`, `subscribe` or their channels,
+//! names it, since a script would stop half-way. A user of a cluster needs `+cluster|slots +asking`, too
+//! ([`cluster_access_rules`]). Without `publish`, `subscribe` or their channels,
 //! consumers notice messages at the fall-back interval only; the backend works without `ping`,
 //! `info` and `config|get`, too, and without `wait` it can confirm nothing by replicas.
 //! [`RedisBackend::warnings`] names each missing right and its cost. Confirmations of what is flushed
@@ -175,6 +201,8 @@ macro_rules! step {
 mod backend;
 mod call;
 mod client;
+mod clock;
+mod cluster;
 mod coalescer;
 mod confirmer;
 mod connection;
@@ -182,14 +210,17 @@ mod error;
 mod frame;
 mod keys;
 mod listing;
+mod node;
 mod once;
 mod panic;
 mod queue;
 pub mod recipes;
 mod reply;
+mod request;
 mod script;
 mod scripts;
 mod waiter;
+mod waits;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;
@@ -219,6 +250,6 @@ pub use self::{
     backend::{Builder, Health, RedisBackend},
     connection::{
         ConnectionHealth, Connector, Link, Role, SentinelConnector, ServerConnector, Warning, Wire,
-        access_rules,
+        access_rules, cluster_access_rules,
     },
 };

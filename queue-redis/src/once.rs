@@ -27,10 +27,11 @@ pub(crate) struct Once {
 impl Once {
     /// Opens the store: checks that its keys are its own, and of this layout.
     pub(crate) async fn open(backend: &RedisBackend, name: &QueueName) -> Result<Self> {
+        let keys = OnceKeys::new(backend.prefix(), name);
         let store = Self {
-            client: backend.client().clone(),
+            client: backend.client().at(&keys.all()[0]),
             name: name.clone(),
-            keys: OnceKeys::new(backend.prefix(), name),
+            keys,
             config: format!("once layout={LAYOUT_VERSION}"),
         };
         let opened = store.try_open().await;
@@ -66,7 +67,8 @@ impl Once {
         script: &'static Script,
         fill: impl FnOnce(&mut Call) + Send,
     ) -> Result<Reply> {
-        let mut call = self.client.prepare(script, self.keys.all());
+        let keys = self.keys.usual(self.client.is_guarded());
+        let mut call = self.client.prepare(script, keys);
         call.push(&self.config);
         fill(&mut call);
         match self.client.run(call).await {

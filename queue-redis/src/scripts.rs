@@ -255,7 +255,7 @@ mod tests {
     fn names(code: &str) -> impl Iterator<Item = &str> {
         let words = code.split(|c: char| !(c.is_alphanumeric() || "_.".contains(c)));
         let words = words.filter_map(|word| word.split('.').next());
-        words.filter(|word| !matches!(*word, "" | "function"))
+        words.filter(|word| !matches!(*word, "" | "_" | "function"))
     }
 
     /// The locals of its outermost block.

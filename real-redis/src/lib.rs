@@ -4,7 +4,8 @@
 //! loopback port. It crashes, freezes and restarts the server, and leaves nothing behind, also when
 //! the test panics or is killed. [`Place`] is a key prefix for a test, on a server that all tests
 //! of a process share, or on the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between a
-//! client and a server, and makes the line slow, long or silent. [`VirtualClient`] connects while
+//! client and a server, and makes the line slow, long or silent. [`Cluster`] is several servers that
+//! share the keys, some of which it moves from one to another. [`VirtualClient`] connects while
 //! tokio's clock is paused.
 //!
 //! ```
@@ -31,6 +32,7 @@
 #![cfg(unix)]
 
 mod builder;
+mod cluster;
 mod error;
 mod folder;
 mod place;
@@ -43,6 +45,7 @@ mod watchdog;
 
 pub use self::{
     builder::{Aof, ServerBuilder},
+    cluster::Cluster,
     error::ServerError,
     place::Place,
     proxy::{Direction, Proxy},

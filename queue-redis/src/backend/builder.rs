@@ -2,25 +2,25 @@ use std::{
     collections::hash_map::RandomState,
     fmt,
     hash::BuildHasher,
-    sync::{Arc, Mutex},
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
 use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
-use super::{RedisBackend, confirming::Another, query};
+use super::{
+    RedisBackend,
+    connecting::{Connecting, To},
+    query,
+};
 use crate::{
-    client::{Client, Clock},
-    connection::{self, Alarm, Backoff, Connector, Dial, Primary, Supervised, Timeouts, Tls},
-    keys, scripts,
-    waiter::{self, Waiter},
+    clock::Clock,
+    connection::{self, Connector, Seeds, Timeouts, Tls},
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
-const FIRST_RETRY: Duration = Duration::from_millis(10);
-const LONGEST_RETRY: Duration = Duration::from_secs(2);
 /// Below it, the round trip and the commands that a body apart costs are more than it saves.
 const LARGE: usize = 16 * 1024;
 const PREFIX: &str = "qk";
@@ -183,63 +183,42 @@ impl Builder {
             Some(spawn) => spawn,
             None => Arc::new(here),
         };
-        let connector = match self.server {
-            Server::Url(url) => connection::by_url(&url, self.tls.as_ref(), Arc::clone(&spawn))?,
-            Server::Connector(_) if self.tls.is_some() => {
+        let tls = self.tls.as_ref();
+        let to = match self.server {
+            Server::Url(url) if connection::names_cluster(&url) => {
+                To::Cluster(Seeds::by(&url, tls, &spawn)?)
+            }
+            Server::Url(url) => To::One(connection::by_url(&url, tls, spawn.clone())?),
+            Server::Connector(_) if tls.is_some() => {
                 return Err(Error::invalid(
                     "there are settings of TLS beside a connector: give them to the connector \
                      (ServerConnector::with_tls), and not to the builder",
                 ));
             }
-            Server::Connector(connector) => connector,
+            Server::Connector(connector) => To::One(connector),
         };
         let prefix: Arc<str> = self.prefix.into();
-        let warnings = Arc::new(Mutex::new(Vec::new()));
-        let primary = Primary {
-            connector: Arc::clone(&connector),
-            timeouts: self.timeouts,
-            allow_eviction: self.allow_eviction,
-            prefix: Arc::clone(&prefix),
-            scripts: &scripts::ALL,
-            warnings: Arc::clone(&warnings),
-        };
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
-        let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
-        let alarm = Alarm::default();
-        let first = primary.dial().await?;
-        let another = Arc::new(Another {
-            primary: primary.clone(),
-            alarm: alarm.clone(),
-            backoff: backoff(seed.rotate_left(16)),
-        });
-        let commands = Supervised::new(primary, Some(first), backoff(seed), alarm.clone(), &*spawn);
-        let client = Client::new(
-            commands,
-            connector.address(),
-            self.timeouts.response,
-            self.clock.clone(),
-        );
-        let waiter = Waiter::new(waiter::Settings {
-            connector,
+        let connecting = Connecting {
+            to,
             timeouts: self.timeouts,
             fall_back: self.fall_back,
+            allow_eviction: self.allow_eviction,
+            prefix: Arc::clone(&prefix),
             clock: self.clock,
-            backoff: backoff(seed.rotate_left(32)),
-            alarm,
             spawn: Arc::clone(&spawn),
-            channel: keys::channel(&prefix, seed).into(),
-        });
+            seed,
+            times: AtomicU64::new(0),
+        };
+        let client = connecting.connect(None).await?;
         Ok(RedisBackend {
             client,
-            waiter,
             prefix,
             spawn,
             large: self.large,
             seed,
             drawn: Arc::default(),
-            warnings,
-            another,
-            waits: None,
+            connecting: Arc::new(connecting),
         })
     }
 

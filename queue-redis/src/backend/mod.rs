@@ -1,38 +1,35 @@
 //! The backend: its connections, and the parts that its queues share.
 
 mod builder;
-mod confirming;
+mod connecting;
 mod health;
 mod query;
 mod queues;
 mod removing;
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 use queue_core::{Result, Spawn};
 
-use self::confirming::Another;
+use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
 use crate::{
-    client::Client,
-    confirmer::Waits,
-    connection::{ConnectionHealth, Connector, Warning},
-    waiter::Waiter,
+    client::{Client, Servers},
+    connection::{Connector, Warning},
 };
 
 /// Queues on a Redis server.
 ///
 /// It holds two connections: one for commands, and, from the first wait on, one that hears of
-/// arrivals for all queues and waiters of this backend. A supervisor opens both again whenever they
-/// end. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it,
+/// arrivals for all queues and waiters of this backend; of a cluster, two for each node. A supervisor
+/// opens each again whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it,
 /// closes them.
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     client: Client,
-    waiter: Waiter,
     prefix: Arc<str>,
     spawn: Arc<dyn Spawn>,
     /// Messages of so many bytes and more are large.
@@ -41,16 +38,13 @@ pub struct RedisBackend {
     seed: u64,
     /// How many names were drawn from the seed.
     drawn: Arc<AtomicU64>,
-    warnings: Arc<Mutex<Vec<Warning>>>,
-    another: Arc<Another>,
-    /// The waits for copies, if this one's calls can be confirmed.
-    waits: Option<Arc<Waits>>,
+    connecting: Arc<Connecting>,
 }
 
 impl RedisBackend {
     /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, the same
-    /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; or to
-    /// the primary that [sentinels](crate#sentinel) name. Each may set the
+    /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; to
+    /// the primary that [sentinels](crate#sentinel) name; or to a [cluster](crate#cluster). Each may set the
     /// [prefix](Builder::prefix) of all keys, as in `redis://localhost?prefix=shop`.
     ///
     /// The backend's tasks live on the tokio runtime that called this (or on that of
@@ -61,7 +55,7 @@ impl RedisBackend {
     /// # Errors
     ///
     /// `Invalid` for a bad URL, or an unknown parameter in it; `Unavailable` if the server cannot
-    /// be reached; `Configuration` if it is a replica, a node of a cluster or older than 6.2, evicts
+    /// be reached; `Configuration` if it is a replica, older than 6.2 or, without `+cluster` in the URL, a node of a cluster, evicts
     /// keys, does not let this user in, does not have this database, or does not let the user run
     /// the scripts' commands; if TLS was not compiled in, or a certificate is wrong; if the sentinels
     /// do not know the service; and outside of a tokio runtime.
@@ -84,40 +78,46 @@ impl RedisBackend {
         Builder::through(Arc::new(connector))
     }
 
-    /// The state of the connections, without asking the server.
+    /// The state of the connections, without asking the server. Of a cluster it is that of the worst
+    /// node.
     pub fn health(&self) -> Health {
-        Health {
-            commands: ConnectionHealth::of(&self.client.commands().state()),
-            waiter: self.waiter.health(),
+        match self.client.servers() {
+            Servers::One(node) => Health {
+                commands: node.health(),
+                waiter: node.waiter().health(),
+            },
+            Servers::Cluster(cluster) => Health {
+                commands: cluster.health(|node| node.health()),
+                waiter: cluster.health(|node| node.waiter().health()),
+            },
         }
     }
 
-    /// Asks the server for an answer.
+    /// Asks the server for an answer; each node, if it is a cluster.
     ///
     /// # Errors
     ///
     /// `Unavailable` if none comes within the response timeout.
     pub async fn ping(&self) -> Result<()> {
-        self.client.command(&redis::cmd("PING")).await.map(drop)
+        self.client.ping().await
     }
 
     /// The last connect's findings that are no reason to refuse the server, but that an operator
-    /// should know.
+    /// should know. Of a cluster, those of its nodes, each once.
     pub fn warnings(&self) -> Vec<Warning> {
-        let warnings = self.warnings.lock();
-        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+        let nodes = self.client.servers().nodes();
+        let mut all: Vec<Warning> = Vec::new();
+        for warning in nodes.iter().flat_map(|node| node.warnings()) {
+            if !all.contains(&warning) {
+                all.push(warning);
+            }
+        }
+        all
     }
 
+    /// Sends to the list of queues.
     pub(crate) fn client(&self) -> &Client {
         &self.client
-    }
-
-    pub(crate) fn waiter(&self) -> &Waiter {
-        &self.waiter
-    }
-
-    pub(crate) const fn waits(&self) -> Option<&Arc<Waits>> {
-        self.waits.as_ref()
     }
 
     pub(crate) fn prefix(&self) -> &str {

@@ -4,28 +4,17 @@ use queue_core::{Error, Result};
 
 use crate::connection;
 
-/// The parameters that a URL of a socket may have.
-const OF_SOCKETS: &[&str] = &["db", "user", "pass", "protocol", "prefix"];
-/// The parameters that a URL of a host may have: the rest has a place of its own in it.
-const OF_HOSTS: &[&str] = &["protocol", "prefix"];
-
 /// The prefix that a URL sets, if it sets one.
 ///
 /// # Errors
 ///
 /// `Invalid` for a parameter that nothing reads: a mistyped one would be without effect.
 pub(super) fn prefix(url: &str) -> Result<Option<String>> {
-    let of_sentinels = connection::sentinel_parameters(url);
-    let read = of_sentinels.as_ref().map_or(url, |(read, _)| read);
-    let Some(url) = redis::parse_redis_url(read) else {
+    let (read, known) = connection::parameters(url);
+    let Some(url) = redis::parse_redis_url(&read) else {
         return Ok(None);
     };
     let of_socket = url.scheme().ends_with("unix");
-    let known = match of_sentinels {
-        Some((_, known)) => known,
-        None if of_socket => OF_SOCKETS,
-        None => OF_HOSTS,
-    };
     // What looks like a parameter may be the rest of a password, which no error may show.
     if !of_socket && url.query().is_some_and(|query| query.contains('@')) {
         return Err(Error::invalid(

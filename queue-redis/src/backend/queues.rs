@@ -14,7 +14,6 @@ use redis::Value;
 use super::RedisBackend;
 use crate::{
     call::Call,
-    connection::Warning,
     keys,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Ring, Stored},
@@ -122,9 +121,9 @@ impl RedisBackend {
 
     async fn read(&self, name: &QueueName) -> Result<Option<Stored>> {
         let mut read = redis::cmd("HMGET");
-        read.arg(keys::meta(self.prefix(), name));
-        read.arg("config").arg("capacity");
-        let fields = self.client().command(&read).await?;
+        let meta = keys::meta(self.prefix(), name);
+        read.arg(&meta).arg("config").arg("capacity");
+        let fields = self.client().at(&meta).command(&read).await?;
         let fields: (Option<String>, Option<u64>) =
             redis::from_redis_value(fields).map_err(|error| {
                 let told = format!("the stored configuration cannot be read: {error}");
@@ -243,10 +242,11 @@ impl Backend for RedisBackend {
 
     /// [`RedisBackend::warnings`], each with the server's address.
     fn warnings(&self) -> Vec<String> {
-        let address = self.client().address();
-        // The type's own method of this name, not this one.
-        let warnings: Vec<Warning> = Self::warnings(self);
-        let told = warnings.iter().map(|found| format!("{address}: {found}"));
+        let nodes = self.client().servers().nodes();
+        let told = nodes.iter().flat_map(|node| {
+            let warnings = node.warnings().into_iter();
+            warnings.map(|found| format!("{}: {found}", node.address()))
+        });
         told.collect()
     }
 

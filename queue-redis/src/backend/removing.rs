@@ -25,13 +25,14 @@ impl RedisBackend {
     /// Answers whether there was a queue.
     async fn unlink(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let keys = KeysOfAnyKind::new(self.prefix(), name);
-        let mut call = self.client().prepare(&scripts::REMOVE, keys.all());
+        let client = self.client().at(&keys.all()[0]);
+        let mut call = client.prepare(&scripts::REMOVE, keys.all());
         call.push(i32::from(removal == Removal::EvenIfLeased));
         call.push(LAYOUT_VERSION);
         for kind in KeysOfAnyKind::types() {
             call.push(kind);
         }
-        let mut reply = Reply::new(&scripts::REMOVE, self.client().run(call).await?);
+        let mut reply = Reply::new(&scripts::REMOVE, client.run(call).await?);
         let (what, leased, config) = (reply.text()?, reply.count()?, reply.text()?);
         match &*what {
             "r" => Ok(true),

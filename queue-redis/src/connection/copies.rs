@@ -1,16 +1,15 @@
-//! The connection of confirmed calls: opened only where the server can tell of copies.
+//! Asks a server for copies of what a connection has written.
 
-use async_trait::async_trait;
 use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits};
 use redis::{Cmd, Value};
 
-use super::{Channel, Dial, Primary};
+use super::Channel;
 use crate::error::{Failure, Refusal};
 
 /// A write that leaves nothing behind.
 const WRITE: &str = include_str!("../../lua/connection/confirm.lua");
 
-/// Asks a server for copies of what the same connection has written.
+/// How many copies to ask for, and of whom.
 #[derive(Debug, Clone)]
 pub(crate) struct CopiesAsked {
     confirmation: Confirmation,
@@ -85,7 +84,7 @@ impl CopiesAsked {
     }
 
     /// Asks for no copies, which every server that could tell of some answers at once.
-    async fn check(&self, channel: &Channel) -> Result<()> {
+    pub(super) async fn check(&self, channel: &Channel) -> Result<()> {
         match channel.request(&self.command(0, 1)).await {
             Ok(_) => Ok(()),
             Err(Failure::Refused(refusal)) => Err(self.unable(Refusal::of(&refusal))),
@@ -111,21 +110,5 @@ impl CopiesAsked {
                 self.address, self.confirmation
             ),
         )
-    }
-}
-
-/// Opens a connection of confirmed calls.
-#[derive(Debug)]
-pub(crate) struct CopiesDial {
-    pub(crate) primary: Primary,
-    pub(crate) asked: CopiesAsked,
-}
-
-#[async_trait]
-impl Dial for CopiesDial {
-    async fn dial(&self) -> Result<Channel> {
-        let channel = self.primary.dial().await?;
-        self.asked.check(&channel).await?;
-        Ok(channel)
     }
 }

@@ -18,6 +18,17 @@ pub enum ConnectionHealth {
 }
 
 impl ConnectionHealth {
+    /// Of two connections' states the one that an operator has to know.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Down(Some(_)), _) => self,
+            (_, Self::Down(_)) => other,
+            (Self::Down(None), _) => self,
+            (Self::Unused, _) => other,
+            _ => self,
+        }
+    }
+
     pub(crate) fn of(state: &State) -> Self {
         match state {
             State::Up(channel) if !channel.is_over() => Self::Up,

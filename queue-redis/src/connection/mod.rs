@@ -8,11 +8,13 @@ mod connector;
 mod copies;
 mod greeting;
 mod health;
+mod hosts;
 mod link;
 mod primary;
 mod progress;
 mod requirements;
 mod rights;
+mod seeds;
 mod sentinel;
 mod server;
 mod supervisor;
@@ -27,11 +29,11 @@ pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
-    by_url::{by_url, check_url},
+    by_url::{by_url, check_url, parameters},
     channel::Channel,
-    copies::{CopiesAsked, CopiesDial},
+    copies::CopiesAsked,
     primary::{Primary, Timeouts, open},
-    sentinel::parameters as sentinel_parameters,
+    seeds::{Seeds, names_cluster},
     supervisor::{Dial, State, Supervised},
 };
 pub use self::{
@@ -39,7 +41,7 @@ pub use self::{
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,
-    rights::access_rules,
+    rights::{access_rules, cluster_access_rules},
     sentinel::SentinelConnector,
     server::ServerConnector,
 };

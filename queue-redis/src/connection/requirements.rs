@@ -5,7 +5,7 @@ use std::fmt;
 use queue_core::{Error, ErrorKind};
 use redis::Value;
 
-use crate::error::CLUSTER;
+use crate::error::{CLUSTER, NO_CLUSTER};
 
 const OLDEST: (u32, u32) = (6, 2);
 
@@ -68,7 +68,11 @@ impl fmt::Display for Warning {
 }
 
 /// Checks a server by its `INFO`. An error says why the server is unfit.
-pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Error> {
+pub(crate) fn check(
+    info: &str,
+    allow_eviction: bool,
+    in_cluster: bool,
+) -> Result<Vec<Warning>, Error> {
     let field = |name: &str| {
         info.lines().find_map(|line| {
             let value = line.trim_end().strip_prefix(name)?.strip_prefix(':')?;
@@ -82,10 +86,19 @@ pub(crate) fn check(info: &str, allow_eviction: bool) -> Result<Vec<Warning>, Er
             "it is loading its data; try again later",
         ));
     }
-    if field("cluster_enabled") == Some("1") {
-        return Err(Error::new(ErrorKind::Configuration, CLUSTER));
+    let is_replica = field("role") == Some("slave");
+    match field("cluster_enabled") == Some("1") {
+        true if !in_cluster => return Err(Error::new(ErrorKind::Configuration, CLUSTER)),
+        false if in_cluster => return Err(Error::new(ErrorKind::Configuration, NO_CLUSTER)),
+        true if is_replica => {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "it has become a replica, and another node has its slots",
+            ));
+        }
+        _ => {}
     }
-    if field("role") == Some("slave") {
+    if is_replica {
         let primary = match (field("master_host"), field("master_port")) {
             (Some(host), Some(port)) => format!(" of {host}:{port}"),
             _ => String::new(),
@@ -179,9 +192,15 @@ mod tests {
 
     #[test]
     fn a_sound_server_passes_without_a_warning() {
-        assert_eq!(check(SOUND, false).unwrap(), []);
-        assert_eq!(check(&with("redis_version", "6.2.0"), false).unwrap(), []);
-        assert_eq!(check(&with("redis_version", "10.0.0"), false).unwrap(), []);
+        assert_eq!(check(SOUND, false, false).unwrap(), []);
+        assert_eq!(
+            check(&with("redis_version", "6.2.0"), false, false).unwrap(),
+            []
+        );
+        assert_eq!(
+            check(&with("redis_version", "10.0.0"), false, false).unwrap(),
+            []
+        );
     }
 
     #[test]
@@ -193,18 +212,30 @@ mod tests {
             ("maxmemory_policy", "allkeys-lru", "noeviction"),
             ("cluster_enabled", "1", "Cluster"),
         ] {
-            let error = check(&with(field, value), false).unwrap_err();
+            let error = check(&with(field, value), false, false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Configuration, "{field}");
             assert!(!error.is_transient(), "{field}");
             assert!(error.to_string().contains(named), "{error}");
         }
-        let error = check(&with("loading", "1"), false).unwrap_err();
+        let error = check(&with("loading", "1"), false, false).unwrap_err();
         assert!(error.is_transient());
     }
 
     #[test]
+    fn a_node_of_a_cluster_is_taken_where_one_is_asked_for() {
+        let node = |role: &str| {
+            let info = with("role", role) + "cluster_enabled:1\r\n";
+            check(&info, false, true)
+        };
+        assert_eq!(node("master").unwrap(), []);
+        assert!(node("slave").unwrap_err().is_transient());
+        let alone = check(SOUND, false, true).unwrap_err();
+        assert!(alone.to_string().contains("redis://"), "{alone}");
+    }
+
+    #[test]
     fn what_is_only_doubtful_is_warned_of() {
-        let warnings = |field, value| check(&with(field, value), true).unwrap();
+        let warnings = |field, value| check(&with(field, value), true, false).unwrap();
         assert_eq!(
             warnings("maxmemory_policy", "allkeys-lfu"),
             [Warning::Evicts("allkeys-lfu".to_owned())]
@@ -223,7 +254,7 @@ mod tests {
         let greeted = |version: &str, mode: &str, role: &str| {
             let fields = [("version", version), ("mode", mode), ("role", role)];
             let fields = fields.map(|(name, value)| (text(name), text(value)));
-            check(&as_info(&Value::Map(fields.to_vec())), false)
+            check(&as_info(&Value::Map(fields.to_vec())), false, false)
         };
         assert_eq!(greeted("7.0.15", "standalone", "master").unwrap(), []);
         for (version, mode, role, named) in [

@@ -55,6 +55,16 @@ pub fn access_rules(prefix: &str) -> String {
     format!("~{prefix}:* resetchannels &{channels} -@all {commands}")
 }
 
+/// The same for a user of a [cluster](crate#cluster), on each node.
+///
+/// ```
+/// let rules = queue_redis::cluster_access_rules("qk");
+/// # assert!(rules.ends_with(" +cluster|slots +asking"));
+/// ```
+pub fn cluster_access_rules(prefix: &str) -> String {
+    format!("{} +cluster|slots +asking", access_rules(prefix))
+}
+
 /// The commands that these scripts call, and those that the backend sends by themselves.
 fn needed_by<'a>(scripts: &[&'a Script]) -> BTreeSet<&'a str> {
     let called = scripts.iter().flat_map(|script| script.commands());

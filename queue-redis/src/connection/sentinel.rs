@@ -19,7 +19,6 @@ use redis::{RedisResult, Value};
 use tokio::time;
 
 pub(super) use self::address::names_sentinels;
-pub(crate) use self::address::parameters;
 use self::{
     address::Address,
     miss::{Miss, explain},

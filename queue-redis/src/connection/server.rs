@@ -90,6 +90,14 @@ impl ServerConnector {
         }
     }
 
+    /// Its host; empty for a socket.
+    pub(crate) fn host(&self) -> String {
+        match &self.server {
+            ConnectionAddr::Tcp(host, _) => host.clone(),
+            _ => String::new(),
+        }
+    }
+
     /// Its host and port, or its socket.
     pub(super) fn place(&self) -> String {
         self.server.to_string()

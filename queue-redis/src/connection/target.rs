@@ -25,6 +25,12 @@ impl Target {
             "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => scheme,
             "rediss" => "redis",
             "valkeys" => "valkey",
+            _ if scheme.ends_with("+cluster") => {
+                return Err(Error::invalid(format!(
+                    "a {scheme} URL names a cluster: RedisBackend::connect reads it, and no connector to one \
+                     server"
+                )));
+            }
             _ if scheme.ends_with("+sentinel") => {
                 return Err(Error::invalid(format!(
                     "a {scheme} URL names sentinels: a SentinelConnector reads it"
@@ -32,8 +38,8 @@ impl Target {
             }
             _ => {
                 return Err(Error::invalid(format!(
-                    "a Redis URL starts with redis://, rediss://, redis+sentinel:// or unix://, not \
-                     with {scheme:?}"
+                    "a Redis URL starts with redis://, rediss://, redis+sentinel://, redis+cluster:// \
+                     or unix://, not with {scheme:?}"
                 )));
             }
         };

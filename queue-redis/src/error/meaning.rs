@@ -123,6 +123,8 @@ impl Meaning {
         let begins = |text: &str| refusal.code == "ERR" && refusal.message.starts_with(text);
         if begins("max number of clients") {
             Self::lasting("raise its maxclients, or close connections that nobody needs")
+        } else if begins("This instance has cluster support disabled") {
+            Self::of_setup(NO_CLUSTER)
         } else if begins("unknown command `HELLO`") || begins("unknown command 'HELLO'") {
             Self::of_setup(TOO_OLD)
         } else if begins("unknown command") || begins("Unknown Redis command") {
@@ -194,8 +196,10 @@ impl Meaning {
 }
 
 /// The text for a node of a cluster.
-pub(crate) const CLUSTER: &str = "it is a node of a Redis Cluster, which is not supported: connect to a server that is not part \
-     of one";
+pub(crate) const CLUSTER: &str =
+    "it is a node of a Redis Cluster: connect to the cluster as a whole, with redis+cluster://";
+/// The text for a server that is no node of a cluster, where one is asked for.
+pub(crate) const NO_CLUSTER: &str = "it is no node of a cluster: connect to it with redis://";
 const TOO_OLD: &str = "it is older than Redis 6.2, which is the oldest supported";
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ use std::{error::Error as StdError, time::Duration};
 use queue_core::{Error, ErrorKind, Outcome, in_millis};
 use redis::{RedisError, ServerError};
 
-pub(crate) use self::{meaning::CLUSTER, refusal::Refusal};
+pub(crate) use self::{
+    meaning::{CLUSTER, NO_CLUSTER},
+    refusal::Refusal,
+};
 
 /// The reason why a request has no answer to use.
 #[derive(Debug)]
@@ -30,6 +33,15 @@ impl Failure {
     /// The user may not run the command.
     pub(crate) fn is_not_permitted(&self) -> bool {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOPERM")
+    }
+
+    /// The server does not serve this slot of its cluster: it did nothing.
+    pub(crate) fn is_of_another_node(&self) -> bool {
+        let Self::Refused(error) = self else {
+            return false;
+        };
+        let code = Refusal::of(error).code;
+        matches!(code, "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN")
     }
 
     /// The server would refuse this connection again and again: it is a replica now, or asks for a

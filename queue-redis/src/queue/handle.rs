@@ -16,18 +16,8 @@ use tokio::time::Instant;
 
 use super::Stored;
 use crate::{
-    backend::RedisBackend,
-    call::Call,
-    client::Client,
-    confirmer::{Confirmer, Waits},
-    error::is_wrong_type,
-    keys,
-    keys::Keys,
-    listing,
-    reply::Reply,
-    script::Script,
-    scripts,
-    waiter::Waiter,
+    backend::RedisBackend, call::Call, client::Client, confirmer::Confirmer, error::is_wrong_type,
+    keys, keys::Keys, listing, reply::Reply, script::Script, scripts,
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -37,14 +27,14 @@ const CLEARS: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Handle {
     client: Client,
-    waiter: Waiter,
+    /// Sends to the list of queues.
+    lists: Client,
     spawn: Arc<dyn Spawn>,
     name: QueueName,
     kind: QueueKind,
     keys: Keys,
     registry: String,
     arrivals: Bytes,
-    waits: Option<Arc<Waits>>,
     config: String,
     capacity: Option<usize>,
     large: usize,
@@ -80,15 +70,14 @@ impl Handle {
         let keys = Keys::new(backend.prefix(), name, kind);
         let arrivals = Bytes::copy_from_slice(keys.arrivals().as_bytes());
         Self {
-            client: backend.client().clone(),
-            waiter: backend.waiter().clone(),
+            client: backend.client().at(keys.arrivals()),
+            lists: backend.client().clone(),
             spawn: Arc::clone(backend.spawn()),
             name: name.clone(),
             kind,
             keys,
             registry: keys::registry(backend.prefix()),
             arrivals,
-            waits: backend.waits().map(Arc::clone),
             config,
             capacity,
             large: backend.large(),
@@ -173,7 +162,7 @@ impl Handle {
                     return Err(self.name(gone));
                 }
                 Ok(Value::Nil) => {
-                    self.waiter.forget(&self.arrivals);
+                    self.client.node().waiter().forget(&self.arrivals);
                     drop(self.open().await?);
                 }
                 Ok(value) => return Ok(Reply::new(script, value)),
@@ -198,7 +187,7 @@ impl Handle {
     ) -> Result<Value> {
         let keys = match all {
             true => self.keys.all(),
-            false => self.keys.usual(),
+            false => self.keys.usual(self.client.is_guarded()),
         };
         let mut call = self.client.prepare(script, keys);
         call.push(&self.config);
@@ -218,10 +207,11 @@ impl Handle {
 
     /// What confirms this handle's calls, if it was opened for that.
     pub(crate) fn confirmer(&self) -> Option<Arc<dyn queue_core::Confirmer>> {
-        let waits = self.waits.as_ref()?;
+        if !self.client.confirms() {
+            return None;
+        }
         Some(Arc::new(Confirmer {
             client: self.client.clone(),
-            waits: Arc::clone(waits),
             key: self.keys.confirm().into(),
         }))
     }
@@ -232,7 +222,8 @@ impl Handle {
         &self,
         call: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
-        self.waiter.follow_up(&self.arrivals, call).await
+        let node = self.client.node();
+        node.waiter().follow_up(&self.arrivals, call).await
     }
 
     /// Makes a call that uses up a hint of room, as [`after_arrival`](Self::after_arrival) does.
@@ -240,7 +231,8 @@ impl Handle {
         &self,
         call: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
-        self.waiter.follow_up(&self.room(), call).await
+        let node = self.client.node();
+        node.waiter().follow_up(&self.room(), call).await
     }
 
     /// Remembers a look's result: the time until something changes by itself.
@@ -251,7 +243,7 @@ impl Handle {
         let has_waited = std::mem::take(&mut known.has_waited);
         drop(known);
         if let (Some(change), true) = (change, has_waited) {
-            self.waiter.found(&self.arrivals, change);
+            self.client.node().waiter().found(&self.arrivals, change);
         }
     }
 
@@ -263,15 +255,16 @@ impl Handle {
     /// Waits for a message or an item that may be ready.
     pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         let change = self.lock_known().change;
-        let waited = self.waiter.wait(&self.arrivals, timeout, change).await;
+        let node = self.client.node();
+        let waited = node.waiter().wait(&self.arrivals, timeout, change).await;
         self.lock_known().has_waited = true;
         waited.map_err(|error| self.name(error))
     }
 
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let room = self.room();
-        let wait = self.waiter.wait(&room, timeout, None);
+        let (room, node) = (self.room(), self.client.node());
+        let wait = node.waiter().wait(&room, timeout, None);
         wait.await.map_err(|error| self.name(error))
     }
 
@@ -338,7 +331,7 @@ impl Handle {
 
     /// Puts the queue in the list of queues, with its kind. Mostly this only reads.
     async fn register(&self) -> Result<()> {
-        let (client, registry) = (&self.client, &self.registry);
+        let (client, registry) = (&self.lists, &self.registry);
         let listed = listing::entries_of(client, registry, &self.name).await?;
         let entry = listing::entry(&self.name, self.kind);
         let (own, others): (Vec<_>, Vec<_>) =

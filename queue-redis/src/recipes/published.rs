@@ -4,8 +4,8 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, Error, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind,
-    QueueName, Result,
+    AnyQueue, Backend, Error, ErrorKind, Guarantees, LeasingConfig, QueueConfig, QueueInfo,
+    QueueKind, QueueName, Result,
     call::{Front, Service},
     limits,
 };
@@ -129,6 +129,11 @@ impl<R: Recipe> Backend for Published<R> {
             return Err(config.kind().missing(name));
         }
         let backend = &self.backend;
+        if backend.client().is_guarded() {
+            let text = "a recipe keeps its keys where its authors put them, and they are not in one slot of a \
+                        cluster: connect to one server, or open the default queue";
+            return Err(Error::new(ErrorKind::Configuration, text).with_queue(name));
+        }
         let opening = Opening {
             backend,
             name,

@@ -1,7 +1,10 @@
 //! How a strategy talks to the server: plain commands, pipelines, published scripts, and the
 //! client's own time.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::{
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+};
 
 use queue_core::{Error, ErrorKind, MessageId, Outcome, QueueName, Result, Spawn, Timestamp};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
@@ -9,12 +12,14 @@ use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use crate::{
     backend::RedisBackend,
     connection::{Connector, Timeouts},
+    node::Node,
 };
 
 /// The server, as a strategy sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     backend: RedisBackend,
+    node: Arc<Node>,
     seed: u64,
 }
 
@@ -24,6 +29,7 @@ impl Server {
         let now = backend.client().own_time().as_millis();
         Self {
             seed: hash(&(backend.seed(), now)),
+            node: backend.client().node(),
             backend: backend.clone(),
         }
     }
@@ -38,11 +44,11 @@ impl Server {
     }
 
     pub(super) fn connector(&self) -> &dyn Connector {
-        self.backend.waiter().connector()
+        self.node.waiter().connector()
     }
 
     pub(super) fn timeouts(&self) -> Timeouts {
-        self.backend.waiter().timeouts()
+        self.node.waiter().timeouts()
     }
 
     /// Sends a command.

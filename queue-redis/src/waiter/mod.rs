@@ -31,9 +31,8 @@ use self::{
     watch::{Dialer, Watch},
 };
 use crate::{
-    client::Clock,
-    connection::ConnectionHealth,
-    connection::{Alarm, Backoff, Connector, Supervised, Timeouts},
+    clock::Clock,
+    connection::{Alarm, Backoff, ConnectionHealth, Connector, Supervised, Timeouts},
 };
 
 /// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
@@ -55,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) spawn: Arc<dyn Spawn>,
     /// The process's own channel; no other process has it.
     pub(crate) channel: Arc<str>,
+    /// Whether calls name the guard, see [`keys`](crate::keys).
+    pub(crate) guarded: bool,
 }
 
 struct Inner {
@@ -162,6 +163,11 @@ impl Waiter {
         self.0.board.forget(marker);
     }
 
+    /// Wakes everybody to look: nobody is told of changes here any more.
+    pub(crate) fn wake_all(&self) {
+        self.0.board.wake_all();
+    }
+
     /// What opens its connection.
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0.settings.connector
@@ -217,6 +223,7 @@ impl Inner {
                 address: settings.connector.address(),
                 channel: Arc::clone(&settings.channel),
                 clock: settings.clock.clone(),
+                guarded: settings.guarded,
                 patience: settings.fall_back * (2 * TRUSTED),
                 response_timeout: settings.timeouts.response,
             };

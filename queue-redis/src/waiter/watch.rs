@@ -13,10 +13,12 @@ use super::{
 };
 use crate::{
     call::Call,
-    client::Clock,
+    clock::Clock,
     connection::{Channel, Connector, Dial, Role, Supervised, Timeouts, open},
     error::Failure,
-    keys, scripts,
+    keys,
+    script::Script,
+    scripts,
 };
 
 /// At most so many registrations travel together, since the server does nothing else meanwhile.
@@ -50,6 +52,8 @@ pub(super) struct Watch {
     pub(super) address: String,
     pub(super) channel: Arc<str>,
     pub(super) clock: Option<Clock>,
+    /// Whether calls name the guard.
+    pub(super) guarded: bool,
     /// How long the server keeps a registration.
     pub(super) patience: Duration,
     pub(super) response_timeout: Duration,
@@ -160,24 +164,29 @@ impl Watch {
     }
 
     fn call(&self, order: &Order) -> Call {
-        let now = self.clock.as_ref();
-        let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
         match order {
             Order::Join { marker, waiting } => {
-                let meta = keys::meta_beside(marker);
-                let mut call = Call::new(&scripts::WAITING_JOIN, [&**marker, &*meta], &now);
+                let mut call = self.call_at(&scripts::WAITING_JOIN, marker);
                 call.push(&*self.channel);
                 call.push(*waiting);
                 call.push(u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX));
                 call
             }
             Order::PassOn { marker, changes } => {
-                let meta = keys::meta_beside(marker);
-                let mut call = Call::new(&scripts::WAITING_PASS_ON, [&**marker, &*meta], &now);
+                let mut call = self.call_at(&scripts::WAITING_PASS_ON, marker);
                 call.push(*changes);
                 call
             }
         }
+    }
+
+    fn call_at(&self, script: &'static Script, marker: &Bytes) -> Call {
+        let now = self.clock.as_ref();
+        let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
+        let (meta, guard) = (keys::meta_beside(marker), keys::guard_beside(marker));
+        let keys = [&**marker, &*meta, &*guard];
+        let needed = if self.guarded { &keys[..] } else { &keys[..2] };
+        Call::new(script, needed, &now)
     }
 
     fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) {
@@ -191,6 +200,8 @@ impl Watch {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
                     self.board.joined(&marker, waiting, changes);
                 }
+                // On a cluster: whoever looks finds the node that has the queue now, and waits there.
+                Err(failure) if failure.is_of_another_node() => self.board.gone(&marker),
                 // The server's trouble may last (a marker of the wrong type, a missing right), so
                 // the board asks for this one again after a while; no other marker waits for that.
                 Err(failure) => {

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod certificates;
+mod cluster;
 mod conformance;
 mod refused;
 mod sentinel;

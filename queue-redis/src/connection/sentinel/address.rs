@@ -1,15 +1,18 @@
 //! The sentinels that a URL names, the service that they watch, and how to log in to each.
 
-use queue_core::{Error, ErrorKind, Result};
+use queue_core::Result;
 use redis::{ProtocolVersion, RedisConnectionInfo};
 
-use crate::connection::target::Target;
+use crate::connection::{
+    hosts::{Form, Hosts},
+    target::Target,
+};
 
-/// The port of a sentinel whose URL names none.
-const PORT: u16 = 26379;
-const FORM: &str = "redis+sentinel://user:password@host:26379,host:26379/service/db";
-/// The parameters that a URL of sentinels may have.
-const KNOWN: &[&str] = &["sentinel_username", "sentinel_password", "prefix"];
+const FORM: Form = Form {
+    family: "sentinel",
+    port: 26379,
+    example: "redis+sentinel://user:password@host:26379,host:26379/service/db",
+};
 
 /// What a URL of sentinels says.
 pub(super) struct Address {
@@ -19,88 +22,28 @@ pub(super) struct Address {
     pub(super) primary: Target,
 }
 
-/// The scheme of one server, for a scheme of sentinels.
-fn scheme_of_server(scheme: &str) -> Option<&'static str> {
-    Some(match scheme {
-        "redis+sentinel" => "redis",
-        "rediss+sentinel" => "rediss",
-        "valkey+sentinel" => "valkey",
-        "valkeys+sentinel" => "valkeys",
-        _ => return None,
-    })
-}
-
 /// Whether a URL names sentinels.
 pub(in crate::connection) fn names_sentinels(url: &str) -> bool {
-    url.split_once(':')
-        .is_some_and(|(scheme, _)| scheme_of_server(scheme).is_some())
-}
-
-/// What stands behind the question mark of a URL of sentinels, as that of a URL that the redis crate
-/// reads; and the parameters that it may have.
-pub(crate) fn parameters(url: &str) -> Option<(String, &'static [&'static str])> {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    names_sentinels(url).then(|| (format!("redis://localhost?{query}"), KNOWN))
+    FORM.is_of(url)
 }
 
 impl Address {
     /// Reads a URL. No error shows what may be part of a password.
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let (scheme, rest) = url.split_once(':').unwrap_or_default();
-        let Some(server) = scheme_of_server(scheme) else {
-            return Err(malformed(
-                scheme,
-                "it does not begin with redis+sentinel://",
-            ));
-        };
-        let Some(rest) = rest.strip_prefix("//") else {
-            return Err(malformed(scheme, "no // follows its scheme"));
-        };
-        if rest.contains('#') {
-            return Err(malformed(scheme, "write a # in a name or password as %23"));
-        }
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        if path.contains('@') || query.contains('@') {
-            let way_out = "write a / in a name or password as %2F, and a ? as %3F";
-            return Err(malformed(scheme, way_out));
-        }
-        let (login, hosts) = match authority.rsplit_once('@') {
-            Some((login, hosts)) => (format!("{login}@"), hosts),
-            None => (String::new(), authority),
-        };
-        let (service, database) = path.split_once('/').unwrap_or((path, ""));
+        let hosts = Hosts::split(url, &FORM)?;
+        let (service, database) = hosts.path.split_once('/').unwrap_or((hosts.path, ""));
         if service.is_empty() {
-            return Err(malformed(scheme, "it names no service behind its hosts"));
+            return Err(hosts.malformed("it names no service behind its hosts"));
         }
         // All that Sentinel takes.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !service.chars().all(plain) {
-            return Err(malformed(
-                scheme,
-                &format!("the service {service:?} can have A-Z a-z 0-9 . - _"),
-            ));
+            let what = format!("the service {service:?} can have A-Z a-z 0-9 . - _");
+            return Err(hosts.malformed(&what));
         }
-        let mut sentinels = Vec::new();
-        for host in hosts.split(',') {
-            let port = match host.rsplit_once(':') {
-                Some((_, port)) if !port.contains(']') => String::new(),
-                _ => format!(":{PORT}"),
-            };
-            // The rest is as in a URL of one server.
-            let one = format!("{server}://{login}{host}{port}/{database}");
-            let target = Target::parse(&one).map_err(|error| match error.kind() {
-                // Of a URL with one host only: it would mislead.
-                ErrorKind::Invalid => malformed(
-                    scheme,
-                    "one of its hosts or ports, the login or the database is wrong",
-                ),
-                _ => error,
-            })?;
-            sentinels.push(target);
-        }
+        let mut sentinels = hosts.targets(database)?;
         let primary = sentinels[0].clone();
-        let login = login_to_sentinels(query);
+        let login = login_to_sentinels(hosts.query);
         for sentinel in &mut sentinels {
             sentinel.handshake = login.clone();
         }
@@ -128,17 +71,14 @@ fn login_to_sentinels(query: &str) -> RedisConnectionInfo {
     login
 }
 
-fn malformed(scheme: &str, what: &str) -> Error {
-    Error::invalid(format!(
-        "the {scheme} URL is not understood: {what}; write it as {FORM}"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
+    use queue_core::ErrorKind;
     use redis::ConnectionAddr;
 
     use super::*;
+
+    const PORT: u16 = FORM.port;
 
     #[test]
     fn hosts_service_and_logins_are_read() {

@@ -1,0 +1,191 @@
+//! The hash slots of a cluster: the slot of a key, and who has which slots.
+
+use queue_core::{Error, ErrorKind, Result};
+use redis::Value;
+
+/// How many there are.
+const SLOTS: u16 = 16_384;
+
+/// The slot of a key: of the part in its first braces, if there is one.
+///
+/// By Redis' specification of clusters: CRC16 (XMODEM) modulo 16,384.
+pub(crate) fn slot_of(key: &[u8]) -> u16 {
+    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
+        let rest = &key[open + 1..];
+        let close = rest.iter().position(|byte| *byte == b'}')?;
+        (close > 0).then(|| &rest[..close])
+    });
+    crc16(tag.unwrap_or(key)) % SLOTS
+}
+
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |mut crc: u16, byte| {
+        crc ^= u16::from(*byte) << 8;
+        for _ in 0..8 {
+            let carry = crc & 0x8000 != 0;
+            crc <<= 1;
+            if carry {
+                crc ^= 0x1021;
+            }
+        }
+        crc
+    })
+}
+
+/// A node's host and port.
+pub(crate) type Place = (String, u16);
+
+/// Slots of one node, from the first to the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) first: u16,
+    pub(super) last: u16,
+    pub(super) primary: Place,
+}
+
+/// Reads the answer of `CLUSTER SLOTS`. A node that does not know its own host leaves it out: it is
+/// the host that was `asked`.
+pub(super) fn read(answer: &Value, asked: &str) -> Result<Vec<Range>> {
+    let ranges = array(answer).ok_or_else(unreadable)?;
+    let ranges = ranges.iter().map(|range| read_range(range, asked));
+    ranges.collect::<Option<_>>().ok_or_else(unreadable)
+}
+
+fn read_range(range: &Value, asked: &str) -> Option<Range> {
+    let [first, last, primary, ..] = array(range)? else {
+        return None;
+    };
+    let [host, port, ..] = array(primary)? else {
+        return None;
+    };
+    let host = match host {
+        Value::BulkString(host) => std::str::from_utf8(host).ok()?,
+        Value::SimpleString(host) => host,
+        _ => "",
+    };
+    let range = Range {
+        first: number(first)?,
+        last: number(last)?,
+        primary: (known_host(host, asked), number(port)?),
+    };
+    (range.first <= range.last && range.last < SLOTS).then_some(range)
+}
+
+/// Reads where an answer of `MOVED` or `ASK` points to, as `3999 10.0.0.7:6379`.
+pub(super) fn read_redirect(message: &str, asked: &str) -> Option<Place> {
+    let (_, place) = message.split_once(' ')?;
+    let (host, port) = place.rsplit_once(':')?;
+    Some((known_host(host, asked), port.trim_end().parse().ok()?))
+}
+
+fn known_host(host: &str, asked: &str) -> String {
+    match host {
+        "" | "?" => asked.to_owned(),
+        host => host.to_owned(),
+    }
+}
+
+fn array(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(values) => Some(values),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<u16> {
+    match value {
+        Value::Int(number) => u16::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+fn unreadable() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "the answer of CLUSTER SLOTS cannot be read",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slots_are_those_of_redis() {
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        // As CLUSTER KEYSLOT answers.
+        assert_eq!(slot_of(b"foo"), 12_182);
+        assert_eq!(slot_of(b"qk:{foo}:meta"), 12_182);
+        assert_eq!(slot_of(b"{}foo"), crc16(b"{}foo") % SLOTS);
+        assert_eq!(slot_of(b"a{b{c}d}"), slot_of(b"b{c"));
+        assert_eq!(slot_of(b"qk:queues"), crc16(b"qk:queues") % SLOTS);
+    }
+
+    fn text(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    fn node(host: Value, port: i64) -> Value {
+        Value::Array(vec![
+            host,
+            Value::Int(port),
+            text("id"),
+            Value::Array(vec![]),
+        ])
+    }
+
+    fn range(first: i64, last: i64, primary: Value) -> Value {
+        let replica = node(text("10.0.0.9"), 6379);
+        Value::Array(vec![Value::Int(first), Value::Int(last), primary, replica])
+    }
+
+    #[test]
+    fn the_owners_are_read_and_who_does_not_know_its_host_is_the_one_that_was_asked() {
+        let answer = Value::Array(vec![
+            range(0, 100, node(text("10.0.0.1"), 6379)),
+            range(101, 200, node(Value::Nil, 7000)),
+            range(201, 16_383, node(text(""), 7001)),
+        ]);
+        let read = read(&answer, "asked").expect("good");
+        let found: Vec<_> = read
+            .iter()
+            .map(|range| (range.first, range.last, &*range.primary.0, range.primary.1))
+            .collect();
+        let expected = [
+            (0, 100, "10.0.0.1", 6379),
+            (101, 200, "asked", 7000),
+            (201, 16_383, "asked", 7001),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_no_list_of_slots_is_refused() {
+        let primary = || node(text("h"), 1);
+        for wrong in [
+            Value::Nil,
+            Value::Array(vec![Value::Int(3)]),
+            Value::Array(vec![Value::Array(vec![Value::Int(0), Value::Int(1)])]),
+            Value::Array(vec![range(5, 4, primary())]),
+            Value::Array(vec![range(0, 16_384, primary())]),
+            Value::Array(vec![range(-1, 3, primary())]),
+            Value::Array(vec![range(0, 3, node(text("h"), 70_000))]),
+            Value::Array(vec![range(0, 3, Value::Array(vec![]))]),
+        ] {
+            let error = read(&wrong, "asked").expect_err("wrong");
+            assert!(error.to_string().contains("CLUSTER SLOTS"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_redirection_is_read() {
+        let place = |message| read_redirect(message, "asked");
+        let at = |host: &str, port| Some((host.to_owned(), port));
+        assert_eq!(place("3999 10.0.0.7:6379"), at("10.0.0.7", 6379));
+        assert_eq!(place("3999 :6379"), at("asked", 6379));
+        assert_eq!(place("3999 ::1:6379"), at("::1", 6379));
+        for wrong in ["", "3999", "3999 host", "3999 host:port"] {
+            assert_eq!(place(wrong), None, "{wrong}");
+        }
+    }
+}

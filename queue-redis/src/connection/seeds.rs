@@ -1,0 +1,109 @@
+//! The servers of a cluster that a URL names, and how to reach the others.
+
+use std::sync::Arc;
+
+use queue_core::{Result, Spawn};
+
+use super::{
+    ServerConnector,
+    hosts::{Form, Hosts},
+    target::Target,
+    tls::Tls,
+};
+
+const FORM: Form = Form {
+    family: "cluster",
+    port: 6379,
+    example: "redis+cluster://user:password@host:6379,host:6379",
+};
+
+/// Some servers of a cluster. Each can tell the others.
+#[derive(Debug, Clone)]
+pub(crate) struct Seeds {
+    servers: Vec<ServerConnector>,
+}
+
+/// Whether a URL names servers of a cluster.
+pub(crate) fn names_cluster(url: &str) -> bool {
+    FORM.is_of(url)
+}
+
+impl Seeds {
+    pub(crate) fn by(url: &str, tls: Option<&Tls>, spawn: &Arc<dyn Spawn>) -> Result<Self> {
+        let targets = targets(url)?;
+        let tls = targets[0].security(tls)?;
+        let servers = targets.into_iter();
+        let servers =
+            servers.map(|target| ServerConnector::to(target, tls.clone(), Arc::clone(spawn)));
+        Ok(Self {
+            servers: servers.collect(),
+        })
+    }
+
+    pub(crate) fn servers(&self) -> &[ServerConnector] {
+        &self.servers
+    }
+
+    /// Connects to another server of the cluster, in the same way.
+    pub(crate) fn connector_to(&self, (host, port): &(String, u16)) -> ServerConnector {
+        self.servers[0].at(host.clone(), *port)
+    }
+}
+
+/// Checks a URL.
+pub(super) fn check(url: &str) -> Result<()> {
+    targets(url).map(drop)
+}
+
+fn targets(url: &str) -> Result<Vec<Target>> {
+    let hosts = Hosts::split(url, &FORM)?;
+    if !matches!(hosts.path, "" | "0") {
+        return Err(hosts.malformed("a cluster has the database 0 alone, so none can be named"));
+    }
+    hosts.targets("")
+}
+
+#[cfg(test)]
+mod tests {
+    use queue_core::ErrorKind;
+    use redis::ConnectionAddr;
+
+    use super::*;
+
+    #[test]
+    fn hosts_and_the_login_are_read() {
+        let url = "redis+cluster://me:p%40ss@one,two:7000,[::1]/?prefix=shop";
+        let targets = targets(url).expect("good");
+        let hosts: Vec<_> = targets.iter().map(|target| &target.server).collect();
+        let host = |host: &str, port| ConnectionAddr::Tcp(host.to_owned(), port);
+        assert_eq!(
+            hosts,
+            [&host("one", 6379), &host("two", 7000), &host("::1", 6379)]
+        );
+        for target in &targets {
+            assert_eq!(target.handshake.username(), Some("me"));
+            assert_eq!(target.handshake.password(), Some("p@ss"));
+        }
+        assert!(names_cluster("valkeys+cluster://one"));
+        assert!(!names_cluster("redis+sentinel://one/orders"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_a_password() {
+        for (url, named) in [
+            ("redis+cluster:one", "//"),
+            ("redis+cluster://", "hosts"),
+            ("redis+cluster://one/3", "database 0"),
+            ("redis+cluster://one,,two", "hosts"),
+            ("redis+cluster://:hunter/2@one", "%2F"),
+            ("redis+cluster://:hunter#2@one", "%23"),
+            ("redis+cluster://me:hunter2@one:x", "hosts"),
+        ] {
+            let error = check(url).expect_err(url);
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{url}");
+            let text = error.to_string();
+            assert!(text.contains(named), "{url}: {text}");
+            assert!(!text.contains("hunter"), "{url}: {text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! One request for one server.
+
+use redis::{Cmd, Value};
+use tokio::time::Instant;
+
+use crate::{call::Call, connection::Channel, error::Failure};
+
+/// A call of a script, or a plain command.
+#[derive(Clone, Copy)]
+pub(crate) enum Request<'a> {
+    Script(&'a Call),
+    Command(&'a Cmd),
+}
+
+impl Request<'_> {
+    /// Sends it, for a caller that has waited since `made`. If the server does not have the script, this
+    /// sends the call again with the script's text, so a server may forget its scripts at any moment.
+    /// It repeats nothing else, since that may have run.
+    pub(crate) async fn send(&self, channel: &Channel, made: Instant) -> Result<Value, Failure> {
+        let answer = channel.request_since(made, self.command()).await;
+        match (self, answer) {
+            (Self::Script(call), Err(failure)) if failure.is_unknown_script() => {
+                channel.request_since(made, &call.in_full()).await
+            }
+            (_, answer) => answer,
+        }
+    }
+
+    /// The same to the node of a cluster that is taking over its slot: only who asks so is served there.
+    pub(crate) async fn send_asking(&self, channel: &Channel) -> Result<Value, Failure> {
+        match (self, asking(channel, self.command().clone()).await) {
+            (Self::Script(call), Err(failure)) if failure.is_unknown_script() => {
+                asking(channel, call.in_full()).await
+            }
+            (_, answer) => answer,
+        }
+    }
+
+    const fn command(&self) -> &Cmd {
+        match self {
+            Self::Script(call) => &call.command,
+            Self::Command(command) => command,
+        }
+    }
+}
+
+/// Both in one round trip: nothing else on this connection may come between them.
+async fn asking(channel: &Channel, command: Cmd) -> Result<Value, Failure> {
+    let answers = channel.request_each([redis::cmd("ASKING"), command]).await;
+    // Where the first is refused, the other says only where it should have gone.
+    let answers: Result<Vec<Value>, Failure> = answers?.into_iter().collect();
+    Ok(answers?.pop().unwrap_or(Value::Nil))
+}

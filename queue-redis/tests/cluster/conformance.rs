@@ -1,0 +1,105 @@
+//! The suite by the servers' own clocks, on a cluster of three, for a user that has the least rights.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_conformance::{Capabilities, Harness, Play};
+use queue_core::Backend;
+use queue_redis::{LEFTOVERS, RedisBackend, cluster_access_rules};
+use real_redis::{Cluster, Server};
+use tokio::{runtime::Builder, time};
+
+use super::PATIENCE;
+
+/// The cluster of all cases. It is never dropped; the watchdogs of its servers end it with the process.
+static SHARED: LazyLock<Cluster> = LazyLock::new(|| {
+    let rules = cluster_access_rules("case-*.");
+    let settings = Server::builder().with_user("worker", "secret", &rules);
+    Cluster::start(3, 0, settings).unwrap_or_else(|error| panic!("{error}"))
+});
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Takes away all keys of a case that are on one server.
+const CLEAR: &str =
+    "for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do redis.call('UNLINK', key) end";
+
+struct OnCluster {
+    prefix: String,
+}
+
+impl OnCluster {
+    fn fresh() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self {
+            prefix: format!("case-{number}."),
+        }
+    }
+
+    /// Has each server run a script with the prefix.
+    fn each(&self, script: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for server in SHARED.servers() {
+            let mut connection = server.connect().expect("the server takes us");
+            let mut eval = redis::cmd("EVAL");
+            eval.arg(script).arg(0).arg(&self.prefix);
+            let told: Option<Vec<String>> = eval.query(&mut connection).expect("it answers");
+            lines.extend(told.into_iter().flatten());
+        }
+        lines
+    }
+}
+
+#[async_trait]
+impl Harness for OnCluster {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::as_time_passes()
+    }
+
+    fn run(&self, case: Play<'_>) {
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(case);
+    }
+
+    async fn connect(&self) -> Arc<dyn Backend> {
+        let url = SHARED.url().replace("://", "://worker:secret@");
+        let backend = RedisBackend::builder(&url)
+            .expect("the cluster's URL is understood")
+            .prefix(&self.prefix)
+            // Longer than a case waits, so that the timers hide no lost wake-up.
+            .fall_back(Duration::from_secs(3600))
+            .connect_timeout(PATIENCE)
+            .response_timeout(PATIENCE)
+            .connect();
+        Arc::new(backend.await.expect("the cluster takes us"))
+    }
+
+    async fn advance(&self, by: Duration) {
+        time::sleep(by).await;
+    }
+
+    async fn leftovers(&self) -> Vec<String> {
+        self.each(LEFTOVERS)
+    }
+}
+
+impl Drop for OnCluster {
+    fn drop(&mut self) {
+        self.each(CLEAR);
+    }
+}
+
+impl fmt::Debug for OnCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a cluster by its own clocks at {}", self.prefix)
+    }
+}
+
+queue_conformance::suite!(OnCluster::fresh());

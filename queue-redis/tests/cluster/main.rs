@@ -1,0 +1,45 @@
+//! Clusters: the suite on three nodes, slots that move under traffic, and a primary that dies.
+
+#![cfg(unix)]
+
+mod conformance;
+mod failover;
+mod migration;
+mod routing;
+mod traffic;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::RedisBackend;
+use real_redis::Cluster;
+
+type Test = Result<(), Box<dyn StdError>>;
+
+/// Longer than a busy machine takes for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client of this cluster whose timers hide no lost wake-up.
+async fn connect(cluster: &Cluster) -> queue_core::Result<RedisBackend> {
+    RedisBackend::builder(&cluster.url())?
+        .connect_timeout(PATIENCE)
+        .response_timeout(PATIENCE)
+        .fall_back(Duration::from_secs(3600))
+        .connect()
+        .await
+}
+
+/// Opens a queue on this backend.
+async fn open(backend: &RedisBackend, name: &str) -> queue_core::Result<Arc<dyn ReliableQueue>> {
+    let name = QueueName::new(name)?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
+}
+
+/// The slot of the keys of a queue, as its server says.
+fn slot_of(cluster: &Cluster, name: &str) -> u16 {
+    let mut connection = cluster.servers()[0].connect().expect("the server runs");
+    let mut command = redis::cmd("CLUSTER");
+    command.arg("KEYSLOT").arg(format!("qk:{{{name}}}:meta"));
+    command.query(&mut connection).expect("the server answers")
+}

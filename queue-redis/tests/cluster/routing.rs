@@ -1,0 +1,112 @@
+//! What a cluster is, and what a call to it costs.
+
+use std::collections::BTreeSet;
+
+use queue_core::*;
+use queue_redis::{RedisBackend, recipes::FixedLength};
+use real_redis::{Cluster, Server};
+
+use super::{Test, connect, open, slot_of};
+
+/// Calls of scripts, redirections and other refusals, on each server.
+fn counts(cluster: &Cluster) -> Vec<(u64, u64)> {
+    let servers = cluster.servers().iter();
+    let counts = servers.map(|server| {
+        let mut connection = server.connect().expect("the server runs");
+        let calls = server.command_counts().expect("it answers").of("evalsha");
+        let mut info = redis::cmd("INFO");
+        let errors: String = info
+            .arg("errorstats")
+            .query(&mut connection)
+            .expect("it answers");
+        let errors = errors.matches("errorstat_").count();
+        (calls, errors as u64)
+    });
+    counts.collect()
+}
+
+#[tokio::test]
+async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
+    let cluster = Cluster::start(3, 0, Server::builder())?;
+    let backend = connect(&cluster).await?;
+    let mut owners = BTreeSet::new();
+    for number in 0..12 {
+        let name = format!("q{number}");
+        let queue = open(&backend, &name).await?;
+        let owner = cluster.owner(slot_of(&cluster, &name))?;
+        owners.insert(owner);
+        let before = counts(&cluster);
+        queue.push_one("work").await?;
+        let after = counts(&cluster);
+        for (server, (before, after)) in before.iter().zip(&after).enumerate() {
+            let own = u64::from(server == owner);
+            assert_eq!(after.0 - before.0, own, "calls to {server} for {name}");
+            assert_eq!(after.1, before.1, "refusals by {server}");
+        }
+    }
+    assert_eq!(owners.len(), 3, "the queues are all over the cluster");
+    let most = std::num::NonZeroUsize::new(100).expect("positive");
+    let listed = backend.queues(None, most).await?;
+    assert_eq!(listed.len(), 12);
+    assert!(
+        listed
+            .iter()
+            .all(|queue| queue.state.is_some_and(|state| state.depth.ready == 1))
+    );
+    backend.ping().await?;
+    assert!(backend.health().is_up());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cluster_and_a_single_server_are_told_apart() -> Test {
+    let cluster = Cluster::start(2, 0, Server::builder())?;
+    let node = cluster.servers()[0].tcp_url().expect("it has a port");
+    let alone = Server::builder().with_tcp().start()?;
+    let alone = alone.tcp_url().expect("it has a port");
+    for (url, way_out) in [
+        (node, "redis+cluster://"),
+        (alone.replace("redis://", "redis+cluster://"), "redis://"),
+    ] {
+        let error = RedisBackend::connect(&url).await.expect_err(&url);
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+        assert!(error.to_string().contains(way_out), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_server_of_the_url_is_enough() -> Test {
+    let cluster = Cluster::start(3, 0, Server::builder().with_password("secret"))?;
+    let last = cluster.servers()[2].port().expect("it has a port");
+    let nobody = "127.0.0.1:1";
+    let url = format!("redis+cluster://:secret@{nobody},127.0.0.1:{last}/0?prefix=shop");
+    let backend = RedisBackend::connect(&url).await?;
+    for number in 0..6 {
+        let name = format!("q{number}");
+        open(&backend, &name).await?.push_one("work").await?;
+    }
+    let wrong = url.replace("secret", "other");
+    let error = RedisBackend::connect(&wrong)
+        .await
+        .expect_err("a wrong password");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert!(!error.to_string().contains("other@"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_recipe_is_refused_and_says_why() -> Test {
+    let cluster = Cluster::start(2, 0, Server::builder())?;
+    let backend = connect(&cluster).await?;
+    let published = backend.recipe(FixedLength::naive());
+    let config = BoundedConfig::new(10);
+    let name = QueueName::new("q")?;
+    let error = published
+        .open_bounded(&name, &config)
+        .await
+        .expect_err("a recipe");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert!(error.to_string().contains("one slot"), "{error}");
+    Ok(())
+}

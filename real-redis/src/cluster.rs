@@ -1,0 +1,305 @@
+//! A cluster of servers for one test.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use redis::{Connection, FromRedisValue};
+
+use super::{Server, ServerBuilder, ServerError};
+
+/// The longest time for the servers to agree: far more than it takes, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(10);
+const SLOTS: usize = 16_384;
+/// Keys that go to another server at one time.
+const CHUNK: usize = 100;
+
+/// A Redis Cluster of real servers on loopback ports, for this test alone: primaries that share the
+/// slots, and replicas.
+///
+/// ```
+/// use real_redis::{Cluster, Server};
+///
+/// let cluster = Cluster::start(3, 0, Server::builder())?;
+/// let (from, to) = (cluster.owner(7)?, 1);
+/// cluster.migrate(7, from, to)?;
+/// assert_eq!(cluster.owner(7)?, to);
+/// # Ok::<(), real_redis::ServerError>(())
+/// ```
+#[derive(Debug)]
+pub struct Cluster {
+    servers: Vec<Server>,
+    ids: Vec<String>,
+    primaries: usize,
+}
+
+impl Cluster {
+    /// Starts so many primaries, each with so many replicas, all from these settings, and waits until
+    /// they agree. The slots are in equal ranges, in the order of the primaries.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ServerBuilder::start`]; and if the servers do not agree within a minute.
+    pub fn start(
+        primaries: usize,
+        replicas: usize,
+        settings: ServerBuilder,
+    ) -> Result<Self, ServerError> {
+        let settings = settings
+            .with_tcp()
+            .with_line("cluster-enabled yes")
+            .with_line("cluster-announce-ip 127.0.0.1");
+        let count = primaries * (1 + replicas);
+        let servers: Result<Vec<Server>, _> =
+            (0..count).map(|_| settings.clone().start()).collect();
+        let servers = servers?;
+        let ids = servers
+            .iter()
+            .map(|server| ask(server, &["CLUSTER", "MYID"]));
+        let cluster = Self {
+            ids: ids.collect::<Result<_, _>>()?,
+            servers,
+            primaries,
+        };
+        cluster.join()?;
+        Ok(cluster)
+    }
+
+    /// The servers: the primaries of the beginning, then the replicas, in the order of their primaries
+    /// again and again.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// The id by which the servers know this one.
+    pub fn id(&self, server: usize) -> &str {
+        &self.ids[server]
+    }
+
+    /// The URL of its first servers.
+    pub fn url(&self) -> String {
+        let first = self.servers.iter().take(self.primaries);
+        let places: Vec<_> = first.map(place).collect();
+        let settings = self.servers[0].settings();
+        let login = settings.password.as_ref();
+        let login = login.map_or_else(String::new, |password| format!(":{password}@"));
+        let scheme = if settings.has_tls() {
+            "rediss"
+        } else {
+            "redis"
+        };
+        format!("{scheme}+cluster://{login}{}", places.join(","))
+    }
+
+    /// The server that has this slot, as the servers that run agree.
+    ///
+    /// # Errors
+    ///
+    /// If none has it.
+    pub fn owner(&self, slot: u16) -> Result<usize, ServerError> {
+        let asked = self.running().next();
+        let server = asked.ok_or_else(|| ServerError::new("no server of the cluster runs"))?;
+        for (first, last, id) in owners(server)? {
+            if (first..=last).contains(&slot) {
+                let at = self.ids.iter().position(|other| *other == id);
+                return at.ok_or_else(|| ServerError::new(format!("a stranger has slot {slot}")));
+            }
+        }
+        Err(ServerError::new(format!("nobody has slot {slot}")))
+    }
+
+    /// Moves a slot and its keys from one server to another, as `redis-cli --cluster reshard` does:
+    /// key by key, while the servers go on serving.
+    ///
+    /// # Errors
+    ///
+    /// If a server refuses.
+    pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+        let number = slot.to_string();
+        let set = |server: usize, words: &[&str]| -> Result<(), ServerError> {
+            let command = [&["CLUSTER", "SETSLOT", &number], words].concat();
+            ask::<()>(&self.servers[server], &command)
+        };
+        set(to, &["IMPORTING", &self.ids[from]])?;
+        set(from, &["MIGRATING", &self.ids[to]])?;
+        self.move_keys(slot, from, to)?;
+        // The new owner first: else nobody would have the slot if the last step failed.
+        for server in [to, from] {
+            set(server, &["NODE", &self.ids[to]])?;
+        }
+        for other in 0..self.primaries {
+            if other != to && other != from && self.servers[other].process_id().is_some() {
+                set(other, &["NODE", &self.ids[to]])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a slot with all its keys in one step, by `CLUSTER MIGRATESLOTS`, which Valkey has from 9.0 on.
+    ///
+    /// # Errors
+    ///
+    /// If a server refuses, or does not know the command.
+    pub fn migrate_at_once(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+        let (number, id) = (slot.to_string(), &self.ids[to]);
+        let words = ["MIGRATESLOTS", "SLOTSRANGE", &number, &number, "NODE", id];
+        ask::<()>(&self.servers[from], &[&["CLUSTER"], &words[..]].concat())?;
+        self.wait_until("the slot has moved", || {
+            for server in self.running() {
+                let moved = |(first, last, owner): &(u16, u16, String)| {
+                    (*first..=*last).contains(&slot) && owner == id
+                };
+                if !owners(server)?.iter().any(moved) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn move_keys(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+        let tried = |error| ServerError::tried("a slot cannot be moved", error);
+        let mut source = self.servers[from].connect()?;
+        let target = &self.servers[to];
+        let port = target.port().unwrap_or_default();
+        loop {
+            let keys: Vec<Vec<u8>> = redis::cmd("CLUSTER")
+                .arg("GETKEYSINSLOT")
+                .arg(slot)
+                .arg(CHUNK)
+                .query(&mut source)
+                .map_err(tried)?;
+            if keys.is_empty() {
+                return Ok(());
+            }
+            let mut migrate = redis::cmd("MIGRATE");
+            migrate.arg("127.0.0.1").arg(port).arg("").arg(0);
+            migrate.arg(PATIENCE.as_millis() as u64);
+            if let Some(password) = target.settings().password() {
+                migrate.arg("AUTH").arg(password);
+            }
+            migrate.arg("KEYS").arg(keys);
+            migrate.exec(&mut source).map_err(tried)?;
+        }
+    }
+
+    /// Waits until all servers that run say that the cluster serves every slot.
+    ///
+    /// # Errors
+    ///
+    /// If that takes longer than a minute.
+    pub fn wait_until_it_serves(&self) -> Result<(), ServerError> {
+        self.wait_until("the cluster serves", || {
+            for server in self.running() {
+                let info: String = ask(server, &["CLUSTER", "INFO"])?;
+                if !info.contains("cluster_state:ok") {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Server> {
+        let servers = self.servers.iter();
+        servers.filter(|server| server.process_id().is_some())
+    }
+
+    fn join(&self) -> Result<(), ServerError> {
+        let mut first = 0;
+        for (number, server) in self.servers.iter().take(self.primaries).enumerate() {
+            let end = SLOTS * (number + 1) / self.primaries;
+            // One by one, since servers before 7.0 take no ranges.
+            let slots: Vec<String> = (first..end).map(|slot| slot.to_string()).collect();
+            let slots = slots.iter().map(String::as_str);
+            let command: Vec<&str> = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots).collect();
+            ask::<()>(server, &command)?;
+            first = end;
+        }
+        for (number, server) in self.servers.iter().enumerate().skip(1) {
+            // Epochs of their own, so that they need not settle them among each other.
+            let epoch = (number + 1).to_string();
+            ask::<()>(server, &["CLUSTER", "SET-CONFIG-EPOCH", &epoch])?;
+            let port = self.servers[0].port().unwrap_or_default().to_string();
+            ask::<()>(server, &["CLUSTER", "MEET", "127.0.0.1", &port])?;
+        }
+        self.wait_until("the servers know each other", || {
+            for server in &self.servers {
+                let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+                let known = |id: &String| nodes.contains(id.as_str());
+                if !self.ids.iter().all(known) || nodes.contains("handshake") {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })?;
+        for (number, server) in self.servers.iter().enumerate().skip(self.primaries) {
+            let primary = &self.ids[number % self.primaries];
+            ask::<()>(server, &["CLUSTER", "REPLICATE", primary])?;
+        }
+        self.wait_until_it_serves()?;
+        self.wait_until("the replicas follow", || {
+            for server in &self.servers[self.primaries..] {
+                let info: String = ask(server, &["INFO", "replication"])?;
+                if !info.contains("master_link_status:up") {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Waits until this holds.
+    ///
+    /// # Errors
+    ///
+    /// If that takes longer than a minute; and if the look itself fails.
+    pub fn wait_until(
+        &self,
+        what: &str,
+        holds: impl Fn() -> Result<bool, ServerError>,
+    ) -> Result<(), ServerError> {
+        let start = Instant::now();
+        while !holds()? {
+            if start.elapsed() > PATIENCE {
+                let nodes: String = ask(&self.servers[0], &["CLUSTER", "NODES"])?;
+                let text = format!("not within {PATIENCE:?}: {what}. CLUSTER NODES:\n{nodes}");
+                return Err(ServerError::new(text));
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+fn place(server: &Server) -> String {
+    format!("127.0.0.1:{}", server.port().unwrap_or_default())
+}
+
+/// Who has which slots: the first, the last, and the id of the server.
+fn owners(server: &Server) -> Result<Vec<(u16, u16, String)>, ServerError> {
+    let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+    let mut owners = Vec::new();
+    for line in nodes.lines() {
+        let mut words = line.split(' ');
+        let id = words.next().unwrap_or_default();
+        for range in words.skip(7).filter(|word| !word.starts_with('[')) {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            if let (Ok(first), Ok(last)) = (first.parse(), last.parse()) {
+                owners.push((first, last, id.to_owned()));
+            }
+        }
+    }
+    Ok(owners)
+}
+
+fn ask<T: FromRedisValue>(server: &Server, words: &[&str]) -> Result<T, ServerError> {
+    let mut connection: Connection = server.connect()?;
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    command
+        .query(&mut connection)
+        .map_err(|error| ServerError::tried(&words[..words.len().min(3)].join(" "), error))
+}
