@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod clusters;
 #[path = "../support/command.rs"]
 mod command;
 mod cuts;
