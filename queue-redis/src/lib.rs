@@ -175,16 +175,16 @@
 //! one that is furthest, as Sentinel does among those of one priority. Whoever pushed learns of an unconfirmed message and chooses: to
 //! report it, or to repeat the push with a dedup key (L9); a duplicate is confirmed with its first message.
 //!
-//! Each call of [`confirmed`](queue_core::Backend::confirmed) opens one connection of its own, for the
-//! commands of all queues that are opened there, and checks that the server can tell: `flushed` takes Redis
+//! Each call of [`confirmed`](queue_core::Backend::confirmed) opens one connection of its own (on a
+//! cluster, one to each node), for the commands of all queues that are opened there, and checks that the server can tell: `flushed` takes Redis
 //! 7.2 or later, or Valkey, and `appendonly yes`. While a wait is under way there, the calls of these
 //! handles wait for its end, and share the next; calls of other handles do not. So a replica that hangs
 //! delays confirmed calls by the time that the confirmation allows, three times at the most. Push what
 //! matters through such a handle, and consume through a plain one.
 //!
 //! A confirmation is claimed only for what went over one connection, with the wait behind it. If that
-//! connection ended in between, by a failover say, the answer is stored and unconfirmed. One case is not
-//! noticed: an operator makes the server a replica and a primary again, by hand, between the call and its
+//! connection ended in between, by a failover say, or the queue's slot moved to another node, the answer is
+//! stored and unconfirmed. One case is not noticed: an operator makes the server a replica and a primary again, by hand, between the call and its
 //! wait, and leaves its connections open.
 //!
 //! The neighbour `min-replicas-to-write` refuses every write while too few replicas are in touch, before it
