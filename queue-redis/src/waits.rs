@@ -1,7 +1,7 @@
 //! Waits for copies of what a connection has written: one wait serves all calls that were answered before it.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -26,7 +26,8 @@ pub(crate) struct Waiting {
 /// A wait that is over.
 #[derive(Debug)]
 struct Waited {
-    channel: Arc<Channel>,
+    /// Not held open by this.
+    channel: Weak<Channel>,
     /// How many requests of its connection had been answered when it was sent.
     answered: u64,
     copies: Copies,
@@ -63,20 +64,20 @@ impl Waiting {
     fn known(&self, moment: &Moment) -> Option<Copies> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = last.as_ref()?;
-        let is_covered =
-            Arc::ptr_eq(&last.channel, &moment.channel) && moment.answered <= last.answered;
+        let is_covered = last.channel.as_ptr() == Arc::as_ptr(&moment.channel)
+            && moment.answered <= last.answered;
         is_covered.then(|| last.copies.clone())
     }
 
     async fn wait(&self, moment: &Moment) -> Copies {
-        let channel = Arc::clone(&moment.channel);
+        let channel = &moment.channel;
         // Read before the wait is sent. The server does a connection's requests in order, so whatever has
         // an answer by now was done before.
         let answered = channel.answered();
-        let copies = self.asked.wait(&channel, &moment.key).await;
+        let copies = self.asked.wait(channel, &moment.key).await;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(Waited {
-            channel,
+            channel: Arc::downgrade(channel),
             answered,
             copies: copies.clone(),
         });
