@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnyQueue, BoundedConfig, BoundedQueue, DelayConfig, DelayQueue, Depth, Error, ErrorKind,
-    Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueue, Removal, Result, RotatingConfig, RotatingQueue,
+    AnyQueue, BoundedConfig, BoundedQueue, Confirmation, DelayConfig, DelayQueue, Depth, Error,
+    ErrorKind, Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind,
+    QueueName, ReliableConfig, ReliableQueue, Removal, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -171,6 +171,23 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let message = "this backend has no stores of once keys";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
+    }
+
+    /// The same queues through handles that confirm (R2): [`confirmed`](crate::LeasingExt::confirmed) of
+    /// one makes a call, and answers whether what it changed has as many copies as this asks for. All
+    /// other handles go on as they are, and wait for nobody.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a confirmation that asks for nothing. `Configuration` if the backend keeps no copies
+    /// (as in memory), or its server cannot tell of them; and the backend's.
+    async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
+        confirmation.check()?;
+        let message = format!(
+            "this backend keeps no copies, so nothing is ever {confirmation}: use one that has \
+             replicas or a disk, or push without a confirmation"
+        );
+        Err(Error::new(ErrorKind::Configuration, message))
     }
 
     /// What its queues of this kind have, and which rules they keep: by default everything.

@@ -26,6 +26,7 @@ pub mod call;
 mod cancel;
 mod codec;
 mod config;
+mod confirmation;
 mod counters;
 mod dead;
 mod error;
@@ -62,6 +63,7 @@ pub use self::{
         BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,
         RotatingConfig, check_capacity, config_mismatch,
     },
+    confirmation::{Confirmation, Confirmed, Confirmer, Copies},
     counters::{Counters, Depth},
     dead::{DeadLetter, DeathReason, Revived},
     error::{Error, ErrorKind, Outcome, Result},

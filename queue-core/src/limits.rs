@@ -32,6 +32,8 @@ pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The longest time that a store knows a once key to be done: 7 days. The shortest is 1 ms.
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
+/// The longest wait for a confirmation: a minute. The shortest is 1 ms.
+pub const MAX_WITHIN: Duration = Duration::from_secs(60);
 /// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
 /// Due times are below this many milliseconds since 1970: 2^53, up to which a double is exact.
@@ -54,6 +56,15 @@ pub fn lease_millis(ttl: Duration) -> Result<u64> {
 /// `Invalid` if it is zero or longer than [`MAX_DEDUP_WINDOW`].
 pub fn window_millis(window: Duration) -> Result<u64> {
     in_range("a dedup window", window, MAX_DEDUP_WINDOW)
+}
+
+/// Whole milliseconds of a wait for a confirmation, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_WITHIN`].
+pub fn within_millis(within: Duration) -> Result<u64> {
+    in_range("a wait for a confirmation", within, MAX_WITHIN)
 }
 
 /// Whole milliseconds of a claim of a once key, rounded up.

@@ -52,6 +52,14 @@ impl Servers {
     }
 }
 
+/// A connection to the node that has some keys.
+pub(crate) struct Line {
+    pub(crate) node: Arc<Node>,
+    pub(crate) channel: Arc<Channel>,
+    /// How often a call to the cluster had been led to another node by then.
+    changes: u64,
+}
+
 impl Client {
     /// A client for a key.
     pub(crate) fn new(
@@ -170,7 +178,7 @@ impl Client {
     /// answer. An error means that there will never be a connection again.
     pub(crate) async fn ready(&self) -> Result<()> {
         loop {
-            match self.channel().await {
+            match self.line().await.map(|line| line.channel) {
                 Ok(channel) if !channel.is_silent() => return Ok(()),
                 Ok(channel) => channel.heard_or_over().await,
                 Err(error) if error.is_transient() => {}
@@ -179,16 +187,48 @@ impl Client {
         }
     }
 
-    async fn channel(&self) -> Result<Arc<Channel>> {
+    /// Whether its calls can be confirmed.
+    pub(crate) fn confirms(&self) -> bool {
+        self.node().waits().is_some()
+    }
+
+    /// The connection that calls to these keys go over from now on; waits for one as a call does.
+    pub(crate) async fn line(&self) -> Result<Line> {
         TokioSpawn::current()?;
         let deadline = Instant::now() + self.inner.response_timeout;
         match &self.inner.servers {
-            Servers::One(node) => node.commands().channel_until(deadline).await,
+            Servers::One(node) => Ok(Line {
+                channel: node.commands().channel_until(deadline).await?,
+                node: Arc::clone(node),
+                changes: 0,
+            }),
             Servers::Cluster(cluster) => {
-                let channel = cluster.channel(self.slot, deadline).await;
-                channel.map(|(_, channel)| channel)
+                // Read first, so that no change after it goes unseen.
+                let changes = cluster.changes();
+                let (node, channel) = cluster.channel(self.slot, deadline).await?;
+                Ok(Line {
+                    node,
+                    channel,
+                    changes,
+                })
             }
         }
+    }
+
+    /// Whether all calls to these keys that were answered since have gone over this connection. One that
+    /// is over never comes back: if it is still in use, it has been all the time.
+    pub(crate) fn is_still_on(&self, line: &Line) -> bool {
+        let is_owner = match &self.inner.servers {
+            Servers::One(_) => true,
+            Servers::Cluster(cluster) => {
+                Arc::ptr_eq(&cluster.owner(self.slot), &line.node)
+                    && cluster.changes() == line.changes
+            }
+        };
+        let State::Up(current) = line.node.commands().state() else {
+            return false;
+        };
+        is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
     }
 
     /// The error for a call that could not be sent in time.

@@ -30,6 +30,7 @@
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
 //! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
+//! | `…:confirm` | hash | all | nothing: a write for a confirmation, gone in the same step, see `lua/connection/confirm.lua` |
 //! | `…:guard`, `…:once-guard` | | all, once keys | nothing, ever: see below |
 //! | `prefix:queues` | zset | | the existing queues: `name kind`, all with score 0 |
 //!
@@ -177,6 +178,11 @@ impl Keys {
     /// The leases.
     pub(crate) fn leases(&self) -> &str {
         self.named("leases")
+    }
+
+    /// A key for a write that leaves nothing behind. It is there within that step alone.
+    pub(crate) fn confirm(&self) -> String {
+        self.named("meta").replace(":meta", ":confirm")
     }
 
     /// The large bodies.

@@ -106,7 +106,7 @@
 //!
 //! ```text
 //! ~qk:* resetchannels &qk:wake:* -@all
-//! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get
+//! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get +wait
 //! +time +type +exists +hget +hexists +hmget +hset +hdel +hincrby
 //! +llen +lrange +lindex +lset +ltrim +rpush
 //! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
@@ -118,7 +118,9 @@
 //! names it, since a script would stop half-way. A user of a cluster needs `+cluster|slots +asking`, too
 //! ([`cluster_access_rules`]). Without `publish`, `subscribe` or their channels,
 //! consumers notice messages at the fall-back interval only; the backend works without `ping`,
-//! `info` and `config|get`, too. [`RedisBackend::warnings`] names each missing right and its cost.
+//! `info` and `config|get`, too, and without `wait` it can confirm nothing by replicas.
+//! [`RedisBackend::warnings`] names each missing right and its cost. Confirmations of what is flushed
+//! need `+waitaof` besides, which older servers do not know.
 //!
 //! # Durability
 //!
@@ -136,6 +138,57 @@
 //!
 //! The middle column's AOF rows are tested with `kill -9` under traffic. A failover undoes the
 //! steps that the old primary had not yet sent to the replica.
+//!
+//! # Confirmations
+//!
+//! What has to outlive the server goes through handles that confirm (R2): they are those of the backend
+//! that [`confirmed`](queue_core::Backend::confirmed) answers. Each call through
+//! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF`
+//! where the confirmation asks for what is flushed, and answers whether there were as many copies in time.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use queue_core::*;
+//! use queue_redis::RedisBackend;
+//!
+//! # async fn example() -> Result<()> {
+//! let queues = Queues::new(RedisBackend::connect("redis://localhost").await?);
+//! let safe = Confirmation::replicas(1).within(Duration::from_millis(500));
+//! let charges = queues.confirmed(safe).await?.reliable::<u64>("charges").await?;
+//! let pushed = charges.confirmed(|charges| charges.push(&42)).await?;
+//! if !pushed.is_confirmed() {
+//!     // It is in the queue all the same, under `pushed.answer`.
+//!     eprintln!("message {}: {}", pushed.answer, pushed.copies);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | confirmation | a failover to a replica | the server's machine is lost | power of all machines fails |
+//! | --- | --- | --- | --- |
+//! | none | may undo it | loses it | the table above |
+//! | `replicas(n)` | keeps it, if one of the n takes over | keeps it, likewise | the table above |
+//! | `flushed()` | may undo it | loses it | keeps it |
+//! | `replicas(n).and_flushed()` | keeps it, if one of the n takes over | keeps it, likewise | keeps it |
+//!
+//! Which replica takes over is for the failover to say: ask for as many as there are, or have it take the
+//! one that is furthest, as Sentinel does among those of one priority. Whoever pushed learns of an unconfirmed message and chooses: to
+//! report it, or to repeat the push with a dedup key (L9); a duplicate is confirmed with its first message.
+//!
+//! Each call of [`confirmed`](queue_core::Backend::confirmed) opens one connection of its own (on a
+//! cluster, one to each node), for the commands of all queues that are opened there, and checks that the server can tell: `flushed` takes Redis
+//! 7.2 or later, or Valkey, and `appendonly yes`. While a wait is under way there, the calls of these
+//! handles wait for its end, and share the next; calls of other handles do not. So a replica that hangs
+//! delays confirmed calls by the time that the confirmation allows, three times at the most. Push what
+//! matters through such a handle, and consume through a plain one.
+//!
+//! A confirmation is claimed only for what went over one connection, with the wait behind it. If that
+//! connection ended in between, by a failover say, or the queue's slot moved to another node, the answer is
+//! stored and unconfirmed. One case is not noticed: an operator makes the server a replica and a primary again, by hand, between the call and its
+//! wait, and leaves its connections open.
+//!
+//! The neighbour `min-replicas-to-write` refuses every write while too few replicas are in touch, before it
+//! is done; it says nothing of any single write. The two go well together.
 
 /// A point at which a test lets another thread run. See `queue_interleave`.
 macro_rules! step {
@@ -151,6 +204,7 @@ mod client;
 mod clock;
 mod cluster;
 mod coalescer;
+mod confirmer;
 mod connection;
 mod error;
 mod frame;
@@ -166,6 +220,7 @@ mod request;
 mod script;
 mod scripts;
 mod waiter;
+mod waits;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;

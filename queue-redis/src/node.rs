@@ -9,16 +9,17 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Result, Spawn};
+use queue_core::{Confirmation, Result, Spawn};
 
 use crate::{
     clock::Clock,
     connection::{
-        Alarm, Backoff, Channel, ConnectionHealth, Connector, Dial, Primary, Supervised, Timeouts,
-        Warning,
+        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Primary,
+        Supervised, Timeouts, Warning,
     },
     keys, scripts,
     waiter::{self, Waiter},
+    waits::{Waiting, Waits},
 };
 
 const FIRST_RETRY: Duration = Duration::from_millis(10);
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     commands: Supervised,
     waiter: Waiter,
     warnings: Arc<Mutex<Vec<Warning>>>,
+    /// The waits for copies, if its calls can be confirmed.
+    waits: Option<Waits>,
 }
 
 impl Node {
@@ -45,6 +48,11 @@ impl Node {
 
     pub(crate) const fn waiter(&self) -> &Waiter {
         &self.waiter
+    }
+
+    /// The waits for copies of what its connection for commands has written.
+    pub(crate) const fn waits(&self) -> Option<&Waits> {
+        self.waits.as_ref()
     }
 
     /// The state of the connection for commands.
@@ -71,6 +79,8 @@ pub(crate) struct NodeMaker {
     pub(crate) seed: u64,
     /// Whether the servers are nodes of a cluster.
     pub(crate) in_cluster: bool,
+    /// What its calls can wait for, if they can.
+    pub(crate) confirmation: Option<Confirmation>,
     pub(crate) made: AtomicU64,
 }
 
@@ -96,6 +106,7 @@ impl NodeMaker {
             timeouts: self.timeouts,
             allow_eviction: self.allow_eviction,
             in_cluster: self.in_cluster,
+            confirmation: self.confirmation,
             prefix: Arc::clone(&self.prefix),
             scripts: &scripts::ALL,
             warnings: Arc::default(),
@@ -136,12 +147,17 @@ impl NodeMaker {
         });
         let address = primary.connector.address();
         let warnings = Arc::clone(&primary.warnings);
+        let waits = self.confirmation.map(|confirmation| {
+            let asked = CopiesAsked::new(confirmation, address.clone());
+            Waiting::waits(asked, self.timeouts.response, Arc::clone(&self.spawn))
+        });
         let commands = Supervised::new(primary, first, backoff(seed), alarm, &*self.spawn);
         Arc::new(Node {
             address,
             commands,
             waiter,
             warnings,
+            waits,
         })
     }
 }

@@ -58,6 +58,33 @@ pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>
     assert_eq!(infos.len(), names.len());
 }
 
+pub(crate) async fn r2_a_handle_that_confirms_nothing_makes_no_call(stage: &Stage<'_>) {
+    let asks_for_nothing = Confirmation::replicas(0);
+    refused(
+        stage.backend().confirmed(asks_for_nothing).await,
+        "0 replicas",
+    );
+    for kind in stage.kinds() {
+        let config = QueueConfig::of(kind, 5);
+        let opened = stage.backend().open(&name(kind.as_str()), &config).await;
+        let mut called = false;
+        let call = async {
+            called = true;
+            Ok(())
+        };
+        let confirmed = match opened.expect("opens") {
+            AnyQueue::Rotating(ring) => ring.confirmed(|_| call).await,
+            queue => {
+                let queue = queue.leasing().expect("it leases");
+                queue.confirmed(|_| call).await
+            }
+        };
+        let error = confirmed.expect_err("a plain handle");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert!(!called, "{kind}: the call was made all the same");
+    }
+}
+
 pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<'_>) {
     stage.needs(Feature::Stored);
     for kind in stage.kinds() {

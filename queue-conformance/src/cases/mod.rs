@@ -400,6 +400,7 @@ macro_rules! __cases {
                 configuration_a_stored_queue_is_opened_as_it_is,
                 configuration_a_live_queue_is_reconfigured,
                 configuration_a_pace_is_stored,
+                r2_a_handle_that_confirms_nothing_makes_no_call,
             }
             removal {
                 operators_a_removed_queue_is_gone [Removal],

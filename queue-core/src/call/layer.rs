@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Guarantees, OnceStore, QueueConfig, QueueInfo,
-    QueueKind, QueueName, Removal, Result, StoredQueue,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Guarantees, OnceStore,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
 };
 
 /// The future that opens a bounded queue.
@@ -52,13 +52,14 @@ pub trait Layer: Debug + Send + Sync + 'static {
 /// A backend with a [`Layer`] in front of each of its queues.
 #[derive(Debug, Clone)]
 pub struct Layered<L> {
-    layer: L,
+    layer: Arc<L>,
     backend: Arc<dyn Backend>,
 }
 
 impl<L: Layer> Layered<L> {
     /// Puts the layer in front of the backend's queues.
-    pub const fn new(layer: L, backend: Arc<dyn Backend>) -> Self {
+    pub fn new(layer: L, backend: Arc<dyn Backend>) -> Self {
+        let layer = Arc::new(layer);
         Self { layer, backend }
     }
 
@@ -111,6 +112,15 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let store = self.backend.open_once(name).await?;
         Ok(self.layer.before_once(name, store))
+    }
+
+    /// The layer stands in front of those queues, too; they confirm if its service has a
+    /// [`confirmer`](Service::confirmer).
+    async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(Self {
+            layer: Arc::clone(&self.layer),
+            backend: self.backend.confirmed(confirmation).await?,
+        }))
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

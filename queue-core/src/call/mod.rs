@@ -42,11 +42,11 @@ mod front;
 mod layer;
 pub(crate) mod verbs;
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::Result;
+use crate::{Confirmer, Result};
 
 pub(crate) use self::answer::Answered;
 pub use self::{
@@ -65,4 +65,10 @@ pub trait Service: Debug + Send + Sync + 'static {
     ///
     /// Those of the method that the call stands for.
     async fn call(&self, call: Call) -> Result<Answer>;
+
+    /// What confirms this service's calls (R2), if anything does. A layer hands on that of the service
+    /// behind it; by default its queue confirms nothing.
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        None
+    }
 }

@@ -14,6 +14,7 @@ use super::{Answer, Front, answer::Answered};
 use crate::*;
 
 type MaybeHolder = Option<Holder>;
+type MaybeConfirmer = Option<Arc<dyn Confirmer>>;
 type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// The type of an argument in a call.
@@ -49,9 +50,10 @@ macro_rules! lend {
 }
 
 /// A trait, the function that makes its calls on a queue, and its verbs: the method, its arguments, its
-/// answer, and the call. A method that borrows an argument names the lifetime.
+/// answer, and the call. A method that borrows an argument names the lifetime. What a queue merely has is no
+/// call.
 macro_rules! verbs {
-    ($($trait:ident by $dispatch:ident or $otherwise:ident {$(
+    ($($trait:ident by $dispatch:ident or $otherwise:ident $(has $has:ident -> $value:ty,)? {$(
         $name:ident $(<$life:lifetime>)? $(($($arg:ident: $type:tt),+))? -> $answer:ty = $call:ident;
     )*})*) => {
         /// One call of a method of the queue traits.
@@ -115,10 +117,14 @@ macro_rules! verbs {
                         Box::pin(async move { Answered::of(self.service().call(call).await?) })
                     }
                 )*
+
+                $(fn $has(&self) -> $value {
+                    self.service().$has()
+                })?
             }
 
             pointers! {
-                $trait {
+                $trait $(has $has -> $value,)? {
                     $(fn $name $(<$life>)? ($($($arg: lent!($type)),+)?) -> $answer;)*
                 }
             }
@@ -128,11 +134,11 @@ macro_rules! verbs {
 
 /// `Arc<Q>` and `Box<Q>` are what `Q` is.
 macro_rules! pointers {
-    ($trait:ident { $($methods:tt)* }) => {
-        pointers!(@for Arc, $trait, $($methods)*);
-        pointers!(@for Box, $trait, $($methods)*);
+    ($trait:ident $(has $has:ident -> $value:ty,)? { $($methods:tt)* }) => {
+        pointers!(@for Arc, $trait, $(has $has -> $value,)? $($methods)*);
+        pointers!(@for Box, $trait, $(has $has -> $value,)? $($methods)*);
     };
-    (@for $pointer:ident, $trait:ident,
+    (@for $pointer:ident, $trait:ident, $(has $has:ident -> $value:ty,)?
         $(fn $name:ident $(<$life:lifetime>)? ($($arg:ident: $type:ty),*) -> $answer:ty;)*
     ) => {
         #[deny(clippy::missing_trait_methods)]
@@ -150,12 +156,16 @@ macro_rules! pointers {
                     (**self).$name($($arg),*)
                 }
             )*
+
+            $(fn $has(&self) -> $value {
+                (**self).$has()
+            })?
         }
     };
 }
 
 verbs! {
-    Leasing by leasing or missing {
+    Leasing by leasing or missing has confirmer -> MaybeConfirmer, {
         lease(max: NonZeroUsize, ttl: Duration) -> Leased = Lease;
         settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
         turn<'life1>(settlements: [Settlement], max: NonZeroUsize, ttl: Duration, holder: MaybeHolder)
@@ -191,7 +201,7 @@ verbs! {
         capacity -> NonZeroUsize = Capacity;
         resize(capacity: NonZeroUsize) -> Vec<MessageId> = Resize;
     }
-    RotatingQueue by rotating or missing {
+    RotatingQueue by rotating or missing has confirmer -> MaybeConfirmer, {
         insert<'life1>(items: [Insert]) -> Vec<Inserted> = Insert;
         rotate(max: NonZeroUsize) -> Rotated = Rotate;
         wait_for_turn(timeout: Duration) -> () = WaitForTurn;

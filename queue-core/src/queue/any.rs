@@ -8,8 +8,8 @@ use super::{
     BoundedQueue, DelayQueue, Leasing, PriorityQueue, ReliableQueue, RotatingQueue, leasing::chunks,
 };
 use crate::{
-    BoundedConfig, DelayConfig, Error, Inserted, LeasingConfig, Offered, PriorityConfig, Push,
-    Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
+    BoundedConfig, Confirmer, DelayConfig, Error, Inserted, LeasingConfig, Offered, PriorityConfig,
+    Push, Pushed, QueueKind, ReliableConfig, Result, RotatingConfig,
     call::{Answer, Call, Front, Service, verbs},
 };
 
@@ -212,6 +212,16 @@ impl Service for AnyQueue {
             Self::Priority(queue) => verbs::priority(&**queue, call).await,
             Self::Bounded(queue) => verbs::bounded(&**queue, call).await,
             Self::Rotating(queue) => verbs::rotating(&**queue, call).await,
+        }
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        match self {
+            Self::Reliable(queue) => queue.confirmer(),
+            Self::Delay(queue) => queue.confirmer(),
+            Self::Priority(queue) => queue.confirmer(),
+            Self::Bounded(queue) => queue.confirmer(),
+            Self::Rotating(queue) => queue.confirmer(),
         }
     }
 }

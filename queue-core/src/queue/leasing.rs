@@ -1,13 +1,14 @@
 //! Leasing, which all queues but rings share.
 
-use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
+use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
 use super::patience::Patience;
 use crate::{
-    Cancelled, Counters, DeadLetter, Delivery, Depth, Error, Extended, Holder, Leased, MessageId,
-    Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
+    Holder, Leased, MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
+    Settlement, confirmation::confirm, limits,
 };
 
 /// Leases messages and settles them.
@@ -178,6 +179,12 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>>;
+
+    /// What confirms this handle's calls, if anything does (R2): callers use
+    /// [`confirmed`](LeasingExt::confirmed). By default nothing does.
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        None
+    }
 }
 
 /// Conveniences for callers of any leasing queue.
@@ -238,6 +245,40 @@ pub trait LeasingExt: Leasing {
         timeout: Duration,
     ) -> impl Future<Output = Result<Option<Delivery>>> + Send {
         async move { Ok(self.receive(1, ttl, timeout).await?.pop()) }
+    }
+
+    /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's
+    /// [`Confirmation`](crate::Confirmation) asks for (R2). Too few in time is no error: the answer
+    /// says so, beside what the calls answered.
+    ///
+    /// ```
+    /// use queue_core::{LeasingExt, ReliableQueue, ReliableQueueExt, Result};
+    ///
+    /// # async fn example(charges: &dyn ReliableQueue) -> Result<()> {
+    /// let pushed = charges.confirmed(|charges| charges.push_one("order 42")).await?;
+    /// if !pushed.is_confirmed() {
+    ///     eprintln!("message {}: {}", pushed.answer.id(), pushed.copies);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The calls take effect as they would without: others may receive the message before it is
+    /// confirmed, and the answer says nothing of calls of another handle. One wait covers all calls that
+    /// were answered before it. Dropping it drops the calls or the wait, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Those of the calls. `Configuration` if the handle confirms nothing, before anything is done.
+    fn confirmed<'a, A, F>(
+        &'a self,
+        calls: impl FnOnce(&'a Self) -> F,
+    ) -> impl Future<Output = Result<Confirmed<A>>> + Send
+    where
+        A: Send,
+        F: Future<Output = Result<A>> + Send + 'a,
+    {
+        confirm(self.confirmer(), calls(self))
     }
 
     /// Settles one lease.

@@ -1,12 +1,15 @@
 //! Rotating queues: a ring, each item in turn, for ever.
 
-use std::{fmt::Debug, future::Future, num::NonZeroUsize, time::Duration};
+use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{leasing::nonzero, patience::Patience};
-use crate::{Error, Headers, Message, MessageId, Page, Paged, Result, limits};
+use crate::{
+    Confirmed, Confirmer, Error, Headers, Message, MessageId, Page, Paged, Result,
+    confirmation::confirm, limits,
+};
 
 /// A rotating queue: a ring of items, which callers visit in turn, each again and again.
 ///
@@ -59,6 +62,12 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
 
     /// How many items the ring has.
     async fn len(&self) -> Result<u64>;
+
+    /// What confirms this handle's calls, if anything does (R2): callers use
+    /// [`confirmed`](RotatingQueueExt::confirmed). By default nothing does.
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        None
+    }
 }
 
 /// An item for a ring.
@@ -163,6 +172,24 @@ pub trait RotatingQueueExt: RotatingQueue {
                 .pop()
                 .ok_or_else(Error::unanswered)
         }
+    }
+
+    /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's
+    /// [`Confirmation`](crate::Confirmation) asks for (R2), as
+    /// [`LeasingExt::confirmed`](crate::LeasingExt::confirmed) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of the calls. `Configuration` if the handle confirms nothing, before anything is done.
+    fn confirmed<'a, A, F>(
+        &'a self,
+        calls: impl FnOnce(&'a Self) -> F,
+    ) -> impl Future<Output = Result<Confirmed<A>>> + Send
+    where
+        A: Send,
+        F: Future<Output = Result<A>> + Send + 'a,
+    {
+        confirm(self.confirmer(), calls(self))
     }
 
     /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.

@@ -1,6 +1,7 @@
 //! Queues of values instead of bytes.
 
 mod bounded;
+mod confirmed;
 mod consumer;
 mod dead;
 mod delay;

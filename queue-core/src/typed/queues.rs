@@ -6,8 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
 use crate::{
-    Backend, BoundedConfig, DelayConfig, Once, PriorityConfig, QueueConfig, QueueName,
-    ReliableConfig, Removal, Result, RotatingConfig, StoredQueue,
+    Backend, BoundedConfig, Confirmation, DelayConfig, Once, PriorityConfig, QueueConfig,
+    QueueName, ReliableConfig, Removal, Result, RotatingConfig, StoredQueue,
 };
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
@@ -60,6 +60,34 @@ impl Queues {
     /// ```
     pub fn warnings(&self) -> Vec<String> {
         self.backend.warnings()
+    }
+
+    /// The same queues through handles that confirm (R2): a push through
+    /// [`confirmed`](Typed::confirmed) answers whether it has as many copies as this asks for. What is
+    /// not worth that wait goes through the handles that this was called on.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use queue_core::{Confirmation, Queues};
+    ///
+    /// # async fn example(queues: Queues) -> queue_core::Result<()> {
+    /// let half_a_second = Duration::from_millis(500);
+    /// let safe = Confirmation::replicas(1).within(half_a_second);
+    /// let charges = queues.confirmed(safe).await?.reliable::<u64>("charges").await?;
+    ///
+    /// let pushed = charges.confirmed(|charges| charges.push(&42)).await?;
+    /// if !pushed.is_confirmed() {
+    ///     eprintln!("message {}: {}", pushed.answer, pushed.copies);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::confirmed`]: `Configuration` if there are no copies to confirm.
+    pub async fn confirmed(&self, confirmation: Confirmation) -> Result<Self> {
+        Ok(Self::from(self.backend.confirmed(confirmation).await?))
     }
 
     /// Opens a reliable queue with the default configuration.

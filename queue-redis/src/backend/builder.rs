@@ -8,14 +8,14 @@ use std::{
 
 use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 
-use super::{RedisBackend, query};
+use super::{
+    RedisBackend,
+    connecting::{Connecting, To},
+    query,
+};
 use crate::{
-    client::{Client, Servers},
     clock::Clock,
-    cluster::Cluster,
     connection::{self, Connector, Seeds, Timeouts, Tls},
-    keys,
-    node::NodeMaker,
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -183,40 +183,34 @@ impl Builder {
             Some(spawn) => spawn,
             None => Arc::new(here),
         };
-        let prefix: Arc<str> = self.prefix.into();
-        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
-        let mut maker = NodeMaker {
-            timeouts: self.timeouts,
-            fall_back: self.fall_back,
-            allow_eviction: self.allow_eviction,
-            prefix: Arc::clone(&prefix),
-            clock: self.clock.clone(),
-            spawn: Arc::clone(&spawn),
-            seed,
-            in_cluster: false,
-            made: AtomicU64::new(0),
-        };
         let tls = self.tls.as_ref();
-        let servers = match self.server {
+        let to = match self.server {
             Server::Url(url) if connection::names_cluster(&url) => {
-                maker.in_cluster = true;
-                let seeds = Seeds::by(&url, tls, &spawn)?;
-                Servers::Cluster(Cluster::connect(seeds, maker).await?)
+                To::Cluster(Seeds::by(&url, tls, &spawn)?)
             }
-            Server::Url(url) => {
-                let connector = connection::by_url(&url, tls, spawn.clone())?;
-                Servers::One(maker.connect(connector).await?)
-            }
+            Server::Url(url) => To::One(connection::by_url(&url, tls, spawn.clone())?),
             Server::Connector(_) if tls.is_some() => {
                 return Err(Error::invalid(
                     "there are settings of TLS beside a connector: give them to the connector \
                      (ServerConnector::with_tls), and not to the builder",
                 ));
             }
-            Server::Connector(connector) => Servers::One(maker.connect(connector).await?),
+            Server::Connector(connector) => To::One(connector),
         };
-        let registry = keys::registry(&prefix);
-        let client = Client::new(servers, self.timeouts.response, self.clock, &registry);
+        let prefix: Arc<str> = self.prefix.into();
+        let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
+        let connecting = Connecting {
+            to,
+            timeouts: self.timeouts,
+            fall_back: self.fall_back,
+            allow_eviction: self.allow_eviction,
+            prefix: Arc::clone(&prefix),
+            clock: self.clock,
+            spawn: Arc::clone(&spawn),
+            seed,
+            times: AtomicU64::new(0),
+        };
+        let client = connecting.connect(None).await?;
         Ok(RedisBackend {
             client,
             prefix,
@@ -224,6 +218,7 @@ impl Builder {
             large: self.large,
             seed,
             drawn: Arc::default(),
+            connecting: Arc::new(connecting),
         })
     }
 

@@ -1,6 +1,7 @@
 //! The backend: its connections, and the parts that its queues share.
 
 mod builder;
+mod connecting;
 mod health;
 mod query;
 mod queues;
@@ -13,6 +14,7 @@ use std::sync::{
 
 use queue_core::{Result, Spawn};
 
+use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
 use crate::{
     client::{Client, Servers},
@@ -36,6 +38,7 @@ pub struct RedisBackend {
     seed: u64,
     /// How many names were drawn from the seed.
     drawn: Arc<AtomicU64>,
+    connecting: Arc<Connecting>,
 }
 
 impl RedisBackend {

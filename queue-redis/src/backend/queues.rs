@@ -5,9 +5,9 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, Outcome,
-    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
-    RotatingConfig, StoredQueue, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, OnceStore,
+    Outcome, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal,
+    Result, RotatingConfig, StoredQueue, limits,
 };
 use redis::Value;
 
@@ -230,6 +230,10 @@ impl Backend for RedisBackend {
     async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let removed = self.take_away(name, removal).await;
         removed.map_err(|error| error.with_queue(name))
+    }
+
+    async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(self.confirming(confirmation).await?))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

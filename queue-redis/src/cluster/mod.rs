@@ -12,7 +12,14 @@ mod routing;
 mod slots;
 mod table;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use queue_core::{Error, ErrorKind, Result, Running, in_millis};
@@ -48,6 +55,8 @@ struct Shared {
     table: watch::Sender<Table>,
     /// Notified when the table was found to be wrong, or may be.
     doubted: Notify,
+    /// How often a call was led to another node, or may be from then on.
+    changes: AtomicU64,
 }
 
 impl Cluster {
@@ -63,6 +72,7 @@ impl Cluster {
             maker,
             table: watch::Sender::new(Table::default()),
             doubted: Notify::new(),
+            changes: AtomicU64::new(0),
         });
         let ranges = shared.ask_anew().await?;
         shared.open_all(&ranges).await?;
@@ -80,6 +90,12 @@ impl Cluster {
     /// The node that has a slot, as far as is known.
     pub(crate) fn owner(&self, slot: u16) -> Arc<Node> {
         self.shared.owner(slot)
+    }
+
+    /// How often a call was led to another node than the one known before it. While the number stays, each
+    /// call goes to the owner of its slot.
+    pub(crate) fn changes(&self) -> u64 {
+        self.shared.changes.load(Ordering::Acquire)
     }
 
     /// All nodes that are known to have slots.
@@ -132,8 +148,14 @@ impl Shared {
         node.expect("it was made")
     }
 
+    /// Counts a change, before it is made.
+    fn changes(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Takes a node's word that this one has the slot now.
     fn note(&self, slot: u16, node: &Arc<Node>) {
+        self.changes();
         self.table
             .send_modify(|table| table.note(slot, Arc::clone(node)));
         self.doubt();
@@ -190,6 +212,7 @@ impl Shared {
     }
 
     fn take(&self, ranges: Vec<Range>) {
+        self.changes();
         let mut gone = Vec::new();
         self.table.send_modify(|table| {
             gone = table.replace(ranges, |place| self.make(place));

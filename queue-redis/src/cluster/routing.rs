@@ -122,6 +122,7 @@ impl Cluster {
                     is_new
                 }
                 Redirection::Ask(place) => {
+                    self.shared.changes();
                     taking_over = Some(self.shared.node_at(place));
                     true
                 }

@@ -1,7 +1,7 @@
 use std::{
     future::Future,
     pin::pin,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -28,6 +28,8 @@ pub(crate) struct Channel {
     response_timeout: Duration,
     /// Requests in a row without an answer.
     unanswered: AtomicU32,
+    /// Requests that have an answer.
+    answered: AtomicU64,
     given_up: AtomicBool,
     /// Notified when one of the two above changes.
     changed: Notify,
@@ -40,6 +42,7 @@ impl Channel {
             opened: Instant::now(),
             response_timeout,
             unanswered: AtomicU32::new(0),
+            answered: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
             changed: Notify::new(),
         }
@@ -143,6 +146,11 @@ impl Channel {
         )
     }
 
+    /// How many requests have an answer by now.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Acquire)
+    }
+
     /// Whether the last request got no answer; the next one may get none, either.
     pub(crate) fn is_silent(&self) -> bool {
         self.unanswered.load(Ordering::Acquire) > 0
@@ -205,6 +213,7 @@ impl Channel {
     }
 
     fn judge<T>(&self, answer: RedisResult<T>) -> Result<T, Failure> {
+        self.answered.fetch_add(1, Ordering::AcqRel);
         if self.is_silent() {
             self.unanswered.store(0, Ordering::Release);
             self.changed.notify_waiters();

@@ -5,6 +5,7 @@ mod backoff;
 mod by_url;
 mod channel;
 mod connector;
+mod copies;
 mod greeting;
 mod health;
 mod hosts;
@@ -30,6 +31,7 @@ pub(crate) use self::{
     backoff::Backoff,
     by_url::{by_url, check_url, parameters},
     channel::Channel,
+    copies::CopiesAsked,
     primary::{Primary, Timeouts, open},
     seeds::{Seeds, names_cluster},
     supervisor::{Dial, State, Supervised},

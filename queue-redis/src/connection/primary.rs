@@ -7,11 +7,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Result, in_millis};
+use queue_core::{Confirmation, Error, ErrorKind, Result, in_millis};
 use redis::Value;
 use tokio::time;
 
-use super::{Channel, Connector, Dial, Role, Warning, requirements, rights};
+use super::{Channel, Connector, CopiesAsked, Dial, Role, Warning, requirements, rights};
 use crate::{
     error::{Failure, cannot_connect},
     script::Script,
@@ -35,6 +35,8 @@ pub(crate) struct Primary {
     pub(crate) allow_eviction: bool,
     /// Whether it is a node of a cluster.
     pub(crate) in_cluster: bool,
+    /// What its calls can wait for: then it has to tell of copies.
+    pub(crate) confirmation: Option<Confirmation>,
     /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
     pub(crate) scripts: &'static [&'static Script],
@@ -67,6 +69,10 @@ impl Primary {
         warnings.extend(rights::check(&channel, self.scripts, &self.prefix, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         self.load_missing(&channel).await.map_err(unfit)?;
+        if let Some(confirmation) = self.confirmation {
+            let asked = CopiesAsked::new(confirmation, address.to_owned());
+            asked.check(&channel).await?;
+        }
         Ok(channel)
     }
 

@@ -32,6 +32,7 @@ const CONNECTIONS: &[&str] = &[
     "ping",
     "info",
     "config|get",
+    "wait",
 ];
 
 /// The rights that a user of the server needs, and no more, as the rules of `ACL SETUSER`: for queues
@@ -93,6 +94,7 @@ pub(super) async fn check(
         ("PUBLISH", &*wake, LATE),
         ("SUBSCRIBE", &*wake, LATE),
         ("PING", "", "ping is refused"),
+        ("WAIT", "", "no call can be confirmed by replicas"),
     ];
 
     let mut request = redis::cmd("EVAL");

@@ -18,7 +18,7 @@ const FORM: Form = Form {
 };
 
 /// Some servers of a cluster. Each can tell the others.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Seeds {
     servers: Vec<ServerConnector>,
 }

@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use super::Stored;
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys, keys::Keys,
-    listing, reply::Reply, script::Script, scripts,
+    backend::RedisBackend, call::Call, client::Client, confirmer::Confirmer, error::is_wrong_type,
+    keys, keys::Keys, listing, reply::Reply, script::Script, scripts,
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -203,6 +203,17 @@ impl Handle {
             Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
             answers => answers.map_err(|error| self.name(error)),
         }
+    }
+
+    /// What confirms this handle's calls, if it was opened for that.
+    pub(crate) fn confirmer(&self) -> Option<Arc<dyn queue_core::Confirmer>> {
+        if !self.client.confirms() {
+            return None;
+        }
+        Some(Arc::new(Confirmer {
+            client: self.client.clone(),
+            key: self.keys.confirm().into(),
+        }))
     }
 
     /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,

@@ -12,9 +12,9 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased, Leasing,
-    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
-    Timestamp, limits,
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased,
+    Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
+    Settlement, Timestamp, limits,
 };
 
 use super::{
@@ -232,6 +232,10 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let script = &K::SCRIPTS.resume;
         let mut reply = self.handle.call(script, |_| {}).await?;
         reply.count().map(drop)
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        self.handle.confirmer()
     }
 
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {

@@ -1,11 +1,11 @@
 //! The rotating queue.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Result, Rotated, RotatingQueue,
-    limits,
+    Confirmer, Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Result, Rotated,
+    RotatingQueue, limits,
 };
 
 use super::{
@@ -66,6 +66,10 @@ impl RotatingQueue for Ring {
             }
         });
         Ok(ids.collect())
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        self.handle.confirmer()
     }
 
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {

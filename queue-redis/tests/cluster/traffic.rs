@@ -78,7 +78,7 @@ impl Traffic {
 
     /// Ends the producers, waits until the consumers have acked all that they `must`, and answers the
     /// account of the rest.
-    pub(super) async fn end(mut self, must: impl Fn(Message) -> bool) -> Ended {
+    pub(super) async fn end(mut self, must: impl Fn(Message) -> bool + Send + Sync) -> Ended {
         self.account.stop.store(true, Ordering::Release);
         while let Some(ended) = self.producers.join_next().await {
             ended.expect("no panic");

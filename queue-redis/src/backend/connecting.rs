@@ -1,0 +1,100 @@
+//! Connections of a backend: those for the calls of all, and others for calls that are confirmed, so that
+//! nobody else waits.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{Confirmation, Result, Spawn, TokioSpawn};
+
+use super::RedisBackend;
+use crate::{
+    client::{Client, Servers},
+    clock::Clock,
+    cluster::Cluster,
+    connection::{Connector, Seeds, Timeouts},
+    keys,
+    node::NodeMaker,
+};
+
+/// The servers, and how to connect to them.
+pub(super) struct Connecting {
+    pub(super) to: To,
+    pub(super) timeouts: Timeouts,
+    pub(super) fall_back: Duration,
+    pub(super) allow_eviction: bool,
+    pub(super) prefix: Arc<str>,
+    pub(super) clock: Option<Clock>,
+    pub(super) spawn: Arc<dyn Spawn>,
+    /// No other backend has it.
+    pub(super) seed: u64,
+    /// How often it has connected.
+    pub(super) times: AtomicU64,
+}
+
+/// Where the servers are.
+#[derive(Debug)]
+pub(super) enum To {
+    One(Arc<dyn Connector>),
+    Cluster(Seeds),
+}
+
+impl Connecting {
+    /// Connects, over connections that nothing else uses; for calls that are confirmed, if a confirmation
+    /// is given.
+    pub(super) async fn connect(&self, confirmation: Option<Confirmation>) -> Result<Client> {
+        let mut timeouts = self.timeouts;
+        if let Some(confirmation) = confirmation {
+            // While a wait is under way, the server answers nothing else on its connection.
+            timeouts.response += confirmation.within;
+        }
+        // Nodes count from here, and there are fewer of them.
+        let times = self.times.fetch_add(1, Ordering::Relaxed);
+        let maker = NodeMaker {
+            timeouts,
+            fall_back: self.fall_back,
+            allow_eviction: self.allow_eviction,
+            prefix: Arc::clone(&self.prefix),
+            clock: self.clock.clone(),
+            spawn: Arc::clone(&self.spawn),
+            seed: self.seed.wrapping_add(times << 32),
+            in_cluster: matches!(self.to, To::Cluster(_)),
+            confirmation,
+            made: AtomicU64::new(0),
+        };
+        let servers = match &self.to {
+            To::One(connector) => Servers::One(maker.connect(Arc::clone(connector)).await?),
+            To::Cluster(seeds) => Servers::Cluster(Cluster::connect(seeds.clone(), maker).await?),
+        };
+        let registry = keys::registry(&self.prefix);
+        let clock = self.clock.clone();
+        Ok(Client::new(servers, timeouts.response, clock, &registry))
+    }
+}
+
+impl RedisBackend {
+    /// The same backend over other connections, whose calls can be confirmed.
+    pub(super) async fn confirming(&self, confirmation: Confirmation) -> Result<Self> {
+        confirmation.check()?;
+        // Connecting takes timers of a runtime.
+        TokioSpawn::current()?;
+        Ok(Self {
+            client: self.connecting.connect(Some(confirmation)).await?,
+            ..self.clone()
+        })
+    }
+}
+
+impl fmt::Debug for Connecting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connecting")
+            .field("to", &self.to)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,114 @@
+//! Asks a server for copies of what a connection has written.
+
+use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits};
+use redis::{Cmd, Value};
+
+use super::Channel;
+use crate::error::{Failure, Refusal};
+
+/// A write that leaves nothing behind.
+const WRITE: &str = include_str!("../../lua/connection/confirm.lua");
+
+/// How many copies to ask for, and of whom.
+#[derive(Debug, Clone)]
+pub(crate) struct CopiesAsked {
+    confirmation: Confirmation,
+    address: String,
+}
+
+impl CopiesAsked {
+    pub(crate) const fn new(confirmation: Confirmation, address: String) -> Self {
+        Self {
+            confirmation,
+            address,
+        }
+    }
+
+    /// Waits for copies of all that the server had done before this, by a write to `key` and a wait for
+    /// its copies. Both go over this connection together, so no failover comes between them unseen: a
+    /// primary that is demoted ends the wait with an error.
+    ///
+    /// Where the server cannot wait any more, the connection is replaced: the next one is asked first.
+    pub(crate) async fn wait(&self, channel: &Channel, key: &str) -> Copies {
+        let mut write = redis::cmd("EVAL");
+        write.arg(WRITE).arg(1).arg(key);
+        let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
+        let wait = self.command(self.confirmation.replicas, within);
+        let mut answers = match channel.request_each([write, wait]).await {
+            Ok(answers) => answers.into_iter(),
+            Err(failure) => return self.unknown(failure),
+        };
+        match (answers.next(), answers.next()) {
+            (_, Some(Err(failure))) => {
+                channel.give_up();
+                self.unknown(failure)
+            }
+            (Some(Err(failure)), _) => self.unknown(failure),
+            (_, answer) => self.counted(answer.and_then(Result::ok)),
+        }
+    }
+
+    fn unknown(&self, failure: Failure) -> Copies {
+        // The calls before have taken effect; whether the wait has is of no matter.
+        let reason = failure.into_error(&self.address);
+        Copies::Unknown(reason.with_outcome(Outcome::NotApplied).to_string())
+    }
+
+    fn command(&self, replicas: u16, millis: u64) -> Cmd {
+        if self.confirmation.flushed {
+            let mut command = redis::cmd("WAITAOF");
+            command.arg(1).arg(replicas).arg(millis);
+            return command;
+        }
+        let mut command = redis::cmd("WAIT");
+        command.arg(replicas).arg(millis);
+        command
+    }
+
+    fn counted(&self, answer: Option<Value>) -> Copies {
+        let (flushed, replicas) = match answer {
+            Some(Value::Int(replicas)) => (0, replicas),
+            Some(Value::Array(counts)) => match counts[..] {
+                [Value::Int(flushed), Value::Int(replicas)] => (flushed, replicas),
+                _ => (0, 0),
+            },
+            _ => (0, 0),
+        };
+        let asked = &self.confirmation;
+        let flushed = flushed > 0;
+        if replicas >= asked.replicas.into() && (flushed || !asked.flushed) {
+            return Copies::Enough;
+        }
+        let replicas = replicas.unsigned_abs();
+        Copies::Fewer { replicas, flushed }
+    }
+
+    /// Asks for no copies, which every server that could tell of some answers at once.
+    pub(super) async fn check(&self, channel: &Channel) -> Result<()> {
+        match channel.request(&self.command(0, 1)).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Refused(refusal)) => Err(self.unable(Refusal::of(&refusal))),
+            Err(failure) => Err(failure.into_error(&self.address)),
+        }
+    }
+
+    fn unable(&self, refusal: Refusal<'_>) -> Error {
+        let Refusal { code, message, .. } = refusal;
+        let way_out = if code == "NOPERM" {
+            "allow its user the command"
+        } else if message.starts_with("unknown command") {
+            "Redis has WAITAOF from 7.2 on, and so has Valkey: ask for replicas that have received the \
+             changes, not for what is flushed"
+        } else {
+            "turn its appendonly on, or ask for replicas that have received the changes, not for what is \
+             flushed"
+        };
+        Error::new(
+            ErrorKind::Configuration,
+            format!(
+                "{} cannot tell whether anything is {}: {code} {message} ({way_out})",
+                self.address, self.confirmation
+            ),
+        )
+    }
+}

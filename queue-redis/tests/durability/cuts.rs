@@ -1,0 +1,111 @@
+//! Connections that end at the worst moment: what was stored is there, and nothing is claimed of it.
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::{Direction, Proxy};
+
+use super::{Pair, Reliable, Test, by_a_replica, command::command, confirming, open};
+
+/// Whether this is the answer after the end of the connection.
+fn is_lost(copies: &Copies) -> bool {
+    matches!(copies, Copies::Unknown(_)) && copies.to_string().starts_with("stored, unconfirmed: ")
+}
+
+#[tokio::test]
+async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() -> Test {
+    let pair = Pair::start()?;
+    let proxy = Proxy::before(&pair.primary)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    let pushed = safe.confirmed(async |safe| {
+        let pushed = safe.push_one("stored").await;
+        proxy.cut();
+        pushed
+    });
+    let pushed = pushed.await?;
+    assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
+    assert!(is_lost(&pushed.copies), "{}", pushed.copies);
+    assert_eq!(open(&pair.connect().await?).await?.depth().await?.ready, 1);
+
+    let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
+    assert!(pushed.is_confirmed(), "{}", pushed.copies);
+    assert_eq!(pushed.answer.id(), MessageId::new(2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_wait_on_the_next_connection_confirms_nothing_of_the_one_before() -> Test {
+    let pair = Pair::start()?;
+    let proxy = Proxy::before(&pair.primary)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    let pushed = safe.confirmed(async |safe| {
+        safe.push_one("on the first").await?;
+        proxy.cut();
+        // The cut may only be met by the next push.
+        while safe.push_one("on the next").await.is_err() {}
+        Ok(())
+    });
+    let pushed = pushed.await?;
+    assert!(is_lost(&pushed.copies), "{}", pushed.copies);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cut_during_a_wait_leaves_it_stored_and_unconfirmed() -> Test {
+    let pair = Pair::start()?;
+    let proxy = Proxy::before(&pair.primary)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    pair.replica.freeze()?;
+    let out = tokio::spawn({
+        let safe = Reliable::clone(&safe);
+        async move { safe.confirmed(|safe| safe.push_one("stored")).await }
+    });
+    pair.until_one_waits().await;
+    proxy.cut();
+    let pushed = out.await??;
+    assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
+    assert!(is_lost(&pushed.copies), "{}", pushed.copies);
+    assert_eq!(open(&pair.connect().await?).await?.depth().await?.ready, 1);
+    pair.replica.thaw()?;
+    let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
+    assert!(pushed.is_confirmed(), "{}", pushed.copies);
+    Ok(())
+}
+#[tokio::test]
+async fn a_push_whose_reply_is_lost_is_an_error_of_unknown_outcome() -> Test {
+    let pair = Pair::start()?;
+    let proxy = Proxy::before(&pair.primary)?;
+    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    let before = proxy.seen(Direction::Replies);
+    proxy.hold(Direction::Replies);
+    let out = tokio::spawn({
+        let safe = Reliable::clone(&safe);
+        async move { safe.confirmed(|safe| safe.push_one("perhaps")).await }
+    });
+    proxy.beyond(Direction::Replies, before).await;
+    proxy.cut();
+    let error = out.await?.expect_err("its reply is lost");
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_primary_that_is_demoted_during_a_wait_confirms_nothing() -> Test {
+    let pair = Pair::start()?;
+    let backend = pair.connect().await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    pair.replica.freeze()?;
+    let out = tokio::spawn({
+        let safe = Reliable::clone(&safe);
+        async move { safe.confirmed(|safe| safe.push_one("stored")).await }
+    });
+    pair.until_one_waits().await;
+    command(&pair.primary, &["REPLICAOF", "127.0.0.1", "1"]);
+    let pushed = out.await??;
+    assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
+    assert!(is_lost(&pushed.copies), "{}", pushed.copies);
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Confirmed calls on real replicas and disks: what they buy, and that nobody else pays.
+
+#![cfg(unix)]
+
+mod clusters;
+#[path = "../support/command.rs"]
+mod command;
+mod cuts;
+mod disks;
+mod failover;
+mod kinds;
+mod refusals;
+mod together;
+#[path = "../support/until.rs"]
+mod until;
+mod waits;
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use queue_core::{Backend, Confirmation, QueueName, ReliableConfig, ReliableQueue};
+use queue_redis::RedisBackend;
+use real_redis::{Server, ServerError};
+
+use self::{command::command, until::until};
+
+type Test = Result<(), Box<dyn StdError>>;
+type Reliable = Arc<dyn ReliableQueue>;
+
+/// Longer than any wait of a test, and the longest that may be.
+const LONG: Duration = Duration::from_secs(60);
+/// Too short for a replica that is frozen, and a test does not wait long for it.
+const SOON: Duration = Duration::from_millis(50);
+
+/// By a replica, when it comes.
+fn by_a_replica() -> Confirmation {
+    Confirmation::replicas(1).within(LONG)
+}
+
+/// A primary and its replica.
+struct Pair {
+    primary: Server,
+    replica: Server,
+}
+
+impl Pair {
+    fn start() -> Result<Self, ServerError> {
+        let primary = Server::builder().with_tcp().start()?;
+        let replica = Server::builder().with_primary(&primary)?.start()?;
+        Ok(Self { primary, replica })
+    }
+
+    async fn connect(&self) -> queue_core::Result<RedisBackend> {
+        RedisBackend::connect(&self.primary.url()).await
+    }
+
+    /// The clients that wait for copies.
+    fn waiting(&self) -> u64 {
+        let info = command(&self.primary, &["INFO", "clients"]);
+        let info: String = redis::from_redis_value(info).expect("text");
+        let blocked = info
+            .lines()
+            .find_map(|line| line.strip_prefix("blocked_clients:"));
+        blocked.expect("a figure").parse().expect("a number")
+    }
+
+    async fn until_one_waits(&self) {
+        until("the server waits for the replica", || self.waiting() == 1).await;
+    }
+}
+
+/// Opens a queue on this backend.
+async fn open(backend: &dyn Backend) -> queue_core::Result<Reliable> {
+    let name = QueueName::new("q")?;
+    let config = ReliableConfig::default();
+    backend.open_reliable(&name, &config).await
+}
+
+/// The same queue through handles that confirm.
+async fn confirming(
+    backend: &RedisBackend,
+    confirmation: Confirmation,
+) -> queue_core::Result<Reliable> {
+    open(&*backend.confirmed(confirmation).await?).await
+}
