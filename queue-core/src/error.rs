@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::{QueueName, Receipt};
+use crate::{QueueName, Receipt, one_line::OneLine};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -272,7 +272,7 @@ impl fmt::Display for Error {
         if let Some(store) = &self.0.once {
             write!(f, "once store {store}: ")?;
         }
-        f.write_str(&self.0.message)?;
+        OneLine(&self.0.message).fmt(f)?;
         if self.0.outcome == Outcome::Unknown {
             f.write_str(" (it is unknown whether the call took effect)")?;
         }

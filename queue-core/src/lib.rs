@@ -39,6 +39,7 @@ mod message;
 mod millis;
 mod name;
 mod once;
+mod one_line;
 mod page;
 mod peek;
 mod queue;

@@ -126,6 +126,8 @@ mod coalescer;
 mod connection;
 mod error;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod keys;
 mod listing;
 mod once;

@@ -108,7 +108,9 @@ impl Reply {
     pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
         if self.len() == 1 && entries > 1 {
             let last = self.number()?;
-            let first = last - i64::try_from(entries).unwrap_or(i64::MAX) + 1;
+            let before = i64::try_from(entries - 1).unwrap_or(i64::MAX);
+            let first = last.checked_sub(before).filter(|first| *first > 0);
+            let first = first.ok_or_else(|| self.unexpected())?;
             return Ok((first..=last).collect());
         }
         if self.len() != entries {

@@ -16,7 +16,7 @@ impl Refusal<'_> {
     pub(crate) fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
         // One of ours: a script sent it before it wrote anything, and its message is whole.
-        if code == "QKCONFIG" {
+        if code == "QKCONFIG" && !message.is_empty() {
             return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
         }
         let meaning = Meaning::of(self);

@@ -48,10 +48,9 @@ impl Address {
     pub(super) fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once(':').unwrap_or_default();
         let Some(server) = scheme_of_server(scheme) else {
-            return Err(malformed(
-                scheme,
-                "it does not begin with redis+sentinel://",
-            ));
+            // What stands there instead may be part of a password.
+            let what = "it does not begin with redis+sentinel://";
+            return Err(malformed("redis+sentinel", what));
         };
         let Some(rest) = rest.strip_prefix("//") else {
             return Err(malformed(scheme, "no // follows its scheme"));
@@ -76,10 +75,15 @@ impl Address {
         // All that Sentinel takes.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !service.chars().all(plain) {
-            return Err(malformed(
-                scheme,
-                &format!("the service {service:?} can have A-Z a-z 0-9 . - _"),
-            ));
+            let what = if hosts.is_empty() {
+                "it names no hosts".to_owned()
+            } else if service.contains([':', '=', '&']) {
+                // What stands there may be part of a password.
+                "behind its hosts stands the service, then a ? and the parameters".to_owned()
+            } else {
+                format!("the service {service:?} can have A-Z a-z 0-9 . - _")
+            };
+            return Err(malformed(scheme, &what));
         }
         let mut sentinels = Vec::new();
         for host in hosts.split(',') {
@@ -176,6 +180,7 @@ mod tests {
     fn what_is_wrong_is_said_without_a_password() {
         for (url, named) in [
             ("redis+sentinel:one/orders", "//"),
+            ("redis+sentinel///me/hunter2@one:6379", "does not begin"),
             ("redis+sentinel://one", "no service"),
             ("redis+sentinel://one/", "no service"),
             ("redis+sentinel://one//3", "no service"),
@@ -184,6 +189,8 @@ mod tests {
             ("redis+sentinel://one:port/orders", "hosts"),
             ("redis+sentinel://one/orders/three", "database"),
             ("redis+sentinel://one/two words", "two words"),
+            ("redis+sentinel://one/a&sentinel_password=hunter2", "a ?"),
+            ("redis+sentinel:///me:hunter2:one", "hosts"),
             ("redis+sentinel://:hunter/2@one/orders", "%2F"),
             ("redis+sentinel://:hunter?2@one/orders", "%3F"),
             ("redis+sentinel://:hunter#2@one/orders", "%23"),
