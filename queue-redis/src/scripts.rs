@@ -77,19 +77,22 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const SOUND: Part = Files(lua!["shared/sound"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
-const EXPECT: Part = Files(lua!["shared/expect"]);
-const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders" "shared/bodies"]);
+const EXPECT: Part = Files(lua!["shared/expect" "shared/add_to"]);
+const LEASES: Part = Files(lua![
+    "shared/ends" "shared/uniques" "shared/holders" "shared/bodies" "shared/graves"
+]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
-    "shared/reframe" "shared/graves" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
+    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
 ]);
 
 /// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -99,7 +102,7 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
+            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
             Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
@@ -114,7 +117,7 @@ macro_rules! quiet {
             Files(lua!["shared/frames" $($plain)+]),
             EXPECT,
             Files(lua!["shared/ended_marks" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
+            Files(lua!["shared/fits"]), SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -142,14 +145,14 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line,
+        CALL, Keys, DRAIN, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
     counters: tidied![READ "shared/ended_marks" "leasing/counters"];
-    dead_letters: tidied![READ "leasing/dead_letters"];
-    revive: tidied![DRAIN "leasing/revive"];
+    dead_letters: tidied![READ "shared/records" "leasing/dead_letters"];
+    revive: tidied![DRAIN "shared/records" "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
     purge: tidied![DRAIN "shared/take_out" "leasing/purge"];
     cancel: looking![DRAIN "shared/show" then "leasing/cancel"];
@@ -201,7 +204,7 @@ scripts! {
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
-        CALL, Keys, PLAIN, Settings, TIES, FRAMES, EXPECT, LEASES, Line, PLACES,
+        CALL, Keys, PLAIN, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/offer"
@@ -215,7 +218,7 @@ scripts! {
     ];
 
     ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/insert"])];
-    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/rotate"])];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["shared/add_to" "rotating/rotate"])];
     ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/list"])];
     ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/remove"])];
     ROTATING_RECONFIGURE = ROTATING_KIND, "reconfigure": &[

@@ -1,4 +1,5 @@
 -- capacity: how many messages fit.
--- needs: META
+-- needs: META, unreadable
 -- Returns the stored capacity.
-return tonumber(call('HGET', META, 'capacity'))
+local capacity = call('HGET', META, 'capacity')
+return tonumber(capacity) or unreadable('capacity', capacity)

@@ -15,7 +15,7 @@ local number = tonumber(call('HGET', META, 'joins')) or 0
 for k = 1, count do
   local key = keys[k]
   local held = key and (added[key] or call('HGET', KEYED, key))
-  if held then
+  if held and #held == 7 then
     ids[k], present = -decode('>I7', held), true
   else
     new = new + 1

@@ -1,5 +1,5 @@
 -- What moves messages into the line of a reliable or bounded queue.
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, META, accepted, arm
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_to, arm
 -- gives: give_back, join, promote
 
 local function give_back(back, id)
@@ -9,7 +9,7 @@ end
 
 -- Puts these at the tail, in this order.
 local function join(ids)
-  local number = call('HINCRBY', META, 'joins', #ids) - #ids
+  local number = add_to('joins', #ids) - #ids
   local places, kept = {}, {}
   for k = 1, #ids do
     local before = pack('>I7', number + k)
