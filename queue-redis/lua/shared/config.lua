@@ -3,8 +3,12 @@
 -- Errors: QKDAMAGED  what is stored of the queue cannot be read; nothing was done.
 -- needs: META, meta
 -- gives: accepted, config, flags, unreadable
+local function shown(found)
+  return (string.gsub(sub(found or '', 1, 200), '[^%w%p ]', '?')) -- an error is text, in one line
+end
+
 local function unreadable(field, found)
-  return redis.error_reply('QKDAMAGED the field ' .. field .. ' of ' .. META .. ' is [' .. sub(found or '', 1, 200)
+  return redis.error_reply('QKDAMAGED the field ' .. field .. ' of ' .. META .. ' is [' .. shown(found)
     .. '], which queue-kit did not write')
 end
 
@@ -19,7 +23,7 @@ if meta[1] ~= ARGV[2] then
   if not string.match(meta[1], fixed) then
     return unreadable('config', meta[1])
   elseif string.match(meta[1], fixed) ~= string.match(ARGV[2], fixed) then
-    return redis.error_reply('QKCONFIG the queue is stored as [' .. sub(meta[1], 1, 200)
+    return redis.error_reply('QKCONFIG the queue is stored as [' .. shown(meta[1])
       .. '], this handle was opened as [' .. ARGV[2] .. ']: open it again')
   elseif shape(meta[1]) ~= shape(ARGV[2]) then
     return unreadable('config', meta[1])

@@ -49,10 +49,10 @@ pub(super) fn prefix(url: &str) -> Result<Option<String>> {
 
 /// Whether this is a name that somebody mistyped, and not a password behind a mistyped sign.
 fn is_plain(name: &str) -> bool {
+    let has_more = |secret: &str| name.starts_with(secret) && name != secret;
     name.len() <= 24
-        && !["pass", "sentinel_pass"]
-            .iter()
-            .any(|secret| name.starts_with(secret) && name != "password")
+        && (name == "password" || !has_more("pass"))
+        && !has_more("sentinel_password")
         && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
 

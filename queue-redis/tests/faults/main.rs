@@ -6,12 +6,15 @@
 mod anew;
 mod bodies;
 mod cancellation;
+#[path = "../support/cases.rs"]
+mod cases;
 mod clock_jumps;
 mod clocks;
 mod connections;
 mod contention;
 mod crash;
 mod crowd;
+mod damage;
 mod foreign;
 mod ground;
 mod ledger;

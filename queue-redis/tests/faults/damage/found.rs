@@ -1,0 +1,1 @@
+//! Harm that once was too much, by name.
