@@ -294,7 +294,8 @@ pub(crate) struct Dead {
 }
 
 /// The reason of a death that no consumer caused.
-pub(crate) const DAMAGED: &str = "what is stored of it was damaged: its body is the bytes that were found";
+pub(crate) const DAMAGED: &str =
+    "what is stored of it was damaged: its body is the bytes that were found";
 
 impl Dead {
     /// Reads a record whose frame has a head of this many bytes; `None` if it is none.

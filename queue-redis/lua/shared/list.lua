@@ -12,7 +12,10 @@
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
-  holes = math.max(tonumber(call('HGET', META, 'holes')) or 0, 0)
+  holes = tonumber(call('HGET', META, 'holes')) or 0
+  if not (holes > 0 and holes < 9007199254740991) then
+    holes = 0
+  end
 end
 
 -- The number of the message with this frame in READY, behind the one with another number; or nil, and the id if

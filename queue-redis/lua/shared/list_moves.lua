@@ -22,9 +22,17 @@ local function join(ids)
 end
 
 local function promote()
-  local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
+  local over, due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY), {}
+  for k = 1, #over do
+    -- Behind the number of a place, what is no id could look like another message's.
+    if #over[k] == 7 then
+      due[#due + 1] = over[k]
+    end
+  end
   if due[1] then
     join(due)
-    call('ZREM', DELAYED, unpack(due))
+  end
+  if over[1] then
+    call('ZREM', DELAYED, unpack(over))
   end
 end

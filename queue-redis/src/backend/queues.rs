@@ -141,7 +141,11 @@ impl RedisBackend {
 
     /// So many entries of the list of queues, from a start on as Redis writes it. It leaves out what
     /// somebody else put there, so that this hides no queue.
-    async fn listed(&self, mut start: Vec<u8>, limit: usize) -> Result<Vec<(QueueName, QueueKind)>> {
+    async fn listed(
+        &self,
+        mut start: Vec<u8>,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, QueueKind)>> {
         let mut found = Vec::new();
         loop {
             let left = limit - found.len();

@@ -146,7 +146,9 @@ impl Meaning {
         {
             Self {
                 is_certain: false,
-                ..Self::of_setup("a number that is stored of the queue is none: set it right by hand")
+                ..Self::of_setup(
+                    "a number that is stored of the queue is none: set it right by hand",
+                )
             }
         } else if refusal.place.is_some() {
             Self {

@@ -73,10 +73,7 @@ fn what_is_apart_is_told_by_its_reference() {
     let told = apart(70_000, &[7; REFERENCE]);
     assert_eq!(told[..5], [2, 0, 1, 17, 112]);
     let read = Content::read(Bytes::copy_from_slice(&told));
-    assert_eq!(
-        read,
-        Content::Apart(Bytes::from_static(&[7; REFERENCE]))
-    );
+    assert_eq!(read, Content::Apart(Bytes::from_static(&[7; REFERENCE])));
 }
 
 #[test]

@@ -20,7 +20,10 @@ fn is_touched(filled: &Filled, done: &[Done], id: u64) -> bool {
         "dedup" | "firsts" | "arrivals" | "room" | "uploads" => false,
         "bodies" => filled.large.contains(&id),
         "distinct" | "owned" => filled.bodies[&id].starts_with(b"distinct"),
-        "meta" => matches!(&*done.entry, b"config" | b"accepted" | b"flags" | b"capacity" | b"surplus"),
+        "meta" => matches!(
+            &*done.entry,
+            b"config" | b"accepted" | b"flags" | b"capacity" | b"surplus"
+        ),
         _ => done.ids.contains(&bytes[1..]),
     })
 }

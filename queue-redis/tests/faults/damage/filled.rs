@@ -24,8 +24,11 @@ impl Filled {
     }
 
     /// Opens a queue, and puts it all in.
-    pub(crate) async fn new(backend: &dyn Backend, kind: QueueKind, number: u64) -> Result<Self> {
-        let name = QueueName::new(format!("{kind}-{number}"))?;
+    pub(crate) async fn new(
+        backend: &dyn Backend,
+        kind: QueueKind,
+        name: QueueName,
+    ) -> Result<Self> {
         let mut config = QueueConfig::of(kind, CAPACITY);
         if let Some(leasing) = config.leasing_mut() {
             leasing.max_attempts = 5;
@@ -80,17 +83,21 @@ impl Filled {
         }
         leasing.cancel(&[MessageId::new(cancelled)]).await?;
         self.bodies.remove(&cancelled);
-        self.put(Push::new("deduplicated").with_dedup("key", EVER)).await?;
-        self.put(Push::new("unique").with_unique("only", EVER)).await?;
+        self.put(Push::new("deduplicated").with_dedup("key", EVER))
+            .await?;
+        self.put(Push::new("unique").with_unique("only", EVER))
+            .await?;
         for limit in [TimeToLive::bury_after(EVER), TimeToLive::drop_after(EVER)] {
-            self.put(Push::new(format!("{limit:?}")).with_time_to_live(limit)).await?;
+            self.put(Push::new(format!("{limit:?}")).with_time_to_live(limit))
+                .await?;
         }
         for byte in [b'x', b'y'] {
             self.put(Push::new(vec![byte; 20_000])).await?;
         }
         if kind != QueueKind::Delay {
             for number in 0..2 {
-                self.put(Push::new(format!("due {number}")).with_due(LEASE)).await?;
+                self.put(Push::new(format!("due {number}")).with_due(LEASE))
+                    .await?;
             }
         }
         if let AnyQueue::Bounded(bounded) = &self.queue {

@@ -11,11 +11,28 @@ use redis::{Connection, FromRedisValue};
 
 /// Numbers that no script writes.
 const ABSURD: &[&str] = &[
-    "inf", "-inf", "1e300", "-1e300", "-1", "0", "0.5", "9007199254740993", "72057594037927936",
+    "inf",
+    "-inf",
+    "1e300",
+    "-1e300",
+    "-1",
+    "0",
+    "0.5",
+    "9007199254740993",
+    "72057594037927936",
     "9223372036854775807",
 ];
 /// What stands where a number belongs.
-const NO_NUMBER: &[&str] = &["", "abc", "nan", "-", "12 monkeys", "99999999999999999999999", "\n\r", "é"];
+const NO_NUMBER: &[&str] = &[
+    "",
+    "abc",
+    "nan",
+    "-",
+    "12 monkeys",
+    "99999999999999999999999",
+    "\n\r",
+    "é",
+];
 
 /// Harm done to one entry of one key.
 #[derive(Debug, Clone)]
@@ -73,7 +90,11 @@ impl Done {
     }
 }
 
-pub(crate) fn ask<T: FromRedisValue>(connection: &mut Connection, command: &str, args: &[&[u8]]) -> T {
+pub(crate) fn ask<T: FromRedisValue>(
+    connection: &mut Connection,
+    command: &str,
+    args: &[&[u8]],
+) -> T {
     let mut request = redis::cmd(command);
     request.arg(args);
     let answer = request.query(connection);
@@ -93,6 +114,8 @@ impl Harm {
             "hash" => self.to_hash(connection, key, done),
             "zset" => self.to_zset(connection, key, done),
             "list" => self.to_list(connection, key, done),
+            // Its last entry went before.
+            "none" => done,
             other => panic!("no key of ours is a {other}"),
         }
     }
@@ -154,7 +177,11 @@ impl Harm {
                 return done;
             }
             How::Add(bytes) => {
-                ask::<()>(connection, "LINSERT", &[key, b"BEFORE", &elements[at], bytes]);
+                ask::<()>(
+                    connection,
+                    "LINSERT",
+                    &[key, b"BEFORE", &elements[at], bytes],
+                );
                 return done.to(bytes);
             }
             how => how.of(&elements[at]),

@@ -59,11 +59,16 @@ impl Ground {
         self.server.connect().expect("the server takes us")
     }
 
+    fn next_name(&self, what: &str) -> QueueName {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        QueueName::new(format!("{what}-{number}")).expect("a name")
+    }
+
     /// A queue with everything in it.
     async fn filled(&self, kind: QueueKind) -> Filled {
         self.clock.set(START);
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let filled = Filled::new(&*self.backend, kind, number).await;
+        let name = self.next_name(kind.as_str());
+        let filled = Filled::new(&*self.backend, kind, name).await;
         filled.expect("nothing is damaged yet")
     }
 

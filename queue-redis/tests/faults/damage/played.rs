@@ -15,7 +15,8 @@ const PAGES: usize = 200;
 /// Whether a harm is to what concerns the whole queue, where no healing is possible: then calls may say so.
 fn is_fatal(done: &Done) -> bool {
     let field = String::from_utf8_lossy(&done.entry);
-    done.suffix == "meta" && ["config", "accepted", "capacity"].contains(&&*field)
+    matches!(&*done.suffix, "meta" | "once")
+        && ["config", "accepted", "capacity"].contains(&&*field)
 }
 
 /// Checks an answer: an error says in one line what is wrong with which queue, and there is none without
@@ -40,7 +41,7 @@ pub(crate) fn assert_allowed(answer: Result<()>, name: &QueueName, done: &[Done]
     );
 }
 
-async fn page_through<T>(read: impl AsyncFn(Page) -> Result<Paged<T>>) -> Result<()> {
+pub(crate) async fn page_through<T>(read: impl AsyncFn(Page) -> Result<Paged<T>>) -> Result<()> {
     let mut page = Page::first(3);
     for _ in 0..PAGES {
         match read(page).await?.next {
@@ -75,7 +76,11 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
     }
     for _ in 0..3 {
         let leased = leasing.lease(NonZeroUsize::MIN, LEASE).await;
-        if let Some(first) = leased.as_ref().ok().and_then(|leased| leased.deliveries.first()) {
+        if let Some(first) = leased
+            .as_ref()
+            .ok()
+            .and_then(|leased| leased.deliveries.first())
+        {
             allowed(leasing.extend(&[first.receipt], LEASE).await.map(drop));
             let released = leasing.settle(&[Settlement::release(first.receipt)]).await;
             allowed(released.map(drop));
