@@ -57,6 +57,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The error of a failed call.
 ///
+/// Its text is one line, and of a long one the middle is left out.
+///
 /// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
 /// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
 /// [`retry_after`](Self::retry_after) how long a loop has to pause before it repeats the call.

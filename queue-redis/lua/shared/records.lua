@@ -15,6 +15,6 @@ local function frame_of(id, record)
       return nil, record
     end
   end
-  id = sub('\0\0\0\0\0\0\0' .. id, -7)
-  return nil, pack(RECORD, died, 'd', 0) .. id .. record
+  -- No message has the id 0.
+  return nil, pack(RECORD, died, 'd', 0) .. (#id == 7 and id or '\0\0\0\0\0\0\0') .. record
 end

@@ -276,6 +276,32 @@ fn a_large_body_that_is_missing_or_none_keeps_no_others_back() {
     }
 }
 
+#[test]
+fn a_letter_whose_id_is_none_takes_nobodys() {
+    let mut three = Three::of(QueueKind::Reliable);
+    let dead = three.key("dead");
+    ask::<()>(
+        &mut three.connection,
+        "ZADD",
+        &[dead.as_bytes(), b"1", b"\x02"],
+    );
+    let letters = three.letters();
+    assert_eq!((letters.len(), letters[0].id.get()), (1, 0), "{letters:?}");
+}
+
+#[test]
+fn a_ring_whose_count_of_places_is_no_number_takes_items() {
+    for value in ["nan", "inf", "abc", "-1"] {
+        let mut three = Three::of(QueueKind::Rotating);
+        three.set("meta", b"joins", value.as_bytes());
+        let put = three
+            .ground
+            .runtime
+            .block_on(three.queue.put(&[Push::new("d")]));
+        put.unwrap_or_else(|error| panic!("{value}: {error}"));
+    }
+}
+
 /// Behind the number of a place it would have looked like another message's id.
 #[test]
 fn a_delayed_place_that_is_no_id_is_nobodys() {
