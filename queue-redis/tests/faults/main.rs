@@ -8,6 +8,7 @@ mod bodies;
 mod cancellation;
 #[path = "../support/cases.rs"]
 mod cases;
+mod chaos;
 mod clock_jumps;
 mod clocks;
 mod connections;

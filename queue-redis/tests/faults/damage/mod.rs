@@ -10,7 +10,7 @@ mod rings;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proptest::{collection::vec, prelude::*};
+use proptest::collection::vec;
 use queue_core::*;
 use real_redis::Server;
 use redis::Connection;

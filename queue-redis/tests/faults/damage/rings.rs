@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
-use proptest::{bool, collection::vec, prelude::*};
+use proptest::{bool, collection::vec};
 use queue_core::*;
 
 use super::{
