@@ -163,20 +163,11 @@ async fn whatever_happens_every_message_is_accounted_for() {
     for kind in QueueKind::LEASING {
         kinds.push(Subject::open(&backend, kind).await.expect("opens"));
     }
-    // What the first messages make, such as a connection for hints, stays.
-    play(&kinds, &server, &proxy, &[]).await;
+    join_all(kinds.iter().map(warm_up)).await;
     let idle = (tasks(), number(&server, "clients", "connected_clients"));
     let used = number(&server, "memory", "used_memory");
 
-    let (start, mut next) = (Instant::now(), seed);
-    loop {
-        let faults = order(rounds, next);
-        play(&kinds, &server, &proxy, &faults).await;
-        next += 1;
-        if start.elapsed() >= long {
-            break;
-        }
-    }
+    play(&kinds, &server, &proxy, (rounds, seed, long)).await;
 
     // What is half-open still is nobody's.
     proxy.cut();
@@ -197,12 +188,36 @@ async fn whatever_happens_every_message_is_accounted_for() {
     assert_eq!(left, [""; 0]);
 }
 
-/// Lets messages of each kind flow while these faults strike, then drains the queues.
-async fn play(kinds: &[Subject], server: &Server, proxy: &Proxy, faults: &[Fault]) {
+/// Makes what the first messages make and what stays: a connection for hints, tasks that send together.
+async fn warm_up(queue: &Subject) {
+    let at_once = join_all((0..16).map(|_| async {
+        queue.put_one("to begin with").await.expect("there is room");
+        let received = queue.leasing().receive_one(SPELL * 1_000, SPELL * 1_000);
+        let delivery = received.await.expect("nothing fails yet");
+        let receipt = delivery.expect("there are as many").receipt;
+        queue.leasing().ack(receipt).await.expect("it is ours");
+    }));
+    at_once.await;
+    let waited = queue.leasing().wait_for_arrival(SPELL).await;
+    waited.expect("nothing fails yet");
+}
+
+/// Lets messages of each kind flow while faults strike, so many of each in the order of this seed, and others
+/// until this time is over. Then drains the queues.
+async fn play(
+    kinds: &[Subject],
+    server: &Server,
+    proxy: &Proxy,
+    (rounds, seed, long): (u64, u64, Duration),
+) {
     let flows: Vec<Arc<Traffic>> = kinds
         .iter()
         .map(|queue| Traffic::on(queue.clone(), Errors::Transient))
         .collect();
+    let all_flow = async |what: &str| {
+        let all_flow = join_all(flows.iter().map(|traffic| traffic.flows(FLOWS)));
+        within(what, all_flow).await;
+    };
     let over = tokio::sync::watch::Sender::new(false);
     let traffics = join_all(flows.iter().map(|traffic| {
         let mut over = over.subscribe();
@@ -211,14 +226,21 @@ async fn play(kinds: &[Subject], server: &Server, proxy: &Proxy, faults: &[Fault
         })
     }));
     let strikes = async {
-        for (round, fault) in faults.iter().enumerate() {
-            let all_flow = join_all(flows.iter().map(|traffic| traffic.flows(FLOWS)));
-            within(&format!("flow before round {round}, {fault:?}"), all_flow).await;
-            fault.strike(server, proxy).await;
+        let start = Instant::now();
+        let mut struck = 0;
+        for seed in seed.. {
+            for fault in order(rounds, seed) {
+                all_flow(&format!("flow before round {struck}, {fault:?}")).await;
+                fault.strike(server, proxy).await;
+                struck += 1;
+            }
+            if start.elapsed() >= long {
+                break;
+            }
         }
-        let all_flow = join_all(flows.iter().map(|traffic| traffic.flows(FLOWS)));
-        within("flow after the last fault", all_flow).await;
+        all_flow("flow after the last fault").await;
         over.send_replace(true);
+        println!("{struck} faults in {:?}", start.elapsed());
     };
     tokio::join!(traffics, strikes);
 }
