@@ -128,7 +128,7 @@ enum Job {
     Mail { to: String, copies: u8 },
     Bill(i64, Option<f64>),
     Idle,
-    Many(Vec<Job>),
+    Many(Vec<Self>),
 }
 
 fn job() -> impl Strategy<Value = Job> {

@@ -60,10 +60,8 @@ impl Ground {
             allowed(ring.insert(&[insert]).await.map(drop));
         }
         allowed(ring.remove(&[MessageId::new(1 << 40)]).await.map(drop));
-        let mut hours = 1;
-        for _ in 0..12 {
+        for hours in 1..=12 {
             self.clock.set(START + hours * HOUR);
-            hours += 1;
             match ring.rotate(three).await {
                 Ok(visited) => {
                     for item in visited.items {
