@@ -129,7 +129,7 @@ fn number(server: &Server, section: &str, field: &str) -> u64 {
 }
 
 /// Waits until this is no more than before.
-async fn back(what: &str, before: u64, now: impl Fn() -> u64 + Send) {
+async fn back(what: &str, before: u64, now: impl Fn() -> u64 + Send + Sync) {
     within(what, async {
         while now() > before {
             tokio::time::sleep(SPELL).await;
