@@ -12,7 +12,7 @@ use crate::{Headers, MessageId, Timestamp};
 pub struct DeadLetter {
     /// The message's id, by which it is revived or discarded.
     pub id: MessageId,
-    /// The bytes that were pushed.
+    /// The bytes that were pushed; of a damaged message those that were found, and then the reason says so.
     pub body: Bytes,
     /// The headers that were pushed.
     pub headers: Headers,

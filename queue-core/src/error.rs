@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::{QueueName, Receipt};
+use crate::{QueueName, Receipt, one_line::OneLine};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -56,6 +56,8 @@ pub enum Outcome {
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The error of a failed call.
+///
+/// Its text is one line, and of a long one the middle is left out.
 ///
 /// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
 /// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
@@ -272,7 +274,7 @@ impl fmt::Display for Error {
         if let Some(store) = &self.0.once {
             write!(f, "once store {store}: ")?;
         }
-        f.write_str(&self.0.message)?;
+        OneLine(&self.0.message).fmt(f)?;
         if self.0.outcome == Outcome::Unknown {
             f.write_str(" (it is unknown whether the call took effect)")?;
         }

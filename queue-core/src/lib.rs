@@ -40,6 +40,7 @@ mod message;
 mod millis;
 mod name;
 mod once;
+mod one_line;
 mod page;
 mod partitioned;
 mod peek;

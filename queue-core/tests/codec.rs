@@ -32,6 +32,20 @@ fn json_brings_values_back() {
     comes_back(&Json);
 }
 
+#[test]
+fn json_brings_floats_back_to_the_last_digit() {
+    for float in [
+        -922_970_222.953_403_6_f64,
+        0.1 + 0.2,
+        f64::MIN_POSITIVE,
+        f64::MAX,
+    ] {
+        let body = Json.encode(&float).unwrap();
+        let back: f64 = Json.decode(&body).unwrap();
+        assert_eq!(back.to_bits(), float.to_bits(), "{float:e}");
+    }
+}
+
 #[cfg(feature = "msgpack")]
 #[test]
 fn messagepack_brings_values_back() {

@@ -132,15 +132,20 @@ pub(crate) enum Content {
     Here(Headers, Bytes),
     /// Not in the frame, but under this reference.
     Apart(Bytes),
+    /// Nothing that a client wrote: the bytes as they were found.
+    Damaged(Bytes),
 }
 
 impl Content {
-    /// Reads what stands behind a frame's head, or under a reference; `None` if this side did not write it.
-    pub(crate) fn read(mut bytes: Bytes) -> Option<Self> {
-        if bytes.first() != Some(&2) {
-            return payload(bytes).map(|(headers, body)| Self::Here(headers, body));
+    /// Reads what stands behind a frame's head, or under a reference.
+    pub(crate) fn read(mut bytes: Bytes) -> Self {
+        if bytes.first() == Some(&2) && bytes.len() == 5 + REFERENCE {
+            return Self::Apart(bytes.split_off(5));
         }
-        (bytes.len() == 5 + REFERENCE).then(|| Self::Apart(bytes.split_off(5)))
+        match payload(bytes.clone()) {
+            Some((headers, body)) => Self::Here(headers, body),
+            None => Self::Damaged(bytes),
+        }
     }
 }
 
@@ -170,7 +175,7 @@ impl Frame {
                 let attempts = bytes.try_get_u32().ok()?;
                 let pushed = narrow(&mut bytes)?;
                 let length = bytes.try_get_u16().ok()?;
-                let failure = text(&mut bytes, length.into())?;
+                let failure = any_text(&mut bytes, length.into())?;
                 (
                     attempts,
                     pushed,
@@ -184,7 +189,7 @@ impl Frame {
             attempts,
             pushed: Timestamp::from_millis(pushed),
             failure,
-            content: Content::read(bytes)?,
+            content: Content::read(bytes),
         })
     }
 
@@ -193,7 +198,7 @@ impl Frame {
         matches!(self.content, Content::Apart(_))
     }
 
-    /// The message; `None` if its body is apart still, and so gone.
+    /// The message; `None` if its body is apart still, and so gone, or if it is damaged.
     pub(crate) fn message(self) -> Option<Message> {
         match self.content {
             Content::Here(headers, body) => Some(Message {
@@ -201,7 +206,7 @@ impl Frame {
                 body,
                 headers,
             }),
-            Content::Apart(_) => None,
+            Content::Apart(_) | Content::Damaged(_) => None,
         }
     }
 
@@ -247,10 +252,8 @@ impl Shown {
             Place::Leased => {
                 let token = Token::new(narrow(&mut lease)?);
                 let rest = lease.len();
-                let holder = match text(&mut lease, rest)? {
-                    nobody if nobody.is_empty() => None,
-                    name => Some(Holder::new(name).ok()?),
-                };
+                // Nobody's name is empty.
+                let holder = text(&mut lease, rest).and_then(|name| Holder::new(name).ok());
                 Standing::Leased {
                     receipt: Receipt::new(frame.id, token),
                     time_left: left,
@@ -290,14 +293,32 @@ pub(crate) struct Dead {
     died_at: Timestamp,
 }
 
+/// The reason of a death that no consumer caused.
+pub(crate) const DAMAGED: &str =
+    "what is stored of it was damaged: its body is the bytes that were found";
+
 impl Dead {
     /// Reads a record whose frame has a head of this many bytes; `None` if it is none.
     pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
         let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
         let why = bytes.try_get_u8().ok()?;
         let length = usize::from(bytes.try_get_u16().ok()?);
-        let reason = text(&mut bytes, length)?;
+        let reason = any_text(&mut bytes, length)?;
         let reason = match why {
+            b'd' => {
+                let id = MessageId::new(narrow(&mut bytes)?);
+                return Some(Self {
+                    frame: Frame {
+                        id,
+                        attempts: 0,
+                        pushed: Timestamp::from_millis(0),
+                        failure: None,
+                        content: Content::Damaged(bytes),
+                    },
+                    reason: DeathReason::Buried(DAMAGED.to_owned()),
+                    died_at,
+                });
+            }
             b'b' => DeathReason::Buried(reason),
             b'r' => DeathReason::Retried,
             b'e' => DeathReason::Expired,
@@ -311,21 +332,33 @@ impl Dead {
         })
     }
 
-    /// What a caller sees; `None` as for [`Frame::message`].
-    pub(crate) fn letter(mut self) -> Option<DeadLetter> {
-        let (attempts, pushed_at) = (self.frame.attempts, self.frame.pushed);
-        let failure = self.frame.failure.take();
-        let Message { id, body, headers } = self.frame.message()?;
-        Some(DeadLetter {
-            id,
+    /// What a caller sees. What is damaged has the bytes that were found for a body, and no headers.
+    pub(crate) fn letter(self) -> DeadLetter {
+        let Self {
+            frame,
+            reason,
+            died_at,
+        } = self;
+        let damaged = |found| {
+            let reason = DeathReason::Buried(DAMAGED.to_owned());
+            (Headers::new(), found, reason)
+        };
+        let (headers, body, reason) = match frame.content {
+            Content::Here(headers, body) => (headers, body, reason),
+            Content::Damaged(found) => damaged(found),
+            // Its body is gone.
+            Content::Apart(_) => damaged(Bytes::new()),
+        };
+        DeadLetter {
+            id: frame.id,
             body,
             headers,
-            reason: self.reason,
-            failure,
-            attempts,
-            pushed_at,
-            died_at: self.died_at,
-        })
+            reason,
+            failure: frame.failure,
+            attempts: frame.attempts,
+            pushed_at: frame.pushed,
+            died_at,
+        }
     }
 }
 
@@ -349,4 +382,10 @@ fn text(bytes: &mut Bytes, length: usize) -> Option<String> {
         return None;
     }
     String::from_utf8(bytes.split_to(length).into()).ok()
+}
+
+/// Text that decides nothing: what is no text in it is shown as such.
+fn any_text(bytes: &mut Bytes, length: usize) -> Option<String> {
+    let found = (bytes.len() >= length).then(|| bytes.split_to(length))?;
+    Some(String::from_utf8_lossy(&found).into_owned())
 }

@@ -122,6 +122,25 @@
 //! [`RedisBackend::warnings`] names each missing right and its cost. Confirmations of what is flushed
 //! need `+waitaof` besides, which older servers do not know.
 //!
+//! # Damage
+//!
+//! If somebody else writes to a queue's keys, or its memory fails, the queue goes on with what is sound:
+//!
+//! | what is damaged | what happens |
+//! | --- | --- |
+//! | a message's frame or body, or it is missing | who would lease it sets it aside: it becomes a dead letter with the bytes that were found. Pages leave it out until then |
+//! | a dead letter's record | it is shown as such a letter, and is not revived |
+//! | an item of a ring | `rotate` and `list` leave it out; one without a body leaves the ring |
+//! | a counter in `meta`, or the last token | it counts anew |
+//! | a dedup mark's id | the mark counts as none |
+//! | the end of a time to live | the message has none any more |
+//! | a time (a score) | it is believed, however far away |
+//! | `config` or `accepted` in `meta`, or `capacity` for offers | `Configuration`: the error names the field, and nothing is done until somebody sets it right |
+//! | a key of another type | `Configuration`: the error names the key |
+//! | an entry in the list of queues | it is left out |
+//!
+//! A place in a queue that names another message's id cannot be told from a sound one.
+//!
 //! # Durability
 //!
 //! The server acknowledges a call when it has done it in memory. The server's settings decide what
@@ -208,6 +227,8 @@ mod confirmer;
 mod connection;
 mod error;
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod keys;
 mod listing;
 mod node;

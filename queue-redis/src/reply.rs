@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use queue_core::{Counters, Error, ErrorKind, Outcome, Result};
+use queue_core::{Counters, Error, ErrorKind, Outcome, QueueName, Result};
 use redis::Value;
 
 use crate::script::Script;
@@ -12,6 +12,7 @@ use crate::script::Script;
 #[derive(Debug)]
 pub(crate) struct Reply {
     script: &'static Script,
+    queue: Option<QueueName>,
     values: std::vec::IntoIter<Value>,
 }
 
@@ -24,8 +25,15 @@ impl Reply {
         };
         Self {
             script,
+            queue: None,
             values: values.into_iter(),
         }
+    }
+
+    /// The same, whose errors name this queue.
+    pub(crate) fn of(mut self, queue: &QueueName) -> Self {
+        self.queue = Some(queue.clone());
+        self
     }
 
     /// Whether this word is all that it says.
@@ -108,7 +116,9 @@ impl Reply {
     pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
         if self.len() == 1 && entries > 1 {
             let last = self.number()?;
-            let first = last - i64::try_from(entries).unwrap_or(i64::MAX) + 1;
+            let before = i64::try_from(entries - 1).unwrap_or(i64::MAX);
+            let first = last.checked_sub(before).filter(|first| *first > 0);
+            let first = first.ok_or_else(|| self.unexpected())?;
             return Ok((first..=last).collect());
         }
         if self.len() != entries {
@@ -125,7 +135,11 @@ impl Reply {
     fn wrong(&self, more: &str) -> Error {
         let name = self.script.name();
         let message = format!("the script {name} answered what it should not{more}");
-        Error::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
+        let error = Error::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown);
+        match &self.queue {
+            Some(queue) => error.with_queue(queue),
+            None => error,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
     settings: &[],
-    next: lua!["delay/next"],
+    next: lua!["delay/next" "shared/next_sound"],
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
@@ -44,7 +44,7 @@ static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
     settings: lua!["priority/settings"],
-    next: lua!["priority/next"],
+    next: lua!["priority/next" "shared/next_sound"],
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
@@ -81,19 +81,22 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const SOUND: Part = Files(lua!["shared/sound"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
-const EXPECT: Part = Files(lua!["shared/expect"]);
-const LEASES: Part = Files(lua!["shared/ends" "shared/uniques" "shared/holders" "shared/bodies"]);
+const EXPECT: Part = Files(lua!["shared/expect" "shared/add_to"]);
+const LEASES: Part = Files(lua![
+    "shared/ends" "shared/uniques" "shared/holders" "shared/bodies" "shared/graves"
+]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
-    "shared/reframe" "shared/graves" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
+    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
 ]);
 
 /// A script that tidies, then does this.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -103,7 +106,7 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
+            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
             Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
@@ -118,7 +121,7 @@ macro_rules! quiet {
             Files(lua!["shared/frames" $($plain)+]),
             EXPECT,
             Files(lua!["shared/ended_marks" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits"]), LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
+            Files(lua!["shared/fits"]), SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -147,14 +150,14 @@ macro_rules! leasing_scripts {
 leasing_scripts! {
     turn: &[
         CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "leasing/single"]), Next,
-        Files(lua!["leasing/turn_single" "shared/fits"]), EXPECT, LEASES, Line,
+        Files(lua!["leasing/turn_single" "shared/fits"]), SOUND, EXPECT, LEASES, Line,
         Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
     counters: tidied![READ "shared/ended_marks" "leasing/counters"];
-    dead_letters: tidied![READ "leasing/dead_letters"];
-    revive: tidied![DRAIN "leasing/revive"];
+    dead_letters: tidied![READ "shared/records" "leasing/dead_letters"];
+    revive: tidied![DRAIN "shared/records" "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
     purge: tidied![DRAIN "shared/take_out" "leasing/purge"];
     cancel: looking![DRAIN "shared/show" then "leasing/cancel"];
@@ -207,7 +210,7 @@ scripts! {
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Settings, TIES,
-        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), EXPECT, LEASES, Line, PLACES,
+        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/offer"
@@ -221,7 +224,7 @@ scripts! {
     ];
 
     ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/insert"])];
-    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/rotate"])];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["shared/add_to" "rotating/rotate"])];
     ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/list"])];
     ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/remove"])];
     ROTATING_RECONFIGURE = ROTATING_KIND, "reconfigure": &[

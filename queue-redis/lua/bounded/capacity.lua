@@ -1,4 +1,6 @@
 -- capacity: how many messages fit.
 -- needs: META
 -- Returns the stored capacity.
-return tonumber(call('HGET', META, 'capacity'))
+local capacity = call('HGET', META, 'capacity')
+return tonumber(capacity)
+  or redis.error_reply('QKDAMAGED the field capacity of ' .. META .. ' is not what queue-kit wrote')

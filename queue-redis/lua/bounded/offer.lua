@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
--- needs: accepted, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms, first_ids
--- needs: forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
+-- needs: accepted, add_to, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms
+-- needs: first_ids, forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
 -- needs: quiet_until, read_terms, shorten, times_to_live, uniques, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -16,9 +16,13 @@ local function act()
   local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
   local fixed = call('HMGET', META, 'capacity', 'surplus')
   local capacity, surplus = tonumber(fixed[1]), tonumber(fixed[2]) or 0
+  if not (capacity and capacity >= 1) then
+    return redis.error_reply('QKDAMAGED the field capacity of ' .. META .. ' is not what queue-kit wrote')
+  end
   local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
   if surplus > 0 then
-    occupied = occupied - #shorten(occupied)
+    local _, removed = shorten(occupied)
+    occupied = occupied - removed
   end
   local ready = 0 -- how many of them are, so far
   local keys = {}
@@ -71,6 +75,10 @@ local function act()
   local function displace(entry, key)
     flush()
     local picked = pick(1)
+    if picked.damaged[1] then
+      drop(picked)
+      return admit(entry, key)
+    end
     local victim = picked.frames[1] and id_of(picked.frames[1])
     local delayed = not victim and call('ZRANGE', DELAYED, 0, 0)[1]
     victim = victim or delayed
@@ -79,7 +87,7 @@ local function act()
     end
     local id = admit(entry, key)
     flush()
-    call('HINCRBY', META, 'evicted', 1)
+    add_to('evicted', 1)
     write_marks()
     unmark(disown({ victim }))
     forget({ victim })
@@ -101,14 +109,15 @@ local function act()
     local key, first = keys[k], duplicate_of(k)
     local owner = key and not first and call('HGET', DISTINCT, key)
     local place, member
-    if owner then
+    -- Whose key this is not replaces nobody.
+    if owner and call('HGET', OWNED, owner) == key then
       place, member = place_of(owner)
     end
     if first then
       answer(k, 3, first, 0)
     elseif place then
       answer(k, 2, admit(k, key), (decode('>I7', owner)))
-      call('HINCRBY', META, 'replaced', 1)
+      add_to('replaced', 1)
       write_marks()
       unmark(end_ties({ owner }))
       call('HDEL', OWNED, owner)

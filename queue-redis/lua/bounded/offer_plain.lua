@@ -5,7 +5,7 @@
 if now < quiet_until and not DEDUP and #ARGV == 5 + ARGV[3] and not string.find(flags, 'o', 1, true) then
   local count, fixed = tonumber(ARGV[3]), call('HMGET', META, 'capacity', 'surplus')
   local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
-  local room = tonumber(fixed[1]) - occupied - count
+  local room = (tonumber(fixed[1]) or 0) - occupied - count
   if room >= 0 and (fixed[2] or '0') == '0' then
     local frames = {}
     for k = 1, count do

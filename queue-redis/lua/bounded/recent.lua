@@ -1,5 +1,5 @@
 -- recent: the newest ready messages, newest first, taking nothing (B6).
--- needs: FRAMES, HEAD, ID, LINE, READY, apart, fits, size_of, tidy, writable
+-- needs: FRAMES, HEAD, ID, LINE, READY, apart, fits, is_sound, size_of, tidy, writable
 -- ARGV[3] how many at most
 -- Returns their frames.
 if writable then
@@ -19,12 +19,14 @@ while #frames < max do
   if not frame and not member then
     break
   end
-  if frame and #frame == HEAD then
-    tail, listed, frame = tail - 1, listed + 1, nil -- a hole
+  if frame and (#frame <= HEAD or byte(frame, 1) ~= 0) then
+    tail, listed, frame = tail - 1, listed + 1, nil -- a hole, or damaged
   elseif frame and not (member and tonumber(line[at + 1]) >= decode('>I7', frame, ID)) then
     tail, listed = tail - 1, listed + 1
   else
-    frame = call('HGET', FRAMES, sub(member, -7))
+    local id = sub(member, -7)
+    frame = call('HGET', FRAMES, id)
+    frame = frame and is_sound(frame, id) and frame
     at = at + 2
   end
   if frame then

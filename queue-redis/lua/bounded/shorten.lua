@@ -3,13 +3,17 @@
 -- needs: META, disown, forget, take_out
 -- gives: shorten
 
--- Takes a step, if the queue, which holds so many messages, is still too long. Answers what it dropped.
+-- Takes a step, if the queue, which holds so many messages, is still too long. Answers what it dropped, and how
+-- many left their places.
 local function shorten(occupied)
   local fixed = call('HMGET', META, 'capacity', 'surplus')
   local surplus = math.min(tonumber(fixed[2]) or 0, occupied - tonumber(fixed[1]))
-  local ids, numbers = surplus > 0 and take_out(surplus, 'evicted') or {}, {}
+  local ids, removed, numbers = {}, 0, {}
+  if surplus > 0 then
+    ids, removed = take_out(surplus, 'evicted')
+  end
   if fixed[2] then
-    call('HSET', META, 'surplus', #ids == MANY and surplus - MANY or 0)
+    call('HSET', META, 'surplus', removed == MANY and surplus - MANY or 0)
   end
   if ids[1] then
     disown(ids)
@@ -18,5 +22,5 @@ local function shorten(occupied)
   for k = 1, #ids do
     numbers[k] = (decode('>I7', ids[k]))
   end
-  return numbers
+  return numbers, removed
 end

@@ -5,4 +5,4 @@ if writable then
   tidy()
 end
 local due = tonumber(call('ZRANGE', LINE, 0, 0, 'WITHSCORES')[2])
-return due and math.max(due - now, 0) or -1
+return due and math.min(math.max(due - now, 0), 9007199254740991) or -1

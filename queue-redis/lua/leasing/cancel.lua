@@ -1,5 +1,5 @@
 -- cancel: takes undelivered messages out (L15).
--- needs: META, accepted, forget, gone, tidy, withdraw
+-- needs: accepted, add_to, forget, gone, tidy, withdraw
 -- ARGV[3 …] ids
 -- Returns one letter each: c cancelled, t too late, n never was.
 tidy()
@@ -18,6 +18,6 @@ end
 if ids[1] then
   gone(ids)
   forget(ids)
-  call('HINCRBY', META, 'cancelled', #ids)
+  add_to('cancelled', #ids)
 end
 return table.concat(answers)

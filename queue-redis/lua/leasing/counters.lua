@@ -14,14 +14,21 @@ local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
 local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
 local ready = in_line() + call('ZCARD', LEASES) - leased + call('ZCARD', DELAYED) - delayed
 local since = oldest_since()
-local age = since and math.max(now - since, 0)
+
+-- A number that somebody damaged counts as zero.
+local function whole(text)
+  local number = tonumber(text) or 0
+  return number >= 0 and number < 100000000000000 and math.floor(number) or 0
+end
+
+local age = since and whole(now - since)
 local reply = {
-  depth = { ready = ready, delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
+  depth = { ready = whole(ready), delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
   dedup_marks = call('ZCARD', DEDUP),
   oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
   paused = string.find(flags, 'p', 1, true) ~= nil,
 }
 for k, name in ipairs(counted) do
-  reply[name] = tonumber(counts[k]) or 0
+  reply[name] = whole(counts[k])
 end
 return cjson.encode(reply)

@@ -6,22 +6,22 @@
 if writable then
   tidy()
 end
+local LAST = '9007199254740991' -- a damaged number above would begin the same page again
 local limit = tonumber(ARGV[4])
-local dead = call('ZRANGEBYSCORE', DEAD, '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
+local dead = call('ZRANGEBYSCORE', DEAD, '(' .. ARGV[3], LAST, 'WITHSCORES', 'LIMIT', 0, limit + 1)
 local reply, frames, raw, last = { -1 }, {}, 0, -1
 for k = 1, #dead, 2 do
-  local record = call('HGET', FRAMES, dead[k])
-  if record then
-    -- The reason does not count towards the bytes.
-    local frame = frame_of(record)
-    frames[#frames + 1] = frame
-    raw = raw + (apart and size_of(frame) or #frame)
-    if #frames > limit or not fits(frames, raw) then
-      reply[1] = last
-      break
-    end
-    reply[#reply + 1] = record
-    last = tonumber(dead[k + 1])
+  local record = call('HGET', FRAMES, dead[k]) or ''
+  -- The reason does not count towards the bytes.
+  local frame, instead = frame_of(dead[k], record)
+  frames[#frames + 1] = frame or instead
+  raw = raw + (frame and apart and size_of(frame) or #frames[#frames])
+  if #frames > limit or not fits(frames, raw) then
+    -- A page that shows anything ends behind where it began.
+    reply[1] = math.max(math.floor(last), ARGV[3] + 1)
+    break
   end
+  reply[#reply + 1] = instead or record
+  last = tonumber(dead[k + 1])
 end
 return reply

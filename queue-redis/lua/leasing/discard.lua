@@ -1,5 +1,5 @@
 -- discard: removes dead letters for good.
--- needs: DEAD, META, forget, tidy
+-- needs: DEAD, add_to, forget, tidy
 -- ARGV[3 …] ids
 -- Returns how many there were.
 tidy()
@@ -11,6 +11,6 @@ for k = 3, #ARGV do
 end
 if ids[1] then
   forget(ids)
-  call('HINCRBY', META, 'discarded', #ids)
+  add_to('discarded', #ids)
 end
 return #ids

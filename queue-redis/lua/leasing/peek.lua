@@ -19,7 +19,9 @@ local function take(frame, time, lease)
     return false
   end
   local at = #reply
-  reply[at + 1], reply[at + 2], reply[at + 3] = frame, tonumber(time), lease
+  -- A damaged time is as late as any can be.
+  reply[at + 1], reply[at + 2] = frame, math.max(math.min(tonumber(time), 9007199254740991), 0)
+  reply[at + 3] = lease
   return true
 end
 
@@ -32,6 +34,9 @@ local function take_delayed(frame, due)
 end
 
 local function take_leased(frame, deadline, member)
+  if #member ~= 14 then
+    return true
+  end
   local holder = call('HGET', FRAMES, 'h' .. sub(member, 1, 7)) or ''
   return take(frame, deadline, sub(member, 8) .. holder)
 end

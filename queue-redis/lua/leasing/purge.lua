@@ -6,9 +6,9 @@
 if not ARGV[4] then
   tidy()
 end
-local ids = take_out(tonumber(ARGV[3]), 'purged')
+local ids, removed = take_out(tonumber(ARGV[3]), 'purged')
 if ids[1] then
   gone(ids)
   forget(ids)
 end
-return #ids
+return removed

@@ -1,7 +1,7 @@
 -- revive: puts dead letters back at the tail, attempts anew (L13).
--- needs: DEAD, DELAYED, FRAMES, LEASES, META, frame_of, in_line, join, reframe, tidy
+-- needs: DEAD, DELAYED, FRAMES, LEASES, META, add_to, frame_of, in_line, join, reframe, tidy
 -- ARGV[3 …] ids
--- Returns one letter each: r revived, n not found, f full.
+-- Returns one letter each: r revived, n not found or damaged, f full.
 tidy()
 local capacity = tonumber(call('HGET', META, 'capacity')) or math.huge
 local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
@@ -9,12 +9,13 @@ local answers, revived = {}, 0
 for k = 3, #ARGV do
   local id = ARGV[k]
   local record = call('ZSCORE', DEAD, id) and call('HGET', FRAMES, id)
-  if not record then
+  local frame = record and frame_of(id, record)
+  if not frame then
     answers[k - 2] = 'n'
   elseif occupied >= capacity then
     answers[k - 2] = 'f'
   else
-    local frame = reframe(frame_of(record), 0, now, now, '')
+    frame = reframe(frame, 0, now, now, '')
     call('HSET', FRAMES, id, frame)
     join({ id }, { frame })
     call('ZREM', DEAD, id)
@@ -23,6 +24,6 @@ for k = 3, #ARGV do
   end
 end
 if revived > 0 then
-  call('HINCRBY', META, 'revived', revived)
+  add_to('revived', revived)
 end
 return table.concat(answers)

@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, add_many, all_acks, any_ahead, arm, drop
--- needs: expect, flags, holders, id_of, limited, meta, outdated_left, pick, quiet_until
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, add_many, all_acks, any_ahead, arm, drop
+-- needs: expect, flags, holders, id_of, last_token, limited, outdated_left, pick, quiet_until
 -- needs: settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
@@ -13,11 +13,10 @@
 -- as several callers ask for: then nothing was done but tidying, and each shall call by itself.
 local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 local settlements = #ARGV - 5
-local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 
 local for_all -- what was picked for several callers
 
--- Leases into `reply`; answers whether any.
+-- Leases into `reply`; answers whether any, and whether something damaged stood in the way.
 local function lease(reply)
   local picked = for_all or pick(max)
   local frames = picked.frames
@@ -63,7 +62,7 @@ local function lease(reply)
   if got > 0 and any_ahead() then
     arm(ARRIVALS, 1)
   end
-  return got > 0
+  return got > 0, picked.damaged[1]
 end
 
 -- Milliseconds until a lease expires or something is due, or -1.
@@ -71,7 +70,7 @@ local function time_left()
   local deadline = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
   local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
   local first = math.min(deadline or math.huge, due or math.huge)
-  return first < math.huge and math.max(first - now, 0) or -1
+  return first < 9007199254740991 and math.max(first - now, 0) or -1
 end
 
 -- `tidy` is there if it may be needed.
@@ -91,9 +90,16 @@ local function act(settle, tidy)
     end
   end
   if max > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
-    leased = not outdated_left and lease(reply)
+    local aside
+    if not outdated_left then
+      leased, aside = lease(reply)
+    end
     if not leased then
-      reply[3] = outdated_left and 0 or time_left()
+      reply[3] = (outdated_left or aside) and 0 or time_left()
+      -- Something is over, and nobody looked: the noted time is damaged.
+      if reply[3] == 0 and not tidy then
+        call('HSET', META, 'quiet', '0')
+      end
     end
   end
   if leased or done > 0 then

@@ -20,10 +20,14 @@ if live(DONE, key) then
 end
 local busy = live(CLAIMED, key)
 if busy then
-  return { 1, busy - now }
+  return { 1, math.min(busy - now, 9007199254740991) }
 end
 -- One for each µs, as leases have them (Token::PER_MILLI).
-local token = math.max((tonumber(meta[2]) or 0) + 1, now_micros)
+local last = tonumber(meta[2]) or 0
+if not (last >= 0 and last < 9007199254740000) then
+  last = 0 -- damaged; the clock has passed those that were handed out
+end
+local token = math.max(last + 1, now_micros)
 local token_text = string.format('%d', token)
 call('HSET', META, 'config', ARGV[2], 'token', token_text)
 -- Before clearing: what has ended of this key is gone, or its claim would be cleared away with it.

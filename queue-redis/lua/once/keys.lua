@@ -7,8 +7,9 @@
 local META, CLAIMED, DONE, TOKENS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local meta = call('HMGET', META, 'config', 'token')
 if meta[1] and meta[1] ~= ARGV[2] then
-  return redis.error_reply('QKCONFIG the store is kept as [' .. meta[1] .. '], this handle was opened as ['
-    .. ARGV[2] .. ']: open it again')
+  local shown = string.gsub(sub(meta[1], 1, 200), '[^%w%p ]', '?')
+  return redis.error_reply('QKCONFIG the store is kept as [' .. shown .. '], this handle was opened as [' .. ARGV[2]
+    .. ']: open it again')
 end
 
 -- The end of a key's claim, or of its mark, if that is yet to come.

@@ -1,5 +1,5 @@
 -- What is counted of the line of a priority queue.
--- needs: FRAMES, LINE, SINCE, ageing
+-- needs: FRAMES, HEAD, LINE, SINCE, ageing
 -- gives: in_line, oldest_since
 
 local function in_line()
@@ -16,7 +16,7 @@ local function oldest_since()
       break
     end
     local frame = call('HGET', FRAMES, sub(head[1], -7))
-    if frame then
+    if frame and #frame > HEAD then
       local ready = decode('>I7', frame, SINCE)
       since = since and math.min(since, ready) or ready
     end

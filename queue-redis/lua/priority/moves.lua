@@ -1,5 +1,5 @@
 -- What moves messages into the line of a priority queue.
--- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, META, accepted, ageing, arm
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_to, ageing, arm, gone, is_sound, set_aside
 -- gives: give_back, join, promote
 
 local function urgency_of(frame)
@@ -19,7 +19,7 @@ end
 
 -- Puts these at the tail of their priorities, in this order.
 local function join(ids, frames)
-  local number = call('HINCRBY', META, 'joins', #ids) - #ids
+  local number = add_to('joins', #ids) - #ids
   local last = pack('>I7', accepted)
   local places, kept = {}, {}
   for k = 1, #ids do
@@ -42,8 +42,11 @@ local function promote()
     local chunk = { unpack(due, first, math.min(first + CHUNK - 1, #due)) }
     local read = call('HMGET', FRAMES, unpack(chunk))
     for k = 1, #chunk do
-      if read[k] then
+      if read[k] and is_sound(read[k], chunk[k]) then
         ids[#ids + 1], frames[#frames + 1] = chunk[k], read[k]
+      elseif #chunk[k] == 7 then
+        set_aside(chunk[k], read[k] or '')
+        gone({ chunk[k] })
       end
     end
     if ids[1] then

@@ -1,7 +1,7 @@
 -- The next message of a priority queue, for a single turn, if it was never promoted or revived: then its
 -- member is its id, and nothing more is kept of its place.
 -- needs: DELAYED, FRAMES, LINE, single
--- gives: next_frame, next_kept, take_next, find_ahead
+-- gives: next_place, next_frame, next_kept, take_next, find_ahead
 local next_place = single and call('ZRANGE', LINE, '0', '0')[1]
-local next_frame = next_place and #next_place == 7 and call('HGET', FRAMES, next_place)
+local next_frame = next_place and call('HGET', FRAMES, next_place)
 local next_kept, take_next, find_ahead = {}, { 'ZREM', LINE, next_place }, { 'EXISTS', LINE, DELAYED }

@@ -12,10 +12,13 @@ for k = 4 + count, #ARGV, 2 do
   keys[tonumber(ARGV[k])] = ARGV[k + 1]
 end
 local number = tonumber(call('HGET', META, 'joins')) or 0
+if not (number >= 0 and number < 9007199254740991) then
+  number = 0 -- damaged
+end
 for k = 1, count do
   local key = keys[k]
   local held = key and (added[key] or call('HGET', KEYED, key))
-  if held then
+  if held and #held == 7 then
     ids[k], present = -decode('>I7', held), true
   else
     new = new + 1

@@ -3,9 +3,10 @@
 -- ARGV[3] number of the last place read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, id, payload, …}.
+local LAST = '9007199254740991' -- a damaged place behind it would begin the same page again
 local limit = tonumber(ARGV[4])
 local function after(key)
-  return call('ZRANGEBYSCORE', key, '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
+  return call('ZRANGEBYSCORE', key, '(' .. ARGV[3], LAST, 'WITHSCORES', 'LIMIT', 0, limit + 1)
 end
 
 local visited, fresh = after(RING), pace and after(FRESH) or {}
@@ -18,11 +19,13 @@ while visited[v] or fresh[f] do
     id, place, f = fresh[f], tonumber(fresh[f + 1]), f + 2
   end
   local body = call('HGET', BODIES, id)
-  if body then
+  -- What is damaged is not shown.
+  if body and #id == 7 then
     bodies[#bodies + 1] = body
     raw = raw + #body
     if #bodies > limit or not fits(bodies, raw) then
-      reply[1] = last
+      -- A page that shows anything ends behind where it began.
+      reply[1] = math.max(math.floor(last), ARGV[3] + 1)
       break
     end
     reply[#reply + 1] = id

@@ -1,7 +1,8 @@
 -- rotate: visits items from the head and puts them at the tail, in one step (T1).
--- needs: ARRIVALS, BODIES, DUE, FRESH, META, RING, arm, fits, pace
+-- needs: ARRIVALS, BODIES, DUE, FRESH, RING, add_to, arm, fits, pace
 -- ARGV[3] how many at most
--- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is.
+-- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is. An item without a
+-- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring.
 call('ZREM', ARRIVALS, '') -- as in `drainable`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
@@ -46,7 +47,7 @@ local function due_items()
 end
 
 local items = due_items()
-local reply, bodies, visited, raw, full = { -1 }, {}, {}, 0, false
+local reply, bodies, visited, gone, raw, full = { -1 }, {}, {}, {}, 0, false
 for first = 1, math.min(max, #items), CHUNK do
   local ids = {}
   for k = first, math.min(first + CHUNK - 1, max, #items) do
@@ -54,7 +55,9 @@ for first = 1, math.min(max, #items), CHUNK do
   end
   local read = call('HMGET', BODIES, unpack(ids))
   for k = 1, #ids do
-    if read[k] then
+    if not read[k] or #ids[k] ~= 7 then
+      gone[#gone + 1] = ids[k]
+    else
       bodies[#bodies + 1] = read[k]
       raw = raw + #read[k]
       full = not fits(bodies, raw)
@@ -71,8 +74,13 @@ for first = 1, math.min(max, #items), CHUNK do
   end
 end
 
+if gone[1] then
+  for _, key in ipairs({ RING, FRESH, DUE }) do
+    call('ZREM', key, unpack(gone))
+  end
+end
 if visited[1] then
-  local number = call('HINCRBY', META, 'joins', #visited) - #visited
+  local number = add_to('joins', #visited) - #visited
   local places, dues = {}, {}
   for k = 1, #visited do
     places[2 * k - 1], places[2 * k] = number + k, visited[k]
@@ -87,7 +95,9 @@ if visited[1] then
     or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then
     arm(ARRIVALS, 1)
   end
+elseif gone[1] then
+  reply[1] = 0 -- there may be others
 elseif next_due then
-  reply[1] = math.max(next_due - now, 0)
+  reply[1] = math.min(math.max(next_due - now, 0), 9007199254740991)
 end
 return reply

@@ -1,19 +1,32 @@
 -- Refuses to act on another queue than the caller means. What follows goes by the stored configuration,
 -- which another program may have changed since the handle was opened.
--- needs: meta
+-- Errors: QKDAMAGED  what is stored of the queue cannot be read; nothing was done.
+-- needs: META, meta
 -- gives: accepted, config, flags
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false
   end
   local fixed = '^kind=%S+ layout=%S+'
-  if string.match(meta[1], fixed) ~= string.match(ARGV[2], fixed) then
-    return redis.error_reply('QKCONFIG the queue is stored as [' .. meta[1] .. '], this handle was opened as ['
+  local function shape(text)
+    return (string.gsub(string.gsub(text, '=%d+', '='), '=none', '='))
+  end
+  local shown = string.gsub(sub(meta[1], 1, 200), '[^%w%p ]', '?') -- an error is text, in one line
+  local found = string.match(meta[1], fixed)
+  if found and found ~= string.match(ARGV[2], fixed) then
+    return redis.error_reply('QKCONFIG the queue is stored as [' .. shown .. '], this handle was opened as ['
       .. ARGV[2] .. ']: open it again')
+  elseif not found or shape(meta[1]) ~= shape(ARGV[2]) then
+    return redis.error_reply('QKDAMAGED the field config of ' .. META .. ' is [' .. shown
+      .. '], which queue-kit did not write')
   end
 end
 local config = meta[1]
-local accepted = tonumber(meta[2]) or 0 -- messages accepted so far, and the last id given
+local accepted = tonumber(meta[2] or 0) -- messages accepted so far, and the last id given
+-- By another one, ids would be given twice, and messages overwritten.
+if not (accepted and accepted >= 0 and accepted < 9007199254740000) then
+  return redis.error_reply('QKDAMAGED the field accepted of ' .. META .. ' is not what queue-kit wrote')
+end
 
 -- What few queues have, as letters, so that the others ask for no more than that:
 --   p  it is paused

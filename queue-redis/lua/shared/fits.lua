@@ -7,19 +7,20 @@ local function id_of(frame)
   return sub(frame, ID, SINCE - 1)
 end
 
--- Bytes of headers and body, without what separates them; if they are apart, the frame says how many.
+-- Bytes of headers and body of a sound frame, without what separates them; if they are apart, it says how
+-- many.
 local function size_of(frame)
   local at = HEAD + 1
   if byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
   end
   local kind = byte(frame, at)
-  if kind == 0 then
+  if kind == 0 or #frame < at + 4 then
     return #frame - at
   elseif kind == 2 then
     return (decode('>I4', frame, at + 1))
   end
-  return #frame - at - 4 - 8 * decode('>I4', frame, at + 1)
+  return math.max(#frame - at - 4 - 8 * decode('>I4', frame, at + 1), 0)
 end
 
 -- Whether the last of these frames may be handed out with the others. `raw` are their bytes with

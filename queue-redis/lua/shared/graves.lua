@@ -1,13 +1,10 @@
 -- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
--- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame.
--- needs: DEAD, FRAMES, META, config, forget
--- gives: frame_of, trim, die
+-- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame. What is damaged stands
+-- there too, so that it blocks nothing and nobody loses it: why is d, and in place of the frame are the id and
+-- the bytes that were found.
+-- needs: DEAD, FRAMES, add_to, config, forget
+-- gives: RECORD, trim, die, set_aside
 local RECORD = '>I7c1I2'
-
-local function frame_of(record)
-  local _, _, length, reason = decode(RECORD, record)
-  return sub(record, reason + length)
-end
 
 -- Drops the oldest beyond the cap (L13), as many as one call may. Answers how many are left to drop.
 local function trim()
@@ -17,7 +14,7 @@ local function trim()
     return 0
   end
   local oldest = call('ZRANGE', DEAD, 0, math.min(excess, MANY) - 1)
-  call('HINCRBY', META, 'trimmed', #oldest)
+  add_to('trimmed', #oldest)
   forget(oldest)
   call('ZREM', DEAD, unpack(oldest))
   return excess - #oldest
@@ -26,8 +23,18 @@ end
 -- Puts a message among the dead letters, and drops the oldest beyond the cap (L13). The caller takes it
 -- out of where it was.
 local function die(id, frame, why, reason)
-  local died = call('HINCRBY', META, 'died', 1)
+  local died = add_to('died', 1)
   call('ZADD', DEAD, died, id)
   call('HSET', FRAMES, id, pack(RECORD, now, why, #reason) .. reason .. frame)
+  trim()
+end
+
+-- Puts what cannot be a message among the dead letters, as it was found. If the id is not known it gets one
+-- that no message has. The caller takes it out of where it was.
+local function set_aside(id, found)
+  local died = add_to('died', 1)
+  id = id or pack('>I7', 9007199254740991 - died)
+  call('ZADD', DEAD, died, id)
+  call('HSET', FRAMES, id, pack(RECORD, now, 'd', 0) .. id .. found)
   trim()
 end

@@ -5,17 +5,36 @@
 --   score n, member number + id   joined the tail when n messages had been accepted (promoted,
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
--- both places; moves nothing. `fresh` are ids and frames of those that FRAMES does not have.
--- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, apart, fits, flags, id_of, leave_line
--- needs: size_of
+-- both places; moves nothing. `fresh` are ids and frames of those that FRAMES does not have. `damaged` are
+-- ids and bytes of what is no message and stands among them: `drop` sets it aside.
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, accepted, add_to, apart, fits, flags, gone
+-- needs: id_of, is_sound, leave_line, set_aside, size_of
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
-  holes = tonumber(call('HGET', META, 'holes'))
+  holes = tonumber(call('HGET', META, 'holes')) or 0
+  if not (holes > 0 and holes < 9007199254740991) then
+    holes = 0
+  end
+end
+
+-- The number of the message with this frame in READY, behind the one with another number; or nil, and the id if
+-- that is known.
+local function number_of(frame, before)
+  local number = #frame >= HEAD and decode('>I7', frame, ID)
+  local known = number and number > 0 and number <= accepted
+  -- READY is in order, and has what FRAMES has not.
+  if known and number <= before and call('HEXISTS', FRAMES, id_of(frame)) == 1 then
+    known = false
+  end
+  if known and #frame > HEAD and byte(frame, 1) == 0 then
+    return number
+  end
+  return nil, known and id_of(frame) or nil
 end
 
 local function pick(max)
-  local frames, fresh, members = {}, {}, {}
+  local frames, fresh, members, damaged, before = {}, {}, {}, {}, 0
   local listed, raw, at, passed = 0, 0, 1, 0
   local heads, next_head, more = {}, 1, true
   local last = max == 1 and '0' or max - 1
@@ -29,15 +48,21 @@ local function pick(max)
       heads = call('LRANGE', READY, listed, listed + wanted - 1)
     end
     for k = 1, #heads do
-      local frame = heads[k]
-      raw = raw + (apart and size_of(frame) or #frame)
-      frames[listed + 1] = frame
-      if raw > BYTES and not fits(frames, raw) then
-        frames[listed + 1] = nil
-        return { frames = frames, fresh = fresh, members = members, listed = listed, passed = 0 }
+      local frame, got = heads[k], #frames
+      local number, known = number_of(frame, before)
+      if number then
+        before = number
+        raw = raw + (apart and size_of(frame) or #frame)
+        frames[got + 1] = frame
+        if raw > BYTES and not fits(frames, raw) then
+          frames[got + 1] = nil
+          return { frames = frames, fresh = fresh, members = members, damaged = damaged, listed = listed, passed = 0 }
+        end
+        fresh[2 * got + 1], fresh[2 * got + 2] = id_of(frame), frame
+      else
+        damaged[#damaged + 1] = { known, frame }
       end
       listed = listed + 1
-      fresh[2 * listed - 1], fresh[2 * listed] = id_of(frame), frame
     end
     if #heads < wanted then
       break
@@ -61,19 +86,30 @@ local function pick(max)
           listed, next_head, passed = listed + 1, next_head + 1, passed + 1
         end
       until not hole
-      if frame and place and decode('>I7', frame, ID) > place then
+    end
+    local number, known
+    if frame then
+      number, known = number_of(frame, before)
+      if number and place and number > place then
         frame = nil
       end
     end
     if not frame and not member then
       break
     end
-    local own = not frame
+    local own, found = not frame, frame
     if own then
-      frame = call('HGET', FRAMES, sub(member, -7))
+      known = sub(member, -7)
+      frame = call('HGET', FRAMES, known)
+      found = frame or ''
+      number = frame and is_sound(frame, known)
     end
-    -- A place without a message is a leftover of foreign hands: it is passed over, and dropped.
-    if frame then
+    if not number then
+      -- What is too short for an id was never a message's place.
+      if not own or #known == 7 then
+        damaged[#damaged + 1] = { known, found }
+      end
+    else
       frames[#frames + 1] = frame
       raw = raw + (apart and size_of(frame) or #frame)
       if not fits(frames, raw) then
@@ -86,15 +122,22 @@ local function pick(max)
       at = at + 2
     else
       listed, next_head = listed + 1, next_head + 1
-      fresh[#fresh + 1] = id_of(frame)
-      fresh[#fresh + 1] = frame
+      if number then
+        before = number
+        fresh[#fresh + 1] = id_of(frame)
+        fresh[#fresh + 1] = frame
+      end
     end
   end
-  return { frames = frames, fresh = fresh, members = members, listed = listed, passed = passed }
+  return { frames = frames, fresh = fresh, members = members, damaged = damaged, listed = listed, passed = passed }
 end
 
 -- Takes what was picked out of the line, and the holes that are first then.
 local function drop(picked)
+  for _, each in ipairs(picked.damaged) do
+    set_aside(each[1], each[2])
+    gone({ each[1] or '' })
+  end
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
   end
@@ -115,7 +158,7 @@ local function drop(picked)
       end
     until first < CHUNK
     if passed > 0 then
-      holes = call('HINCRBY', META, 'holes', -passed)
+      holes = math.max(add_to('holes', -math.min(passed, holes)), 0)
     end
   end
   if picked.members[1] then

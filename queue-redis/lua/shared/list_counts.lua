@@ -1,17 +1,17 @@
 -- What is counted of the line of a reliable or bounded queue.
--- needs: FRAMES, ID, LINE, READY, SINCE, holes
+-- needs: FRAMES, HEAD, ID, LINE, READY, SINCE, holes
 -- gives: in_line, oldest_since
 
 -- How many are in line.
 local function in_line()
-  return call('LLEN', READY) - holes + call('ZCARD', LINE)
+  return math.max(call('LLEN', READY) - holes, 0) + call('ZCARD', LINE)
 end
 
 -- Since when the heads of the two lines have been ready, the longest of both; nil if none is.
 local function oldest_since()
   local since
   local function older(frame)
-    if frame then
+    if frame and #frame > HEAD then
       local ready = decode('>I7', frame, SINCE)
       since = since and math.min(since, ready) or ready
     end
@@ -22,7 +22,7 @@ local function oldest_since()
   end
   local head = call('LINDEX', READY, 0)
   local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-  if joined[1] and not (head and decode('>I7', head, ID) <= tonumber(joined[2])) then
+  if joined[1] and not (head and #head > HEAD and decode('>I7', head, ID) <= tonumber(joined[2])) then
     head = call('HGET', FRAMES, sub(joined[1], -7))
   end
   older(head)

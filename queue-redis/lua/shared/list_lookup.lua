@@ -1,5 +1,5 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, drop, flags, holes, leave, place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, add_to, drop, flags, holes, is_sound, leave, place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
@@ -7,16 +7,20 @@
 local function listed_at(number)
   local low, high = 0, call('LLEN', READY) - 1
   local function number_at(index)
-    return (decode('>I7', call('LINDEX', READY, index), ID))
+    local frame = call('LINDEX', READY, index)
+    return #frame >= HEAD and decode('>I7', frame, ID)
   end
   while low <= high do
     local first, last = number_at(low), number_at(high)
-    if number < first or number > last then
+    -- Something damaged hides what stands behind it, and a lease sets it aside.
+    if not first or not last or number < first or number > last then
       return nil
     end
     local index = low + math.floor((number - first) * (high - low) / math.max(last - first, 1))
     local found = number_at(index)
-    if found == number then
+    if not found then
+      return nil
+    elseif found == number then
       return index
     elseif found < number then
       low = index + 1
@@ -44,9 +48,9 @@ local function withdraw(id)
       flags = flags .. 'o'
       call('HSET', META, 'flags', flags)
     end
-    holes = call('HINCRBY', META, 'holes', 1)
+    holes = add_to('holes', 1)
     if index == 0 then
-      drop({ listed = 0, passed = 0, members = {} })
+      drop({ listed = 0, passed = 0, members = {}, damaged = {} })
     end
   end
   return true
@@ -66,14 +70,16 @@ local function show_ready(listed, lined, limit, take)
     if not frame and not member then
       return nil
     end
-    if frame and not (member and decode('>I7', frame, ID) > tonumber(line[at + 1])) then
-      if #frame > HEAD and not take(frame) then
+    local number = frame and #frame > HEAD and decode('>I7', frame, ID)
+    if frame and not (number and member and number > tonumber(line[at + 1])) then
+      if number and byte(frame, 1) == 0 and not take(frame) then
         return listed, lined
       end
       listed, next_head = listed + 1, next_head + 1
     else
-      frame = call('HGET', FRAMES, sub(member, -7))
-      if frame and not take(frame) then
+      local id = sub(member, -7)
+      frame = call('HGET', FRAMES, id)
+      if frame and is_sound(frame, id) and not take(frame) then
         return listed, lined
       end
       lined, at = lined + 1, at + 2

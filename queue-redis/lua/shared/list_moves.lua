@@ -1,5 +1,5 @@
 -- What moves messages into the line of a reliable or bounded queue.
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, META, accepted, arm
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_to, arm
 -- gives: give_back, join, promote
 
 local function give_back(back, id)
@@ -9,7 +9,7 @@ end
 
 -- Puts these at the tail, in this order.
 local function join(ids)
-  local number = call('HINCRBY', META, 'joins', #ids) - #ids
+  local number = add_to('joins', #ids) - #ids
   local places, kept = {}, {}
   for k = 1, #ids do
     local before = pack('>I7', number + k)
@@ -22,9 +22,17 @@ local function join(ids)
 end
 
 local function promote()
-  local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
+  local over, due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY), {}
+  for k = 1, #over do
+    -- Behind the number of a place, what is no id could look like another message's.
+    if #over[k] == 7 then
+      due[#due + 1] = over[k]
+    end
+  end
   if due[1] then
     join(due)
-    call('ZREM', DELAYED, unpack(due))
+  end
+  if over[1] then
+    call('ZREM', DELAYED, unpack(over))
   end
 end

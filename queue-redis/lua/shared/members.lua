@@ -1,10 +1,11 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
--- needs: FRAMES, apart, fits, leave_line, size_of
+-- needs: FRAMES, apart, end_ties, fits, is_sound, leave_line, set_aside, size_of
 -- gives: read_frames, drop
 
--- The frames of these members, in their order, as many as one call may hand out.
+-- The frames of these members, in their order, as many as one call may hand out. `damaged` are ids and bytes of
+-- what is no message and stands among them: `drop` sets it aside.
 local function read_frames(places)
-  local frames, members, raw = {}, {}, 0
+  local frames, members, damaged, raw = {}, {}, {}, 0
   for first = 1, #places, CHUNK do
     local ids = {}
     for k = first, math.min(first + CHUNK - 1, #places) do
@@ -13,22 +14,28 @@ local function read_frames(places)
     local read = call('HMGET', FRAMES, unpack(ids))
     for k = 1, #ids do
       local frame = read[k]
-      -- A place without a message is a leftover of foreign hands: it is passed over, and dropped.
-      if frame then
+      if frame and is_sound(frame, ids[k]) then
         frames[#frames + 1] = frame
         raw = raw + (apart and size_of(frame) or #frame)
         if not fits(frames, raw) then
           frames[#frames] = nil
-          return { frames = frames, fresh = {}, members = members }
+          return { frames = frames, fresh = {}, members = members, damaged = damaged }
         end
+      elseif #ids[k] == 7 then
+        damaged[#damaged + 1] = { ids[k], frame or '' }
       end
       members[#members + 1] = places[first + k - 1]
     end
   end
-  return { frames = frames, fresh = {}, members = members }
+  return { frames = frames, fresh = {}, members = members, damaged = damaged }
 end
 
+-- Takes what was picked out of the line.
 local function drop(picked)
+  for _, each in ipairs(picked.damaged) do
+    set_aside(each[1], each[2])
+    end_ties({ each[1] })
+  end
   if picked.members[1] then
     leave_line(picked.members)
   end

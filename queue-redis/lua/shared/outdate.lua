@@ -1,5 +1,6 @@
 -- Ending what is outdated (L17).
--- needs: ENDS, FRAMES, META, die, fields_of, forget, gone, leave, outdated_left, place_of
+-- needs: ENDS, FRAMES, add_to, die, fields_of, forget, gone, is_sound, leave, outdated_left, place_of
+-- needs: set_aside
 -- gives: outdate
 
 -- Drops or buries up to 128 outdated messages, by (end, id).
@@ -10,26 +11,41 @@ local function outdate()
     return
   end
   local kept = call('HMGET', FRAMES, unpack(fields_of('e', over)))
-  local dropped = {}
+  local dropped, buried, ended = {}, {}, {}
   for k, id in ipairs(over) do
-    if kept[k] and byte(kept[k], 8) == 100 then
+    local fate = kept[k] and #kept[k] == 8 and byte(kept[k], 8)
+    if fate == 100 then
       dropped[#dropped + 1] = id
+    elseif fate == 98 then
+      buried[id] = true
+    else
+      -- Nobody knows any more what is to become of it, so it stays, and has no end.
+      call('ZREM', ENDS, id)
+      call('HDEL', FRAMES, 'e' .. id)
+    end
+    if fate == 100 or fate == 98 then
+      ended[#ended + 1] = id
     end
   end
   if dropped[1] then
-    call('HINCRBY', META, 'outdated', #dropped)
+    add_to('outdated', #dropped)
   end
-  for k, id in ipairs(over) do
+  for _, id in ipairs(ended) do
     local key, member = place_of(id)
     -- An end without a message is a leftover of foreign hands: it is dropped.
     if key then
-      if kept[k] and byte(kept[k], 8) == 98 then
-        die(id, call('HGET', FRAMES, id), 'o', '')
+      local frame = buried[id] and (call('HGET', FRAMES, id) or '')
+      if frame and is_sound(frame, id) then
+        die(id, frame, 'o', '')
+      elseif frame then
+        set_aside(id, frame)
       end
       leave(key, member)
     end
   end
-  gone(over)
+  if ended[1] then
+    gone(ended)
+  end
   if dropped[1] then
     forget(dropped)
   end

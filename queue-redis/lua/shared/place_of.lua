@@ -5,7 +5,7 @@
 -- The key and the member by which it stands there; nothing if it does not.
 local function place_of(id)
   local before = call('HGET', FRAMES, 'p' .. id)
-  if before then
+  if before and call('ZSCORE', LINE, before .. id) then
     return LINE, before .. id
   elseif call('ZSCORE', LINE, id) then
     return LINE, id

@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, PROMOTED, act, arm, attempts_of, config
--- needs: die, end_leases, expect, forget, give_back, gone, reframe, tidy, wait_on
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, act, add_to, arm, attempts_of, config, die
+-- needs: end_leases, expect, forget, give_back, gone, is_sound, reframe, set_aside, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -23,23 +23,28 @@ local function settle_one(settlement, id)
   if not frame then
     return 'l'
   end
+  if not is_sound(frame, id) then
+    set_aside(id, frame)
+    gone({ id })
+    return 'x'
+  end
   local attempts = attempts_of(frame)
   if what == 'l' then
     local back = {}
     give_back(back, id, frame, now)
-    call('HINCRBY', META, 'released', 1)
+    add_to('released', 1)
     call('ZADD', LINE, unpack(back))
     wait_on({ id })
     arm(ARRIVALS, 1)
     return 'd'
   elseif what == 'd' then
     local due = now + decode('>I7', settlement, 16)
-    call('HINCRBY', META, 'deferred', 1)
+    add_to('deferred', 1)
     put_off(id, reframe(frame, attempts, due), due)
     return 'd'
   elseif what == 'r' and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)')) then
     local due = now + decode('>I7', settlement, 16)
-    call('HINCRBY', META, 'retried', 1)
+    add_to('retried', 1)
     put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)
     return 'd'
   elseif what == 'r' then

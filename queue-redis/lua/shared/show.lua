@@ -1,5 +1,5 @@
 -- Showing messages whose place is in a sorted set.
--- needs: FRAMES, LEASES
+-- needs: FRAMES, LEASES, is_sound
 -- gives: show
 
 -- Gives `take` the messages of this key from one rank to before another (nil for the end), with their
@@ -17,7 +17,8 @@ local function show(key, rank, before, take)
     end
     local frames = call('HMGET', FRAMES, unpack(ids))
     for k = 1, #ids do
-      if frames[k] and not take(frames[k], members[2 * k], members[2 * k - 1]) then
+      -- What is damaged is not shown.
+      if frames[k] and is_sound(frames[k], ids[k]) and not take(frames[k], members[2 * k], members[2 * k - 1]) then
         return 0, rank
       end
       rank = rank + 1

@@ -52,8 +52,8 @@ local function read_terms(from)
   local ends = keys[1] and call('ZMSCORE', DEDUP, unpack(keys))
   local ids = keys[1] and call('HMGET', FIRSTS, unpack(keys))
   for k = 1, #keys do
-    -- A mark lives while now < its end.
-    if ends[k] and tonumber(ends[k]) > now then
+    -- A mark lives while now < its end. One whose id is damaged is none: better twice than never.
+    if ends[k] and tonumber(ends[k]) > now and ids[k] and #ids[k] == 7 then
       first_ids[keys[k]] = (decode('>I7', ids[k]))
     end
   end

@@ -1,8 +1,9 @@
 -- What every verb does first (L7), once the time has come (see `quiet`): takes back up to 128 expired leases
 -- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
 -- by (end, id).
--- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, arm, attempts_of, config, die
--- needs: end_leases, give_back, gone, limited, outdate, promote, quiet_until, reframe, sweep, wait_on
+-- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, add_to, arm, attempts_of, config, die
+-- needs: end_leases, give_back, gone, is_sound, limited, outdate, promote, quiet_until, reframe, set_aside
+-- needs: sweep, wait_on
 -- gives: tidy
 local NEVER = 9007199254740991 -- in ms; no due time is as late
 
@@ -13,7 +14,7 @@ local function reclaim()
   end
   local count = #expired / 2
   -- The first write wants memory: on a full server a push fails here, with nothing changed.
-  call('HINCRBY', META, 'expired', count)
+  add_to('expired', count)
   local max_attempts = tonumber(string.match(config, 'max_attempts=(%d+)'))
   local members, dead = {}, {}
   for first = 1, count, CHUNK do
@@ -27,8 +28,13 @@ local function reclaim()
     local back, kept, waiting = {}, {}, {}
     for k = 1, #ids do
       local id, frame = ids[k], frames[k]
-      -- A lease without a message is a leftover of foreign hands: it is dropped.
-      if frame then
+      if not frame or not is_sound(frame, id) then
+        -- What is too short for an id was never a lease.
+        if #id == 7 then
+          set_aside(id, frame or '')
+          dead[#dead + 1] = id
+        end
+      else
         local attempts = attempts_of(frame) + 1
         frame = reframe(frame, attempts)
         if attempts >= max_attempts then
@@ -73,7 +79,7 @@ local function tidy()
   if limited then
     outdate()
   end
-  quiet_until = look_ahead()
+  quiet_until = math.max(look_ahead(), 0)
   -- On a full server a push fails here at the latest: this wants memory, as every first write has to.
   call('HSET', META, 'quiet', string.format('%d', quiet_until))
   if sweep then

@@ -9,7 +9,7 @@ local function wait_on(ids)
   end
   local places = {}
   for k, kept in ipairs(call('HMGET', FRAMES, unpack(fields_of('e', ids)))) do
-    if kept then
+    if kept and #kept == 8 then
       local over = decode('>I7', kept)
       expect(over)
       places[#places + 1] = string.format('%d', over)

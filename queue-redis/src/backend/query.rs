@@ -25,7 +25,8 @@ pub(super) fn prefix(url: &str) -> Result<Option<String>> {
     let mut prefix = None;
     for (name, value) in url.query_pairs() {
         if !known.contains(&&*name) {
-            return Err(unknown((!behind_password).then_some(&*name), known));
+            let shown = !behind_password && is_plain(&name);
+            return Err(unknown(shown.then_some(&*name), known));
         }
         behind_password |= matches!(&*name, "pass" | "sentinel_password");
         if name == "prefix" {
@@ -33,6 +34,15 @@ pub(super) fn prefix(url: &str) -> Result<Option<String>> {
         }
     }
     Ok(prefix)
+}
+
+/// Whether this is a name that somebody mistyped, and not a password behind a mistyped sign.
+fn is_plain(name: &str) -> bool {
+    let has_more = |secret: &str| name.starts_with(secret) && name != secret;
+    name.len() <= 24
+        && (name == "password" || !has_more("pass"))
+        && !has_more("sentinel_password")
+        && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
 
 fn unknown(name: Option<&str>, known: &[&str]) -> Error {
@@ -43,8 +53,8 @@ fn unknown(name: Option<&str>, known: &[&str]) -> Error {
              RedisBackend::builder are no parameters"
         ),
         None => format!(
-            "the Redis URL has an unknown parameter behind its password: known are {known}; write \
-             an & in a password as %26"
+            "the Redis URL has an unknown parameter, which may be part of a password: known are \
+             {known}; write an & in a password as %26"
         ),
     })
 }
@@ -98,11 +108,13 @@ mod tests {
         for url in [
             "redis://user:6379?hunter2@localhost",
             "unix:///run/redis.sock?pass=a&hunter2=b",
+            "unix:///run/redis.sock?pass/hunter2&db=1",
+            "unix:///run/redis.sock?passhunter&db=1",
             "redis+sentinel://a/orders?sentinel_password=a&hunter2=b",
         ] {
             let error = prefix(url).expect_err(url);
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert!(!error.to_string().contains("hunter2"), "{error}");
+            assert!(!error.to_string().contains("hunter"), "{error}");
         }
     }
 }

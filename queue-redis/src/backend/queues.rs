@@ -9,7 +9,6 @@ use queue_core::{
     Outcome, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal,
     Result, RotatingConfig, StoredQueue, limits,
 };
-use redis::Value;
 
 use super::RedisBackend;
 use crate::{
@@ -139,6 +138,35 @@ impl RedisBackend {
         }))
     }
 
+    /// So many entries of the list of queues, from a start on as Redis writes it. It leaves out what
+    /// somebody else put there, so that this hides no queue.
+    async fn listed(
+        &self,
+        mut start: Vec<u8>,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, QueueKind)>> {
+        let mut found = Vec::new();
+        loop {
+            let left = limit - found.len();
+            let mut command = redis::cmd("ZRANGEBYLEX");
+            command.arg(keys::registry(self.prefix()));
+            command.arg(&start[..]).arg("+");
+            command.arg("LIMIT").arg(0).arg(left);
+            let entries = self.client().command(&command).await?;
+            let entries: Vec<Vec<u8>> = redis::from_redis_value(entries).map_err(|error| {
+                let told = format!("the list of queues cannot be read: {error}");
+                Error::new(ErrorKind::Internal, told)
+            })?;
+            found.extend(entries.iter().filter_map(|entry| listed(entry)));
+            match entries.last() {
+                Some(last) if entries.len() == left && found.len() < limit => {
+                    start = [b"(", &last[..]].concat();
+                }
+                _ => return Ok(found),
+            }
+        }
+    }
+
     /// What the list says of a queue. Only trouble that passes is an error: one queue that cannot be
     /// read must not hide the others.
     async fn info(&self, name: QueueName, kind: QueueKind) -> Result<QueueInfo> {
@@ -258,35 +286,15 @@ impl Backend for RedisBackend {
         limits::check_page(limit.get())?;
         // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
         let start = after.map_or_else(|| "-".to_owned(), |name| format!("({name}!"));
-        let mut command = redis::cmd("ZRANGEBYLEX");
-        command
-            .arg(keys::registry(self.prefix()))
-            .arg(start)
-            .arg("+");
-        command.arg("LIMIT").arg(0).arg(limit.get());
-        let Value::Array(entries) = self.client().command(&command).await? else {
-            return Err(unreadable());
-        };
-        let listed = entries.into_iter().map(listed);
-        let listed = listed.collect::<Result<Vec<_>>>()?;
+        let listed = self.listed(start.into_bytes(), limit.get()).await?;
         let infos = listed.into_iter().map(|(name, kind)| self.info(name, kind));
         stream::iter(infos).buffered(AT_ONCE).try_collect().await
     }
 }
 
-fn listed(entry: Value) -> Result<(QueueName, QueueKind)> {
-    let Value::BulkString(entry) = entry else {
-        return Err(unreadable());
-    };
-    let entry = String::from_utf8(entry).map_err(|_| unreadable())?;
-    let (name, kind) = entry.split_once(' ').ok_or_else(unreadable)?;
-    let kind = queue::config::kind_named(kind).ok_or_else(unreadable)?;
-    Ok((QueueName::new(name)?, kind))
-}
-
-fn unreadable() -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        "the list of queues has an entry that queue-kit did not write",
-    )
+/// The queue of an entry; `None` if queue-kit did not write it.
+fn listed(entry: &[u8]) -> Option<(QueueName, QueueKind)> {
+    let (name, kind) = std::str::from_utf8(entry).ok()?.split_once(' ')?;
+    let kind = queue::config::kind_named(kind)?;
+    Some((QueueName::new(name).ok()?, kind))
 }

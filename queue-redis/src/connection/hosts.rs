@@ -56,6 +56,8 @@ impl<'a> Hosts<'a> {
             query: "",
         };
         if server.is_none() {
+            // What stands there instead may be part of a password.
+            parts.scheme = "Redis";
             let begins = format!("it does not begin with redis+{}://", form.family);
             return Err(parts.malformed(&begins));
         }
@@ -75,6 +77,9 @@ impl<'a> Hosts<'a> {
             parts.login = format!("{login}@");
         }
         parts.hosts = authority.rsplit('@').next().unwrap_or_default();
+        if parts.hosts.is_empty() {
+            return Err(parts.malformed("it names no hosts"));
+        }
         parts.path = path;
         parts.query = query;
         Ok(parts)

@@ -22,6 +22,8 @@ mod target;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
 mod tls;
 
+#[cfg(test)]
+pub(crate) use self::requirements::{as_info, check};
 #[cfg(not(feature = "tls"))]
 pub(crate) use self::tls::Tls;
 #[cfg(feature = "tls")]

@@ -39,7 +39,8 @@ impl Target {
             _ => {
                 return Err(Error::invalid(format!(
                     "a Redis URL starts with redis://, rediss://, redis+sentinel://, redis+cluster:// \
-                     or unix://, not with {scheme:?}"
+                     or unix://{}",
+                    but_with(url)
                 )));
             }
         };
@@ -94,5 +95,19 @@ impl Target {
             _ if self.is_secure => TlsClient::new(settings).map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+/// What a URL starts with instead; nothing if that may be part of a password.
+fn but_with(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, _))
+            if scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '+') =>
+        {
+            format!(", not with {scheme:?}")
+        }
+        _ => String::new(),
     }
 }

@@ -16,7 +16,7 @@ impl Refusal<'_> {
     pub(crate) fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
         // One of ours: a script sent it before it wrote anything, and its message is whole.
-        if code == "QKCONFIG" {
+        if code == "QKCONFIG" && !message.is_empty() {
             return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
         }
         let meaning = Meaning::of(self);
@@ -102,6 +102,10 @@ impl Meaning {
                 is_certain: false,
                 ..Self::passing("look whether it was pushed, or push it again with a dedup key")
             },
+            "QKDAMAGED" => Self::of_setup(
+                "somebody else wrote to it: set it right by hand, or remove the queue; nothing was \
+                 done",
+            ),
             "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
             "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
             "WRONGTYPE" => Self::of_setup(
@@ -138,6 +142,15 @@ impl Meaning {
             Self {
                 is_certain: false,
                 ..Self::passing("somebody ended the script by SCRIPT KILL")
+            }
+        } else if refusal.message.contains("not an integer")
+            || refusal.message.contains("not a valid float")
+        {
+            Self {
+                is_certain: false,
+                ..Self::of_setup(
+                    "a number that is stored of the queue is none: set it right by hand",
+                )
             }
         } else if refusal.place.is_some() {
             Self {

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Push, Receipt, Result};
 use redis::Value;
 
@@ -114,8 +115,11 @@ impl Handle {
         for (frame, body) in apart.iter_mut().zip(bodies) {
             match body {
                 Value::BulkString(body) => {
-                    let read = Content::read(body.into());
-                    frame.content = read.ok_or_else(|| self.name(damaged()))?;
+                    let body = Bytes::from(body);
+                    frame.content = match Content::read(body.clone()) {
+                        Content::Apart(_) => Content::Damaged(body),
+                        content => content,
+                    };
                 }
                 _ => found_all = false,
             }
@@ -124,7 +128,7 @@ impl Handle {
     }
 
     /// Fails if any of these leases has ended. While a message is leased, its body is there, so one that is
-    /// missing all the same is damaged.
+    /// missing all the same was damaged.
     pub(super) async fn check_leased(&self, receipts: impl Iterator<Item = Receipt>) -> Result<()> {
         let mut deadlines = redis::cmd("ZMSCORE");
         deadlines.arg(self.keys().leases());

@@ -165,7 +165,7 @@ impl Handle {
                     self.client.node().waiter().forget(&self.arrivals);
                     drop(self.open().await?);
                 }
-                Ok(value) => return Ok(Reply::new(script, value)),
+                Ok(value) => return Ok(Reply::new(script, value).of(&self.name)),
                 Err(error) if is_wrong_type(&error) => {
                     return Err(self.name(self.name_key(error).await));
                 }

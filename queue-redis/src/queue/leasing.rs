@@ -196,7 +196,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let frames = dead.iter_mut().map(|dead| &mut dead.frame);
             looks += 1;
             if self.handle.bring_bodies(frames).await? || looks == LOOKS {
-                let entries = dead.into_iter().filter_map(Dead::letter).collect();
+                let entries = dead.into_iter().map(Dead::letter).collect();
                 return Ok(Paged { entries, next });
             }
         }
@@ -300,8 +300,8 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             while reply.len() > 0 {
                 let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
                 let time = Timestamp::from_millis(time);
-                let one = Shown::read(frame, K::HEAD, place, now, time, lease);
-                shown.push(one.ok_or_else(|| reply.unexpected())?);
+                // What is damaged is not shown: a lease sets it aside.
+                shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
             }
             let frames = shown.iter_mut().map(|shown| &mut shown.frame);
             looks += 1;

@@ -77,9 +77,14 @@ impl RotatingQueue for Ring {
         let fill = |call: &mut Call| call.push(max.get());
         let call = self.handle.call(&scripts::ROTATING_ROTATE, fill);
         let mut reply = self.handle.after_arrival(call).await?;
-        let next = reply.time()?;
-        self.handle.looked(next);
+        let mut next = reply.time()?;
+        let visited = reply.len();
         let items = items(reply)?;
+        if items.is_empty() && visited > 0 {
+            // All were damaged, and there may be others behind them.
+            next = Some(Duration::ZERO);
+        }
+        self.handle.looked(next);
         Ok(Rotated { items, next })
     }
 
@@ -116,14 +121,14 @@ impl RotatingQueue for Ring {
     }
 }
 
-/// Items, each an id and a payload.
+/// Items, each an id and a payload. What is damaged is left out, so that it takes nothing from the others.
 fn items(mut reply: Reply) -> Result<Vec<Message>> {
     let mut items = Vec::with_capacity(reply.len() / 2);
     while reply.len() > 0 {
         let id = frame::id(reply.bytes()?).ok_or_else(|| reply.unexpected())?;
-        let payload = reply.bytes()?;
-        let (headers, body) = frame::payload(payload).ok_or_else(|| reply.unexpected())?;
-        items.push(Message { id, body, headers });
+        if let Some((headers, body)) = frame::payload(reply.bytes()?) {
+            items.push(Message { id, body, headers });
+        }
     }
     Ok(items)
 }

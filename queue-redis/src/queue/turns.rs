@@ -13,7 +13,7 @@ use super::Handle;
 use crate::{
     call::Call,
     coalescer::{Coalescer, SMALL, Verb},
-    frame::{self, Frame},
+    frame::{self, DAMAGED, Frame},
     script::Script,
 };
 
@@ -132,10 +132,37 @@ impl Turns {
         // The settlements are done, and the leases end by themselves.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         let lease = Duration::from_millis(millis);
-        let frames = frames.into_iter().zip(first..);
-        let deliveries = frames.filter_map(|(frame, token)| frame.delivery(token, lease));
-        let deliveries = deliveries.collect();
-        Ok(Some((settled, Leased { deliveries, next })))
+        let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
+        for (frame, token) in frames.into_iter().zip(first..) {
+            let receipt = Receipt::new(frame.id, Token::new(token));
+            match frame.delivery(token, lease) {
+                Some(delivery) => deliveries.push(delivery),
+                None => damaged.push(Settlement::bury(receipt, DAMAGED)),
+            }
+        }
+        let mut leased = Leased { deliveries, next };
+        if !damaged.is_empty() {
+            self.bury(&damaged).await;
+            // There may be others behind them.
+            if leased.deliveries.is_empty() {
+                leased.next = Some(Duration::ZERO);
+            }
+        }
+        Ok(Some((settled, leased)))
+    }
+
+    /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
+    /// end by themselves, and the next client to lease them does it.
+    async fn bury(&self, damaged: &[Settlement]) {
+        let fill = |call: &mut Call| {
+            call.push(0);
+            call.push(0);
+            call.push("");
+            for settlement in damaged {
+                call.push(&settlement_argument(settlement)[..]);
+            }
+        };
+        drop(self.handle.call(self.script, fill).await);
     }
 
     /// Brings the large bodies of what was leased, from this token on.

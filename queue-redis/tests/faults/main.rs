@@ -6,12 +6,16 @@
 mod anew;
 mod bodies;
 mod cancellation;
+#[path = "../support/cases.rs"]
+mod cases;
+mod chaos;
 mod clock_jumps;
 mod clocks;
 mod connections;
 mod contention;
 mod crash;
 mod crowd;
+mod damage;
 mod foreign;
 mod ground;
 mod ledger;

@@ -97,7 +97,7 @@ edits! {
     }
     TOKEN_REUSED {
         "leasing/turn": "math.max(last_token + 1, now_micros)" => "now_micros";
-        "leasing/turn_single": "math.max((tonumber(meta[5]) or 0) + 1, now_micros)" => "now_micros";
+        "leasing/turn_single": "math.max(last_token + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
         "shared/settle": "over[#over + 1] = member" =>
@@ -171,8 +171,8 @@ edits! {
         "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
     }
     REVIVAL_KEEPS_ATTEMPTS {
-        "leasing/revive": "reframe(frame_of(record), 0, now" =>
-            "reframe(frame_of(record), attempts_of(frame_of(record)), now";
+        "leasing/revive": "reframe(frame, 0, now" =>
+            "reframe(frame, attempts_of(frame), now";
     }
     HANDLES_GO_BY_WHAT_THEY_OPENED {
         "shared/config": "local config = meta[1]" => "local config = ARGV[2]";
@@ -245,7 +245,7 @@ edits! {
             "local picked = pick(1)
              local newest = call('RPOP', READY)
              if newest then
-               picked = { frames = { newest }, fresh = {}, members = {}, listed = 0, passed = 0 }
+               picked = { frames = { newest }, fresh = {}, members = {}, damaged = {}, listed = 0, passed = 0 }
              end";
     }
     EVICTS_THE_DELAYED {
@@ -399,13 +399,13 @@ edits! {
                end";
     }
     CANCEL_FORGETS_THE_COUNT {
-        "leasing/cancel": "call('HINCRBY', META, 'cancelled', #ids)" => "";
+        "leasing/cancel": "add_to('cancelled', #ids)" => "";
     }
     CANCEL_LEAVES_ITS_PLACE {
         "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
     }
     HOLES_ARE_NOT_COUNTED {
-        "shared/list_lookup": "holes = call('HINCRBY', META, 'holes', 1)" => "holes = 1";
+        "shared/list_lookup": "holes = add_to('holes', 1)" => "holes = 1";
     }
     PEEK_SKIPS_THE_RETURNED {
         "leasing/peek": "local function take_ready(frame)" =>
@@ -442,8 +442,8 @@ edits! {
         "shared/bodies": "call('HDEL', BODIES, unpack(references))" => "";
     }
     BODY_GOES_WITH_DEATH {
-        "shared/graves": "call('ZADD', DEAD, died, id)" =>
-            "call('ZADD', DEAD, died, id)
+        "shared/graves": "local function die(id, frame, why, reason)" =>
+            "local function die(id, frame, why, reason)
              forget({ id })";
     }
     REFUSED_BODY_STAYS {
@@ -454,7 +454,7 @@ edits! {
             "    if false then\n      return redis";
     }
     OUTDATED_MAKES_NO_ROOM {
-        "shared/outdate": "gone(over)" => "disown(over)";
+        "shared/outdate": "gone(ended)" => "disown(ended)";
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
         "leasing/turn": "    expect(now + ttl)\n" => "";
@@ -479,7 +479,7 @@ edits! {
         "leasing/turn_single": "call('ZREM', LEASES, ack) == 1" => "call('ZREM', LEASES, ack)";
     }
     SINGLE_TURN_LEAVES_THE_HOLDER {
-        "leasing/turn_single": "call('HDEL', FRAMES, done, 'h' .. done)" => "call('HDEL', FRAMES, done)";
+        "leasing/turn_single": ", 'h' .. sub(ack, 1, 7))" => ")";
     }
     SINGLE_TURN_PASSES_THE_RETURNED {
         "shared/list_next": "call('EXISTS', LINE) == 0 and " => "";

@@ -38,7 +38,12 @@ impl Address {
         // All that Sentinel takes.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !service.chars().all(plain) {
-            let what = format!("the service {service:?} can have A-Z a-z 0-9 . - _");
+            let what = if service.contains([':', '=', '&']) {
+                // What stands there may be part of a password.
+                "behind its hosts stands the service, then a ? and the parameters".to_owned()
+            } else {
+                format!("the service {service:?} can have A-Z a-z 0-9 . - _")
+            };
             return Err(hosts.malformed(&what));
         }
         let mut sentinels = hosts.targets(database)?;

@@ -1,0 +1,120 @@
+//! A queue with a message in every state, and with all that a message may have.
+
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
+
+use queue_core::*;
+
+/// Longer than any test's clock goes.
+const EVER: Duration = Duration::from_secs(20 * 3600);
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+pub(crate) const CAPACITY: usize = 1_000;
+
+pub(crate) struct Filled {
+    pub(crate) name: QueueName,
+    pub(crate) queue: AnyQueue,
+    /// The messages that are there, by id, and their bodies.
+    pub(crate) bodies: BTreeMap<u64, Bytes>,
+    /// Ids of those with a large body.
+    pub(crate) large: Vec<u64>,
+}
+
+impl Filled {
+    pub(crate) fn leasing(&self) -> std::sync::Arc<dyn Leasing> {
+        self.queue.leasing().expect("a queue that leases")
+    }
+
+    /// Opens a queue, and puts it all in.
+    pub(crate) async fn new(
+        backend: &dyn Backend,
+        kind: QueueKind,
+        name: QueueName,
+    ) -> Result<Self> {
+        let mut config = QueueConfig::of(kind, CAPACITY);
+        if let Some(leasing) = config.leasing_mut() {
+            leasing.max_attempts = 5;
+        }
+        let queue = backend.open(&name, &config).await?;
+        let mut filled = Self {
+            name,
+            queue,
+            bodies: BTreeMap::new(),
+            large: Vec::new(),
+        };
+        filled.fill(kind).await?;
+        Ok(filled)
+    }
+
+    async fn put(&mut self, push: Push) -> Result<u64> {
+        let body = push.body.clone();
+        let put = self.queue.put(std::slice::from_ref(&push)).await?;
+        let id = id_of(put[0]).get();
+        if body.len() > 1_000 {
+            self.large.push(id);
+        }
+        self.bodies.insert(id, body);
+        Ok(id)
+    }
+
+    async fn fill(&mut self, kind: QueueKind) -> Result<()> {
+        for number in 0..9 {
+            self.put(Push::new(format!("worked on {number}"))).await?;
+        }
+        let leasing = self.leasing();
+        let nine = NonZeroUsize::new(9).expect("not zero");
+        let holder = Holder::new("somebody at work").ok();
+        let (_, leased) = leasing.turn(&[], nine, LEASE, holder).await?;
+        let receipt = |at: usize| leased.deliveries[at].receipt;
+        let settlements = [
+            Settlement::ack(receipt(0)),
+            Settlement::release(receipt(1)),
+            Settlement::retry_because(receipt(2), LEASE, "no paper"),
+            Settlement::new(receipt(3), Disposition::Defer { delay: LEASE }),
+            Settlement::bury(receipt(4), "no good"),
+            Settlement::bury(receipt(5), "no good either"),
+        ];
+        leasing.settle(&settlements).await?;
+        self.bodies.remove(&receipt(0).id.get());
+        // Six wait, one of them cancelled in their middle; and what else a message may have.
+        let mut cancelled = 0;
+        for number in 0..6 {
+            let push = Push::new(format!("waits {number}"));
+            let id = self.put(push.with_header("trace", "of it")).await?;
+            cancelled = if number == 2 { id } else { cancelled };
+        }
+        leasing.cancel(&[MessageId::new(cancelled)]).await?;
+        self.bodies.remove(&cancelled);
+        self.put(Push::new("deduplicated").with_dedup("key", EVER))
+            .await?;
+        self.put(Push::new("unique").with_unique("only", EVER))
+            .await?;
+        for limit in [TimeToLive::bury_after(EVER), TimeToLive::drop_after(EVER)] {
+            self.put(Push::new(format!("{limit:?}")).with_time_to_live(limit))
+                .await?;
+        }
+        for byte in [b'x', b'y'] {
+            self.put(Push::new(vec![byte; 20_000])).await?;
+        }
+        if kind != QueueKind::Delay {
+            for number in 0..2 {
+                self.put(Push::new(format!("due {number}")).with_due(LEASE))
+                    .await?;
+            }
+        }
+        if let AnyQueue::Bounded(bounded) = &self.queue {
+            for key in ["a", "b"] {
+                let body = format!("distinct {key}");
+                let offer = Offer::new(body.clone()).with_distinct(key);
+                let offered = bounded.offer(&[offer], Overflow::Reject).await?;
+                self.bodies.insert(id_of(offered[0]).get(), body.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn id_of(offered: Offered) -> MessageId {
+    match offered {
+        Offered::Accepted { id, evicted: None } => id,
+        other => panic!("there is room, and all are new: {other:?}"),
+    }
+}

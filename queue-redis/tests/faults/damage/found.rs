@@ -1,0 +1,380 @@
+//! Harm that once was too much, by name.
+
+use std::num::NonZeroUsize;
+
+use queue_core::*;
+use redis::Connection;
+
+use super::{
+    Ground, HOUR, START,
+    filled::{Filled, LEASE},
+    harm::ask,
+};
+
+const TEN: NonZeroUsize = NonZeroUsize::new(10).unwrap();
+
+/// A queue of three plain messages.
+struct Three {
+    ground: Ground,
+    connection: Connection,
+    name: QueueName,
+    queue: AnyQueue,
+}
+
+impl Three {
+    fn of(kind: QueueKind) -> Self {
+        let ground = Ground::new();
+        let name = ground.next_name(kind.as_str());
+        let queue = ground.runtime.block_on(async {
+            let config = QueueConfig::of(kind, 100);
+            let queue = ground.backend.open(&name, &config).await.expect("opens");
+            let put = queue.put(&["a", "b", "c"].map(Push::new)).await;
+            put.expect("there is room");
+            queue
+        });
+        Self {
+            connection: ground.connection(),
+            ground,
+            name,
+            queue,
+        }
+    }
+
+    fn key(&self, suffix: &str) -> String {
+        format!("qk:{{{}}}:{suffix}", self.name)
+    }
+
+    fn set(&mut self, suffix: &str, field: &[u8], value: &[u8]) {
+        let key = self.key(suffix);
+        ask::<()>(
+            &mut self.connection,
+            "HSET",
+            &[key.as_bytes(), field, value],
+        );
+    }
+
+    fn leasing(&self) -> std::sync::Arc<dyn Leasing> {
+        self.queue.leasing().expect("it leases")
+    }
+
+    fn lease(&self) -> Result<Vec<Bytes>> {
+        let leased = self
+            .ground
+            .runtime
+            .block_on(self.leasing().lease(TEN, LEASE))?;
+        Ok(leased
+            .deliveries
+            .into_iter()
+            .map(|each| each.body)
+            .collect())
+    }
+
+    fn letters(&self) -> Vec<DeadLetter> {
+        let leasing = self.leasing();
+        let page = self
+            .ground
+            .runtime
+            .block_on(leasing.dead_letters(Page::first(10)));
+        page.expect("a page").entries
+    }
+
+    #[track_caller]
+    fn assert_one_set_aside(&self, body: &[u8]) {
+        let letters = self.letters();
+        assert_eq!(letters.len(), 1, "{letters:?}");
+        assert_eq!(letters[0].body, body);
+        let why = letters[0].why();
+        assert!(why.contains("damaged"), "{why}");
+        let leasing = self.leasing();
+        let revived = self
+            .ground
+            .runtime
+            .block_on(leasing.revive(&[letters[0].id]));
+        assert_eq!(revived.expect("answers"), [Revived::NotFound]);
+        let counters = self.ground.runtime.block_on(leasing.counters());
+        assert!(counters.expect("counters").balance());
+    }
+}
+
+#[test]
+fn a_frame_that_is_cut_off_does_not_block_the_head() {
+    for kind in [QueueKind::Reliable, QueueKind::Bounded] {
+        for cut in [
+            &b""[..],
+            b"\0",
+            b"\0\0\0\0\0\0\0\x01\0\0",
+            &[0; 15],
+            &[255; 16],
+        ] {
+            let mut three = Three::of(kind);
+            let key = three.key("ready");
+            ask::<()>(&mut three.connection, "LSET", &[key.as_bytes(), b"0", cut]);
+            assert_eq!(three.lease().expect("leases"), ["b", "c"], "{kind} {cut:?}");
+            three.assert_one_set_aside(cut);
+        }
+    }
+}
+
+#[test]
+fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
+    for kind in [QueueKind::Delay, QueueKind::Priority] {
+        let mut three = Three::of(kind);
+        let (frames, second) = (three.key("frames"), [0, 0, 0, 0, 0, 0, 2]);
+        ask::<()>(&mut three.connection, "HDEL", &[frames.as_bytes(), &second]);
+        assert_eq!(three.lease().expect("leases"), ["a", "c"], "{kind}");
+        three.assert_one_set_aside(b"");
+
+        let mut three = Three::of(kind);
+        let frames = three.key("frames");
+        let other: Vec<u8> = ask(
+            &mut three.connection,
+            "HGET",
+            &[frames.as_bytes(), &[0, 0, 0, 0, 0, 0, 3]],
+        );
+        three.set("frames", &second, &other);
+        assert_eq!(three.lease().expect("leases"), ["a", "c"], "{kind}");
+        three.assert_one_set_aside(&other);
+    }
+}
+
+/// The scripts read no headers, so only the client finds out.
+#[test]
+fn headers_that_are_none_keep_no_others_of_the_batch_back() {
+    let mut three = Three::of(QueueKind::Delay);
+    let (frames, second) = (three.key("frames"), [0, 0, 0, 0, 0, 0, 2]);
+    let mut frame: Vec<u8> = ask(&mut three.connection, "HGET", &[frames.as_bytes(), &second]);
+    let content = b"\x01\xff\xff\xff\xffno headers";
+    frame.splice(15.., content.iter().copied());
+    three.set("frames", &second, &frame);
+    assert_eq!(three.lease().expect("leases"), ["a", "c"]);
+    let letters = three.letters();
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert_eq!(
+        (letters[0].id.get(), &letters[0].body[..]),
+        (2, &content[..])
+    );
+    assert!(letters[0].why().contains("damaged"), "{letters:?}");
+}
+
+#[test]
+fn a_counter_that_is_no_number_counts_anew() {
+    for field in [
+        "expired", "died", "joins", "released", "acked", "token", "quiet",
+    ] {
+        for value in ["abc", "9223372036854775807", "inf", "1e300", ""] {
+            let mut three = Three::of(QueueKind::Reliable);
+            three.ground.clock.set(START);
+            assert_eq!(three.lease().expect("leases").len(), 3);
+            three.set("meta", field.as_bytes(), value.as_bytes());
+            three.ground.clock.set(START + HOUR);
+            // With `quiet` too late the first look only finds that out.
+            let found = three.lease().expect("leases").len() + three.lease().expect("leases").len();
+            assert_eq!(found, 3, "{field}={value}");
+            let leasing = three.leasing();
+            let counted = three.ground.runtime.block_on(leasing.counters());
+            counted.unwrap_or_else(|error| panic!("{field}={value}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn what_only_a_person_can_set_right_is_named() {
+    for (field, value) in [
+        ("accepted", "abc"),
+        ("accepted", "1e300"),
+        ("config", "\u{1}\n\u{fe}"),
+    ] {
+        let mut three = Three::of(QueueKind::Priority);
+        three.set("meta", field.as_bytes(), value.as_bytes());
+        let put = three
+            .ground
+            .runtime
+            .block_on(three.queue.put(&[Push::new("d")]));
+        let error = put.expect_err("ids could be given twice");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+        let text = error.to_string();
+        for part in [
+            three.name.as_str(),
+            field,
+            "set it right",
+            &*three.key("meta"),
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!text.contains(char::is_control), "{text:?}");
+    }
+}
+
+#[test]
+fn a_capacity_that_is_no_number_stops_offers_alone() {
+    let mut three = Three::of(QueueKind::Bounded);
+    three.set("meta", b"capacity", b"many");
+    let put = three
+        .ground
+        .runtime
+        .block_on(three.queue.put(&[Push::new("d")]));
+    let text = put.expect_err("how many fit?").to_string();
+    assert!(text.contains("capacity") && text.contains("many"), "{text}");
+    assert_eq!(three.lease().expect("leases").len(), 3);
+    let AnyQueue::Bounded(bounded) = &three.queue else {
+        panic!("it was opened as one");
+    };
+    three
+        .ground
+        .runtime
+        .block_on(bounded.resize(TEN))
+        .expect("sets it right");
+    let put = three
+        .ground
+        .runtime
+        .block_on(three.queue.put(&[Push::new("d")]));
+    put.expect("there is room");
+}
+
+#[test]
+fn a_large_body_that_is_missing_or_none_keeps_no_others_back() {
+    let ground = Ground::new();
+    let mut connection = ground.connection();
+    for body in [None, Some(b"\x07what".to_vec())] {
+        let filled: Filled = ground.runtime.block_on(ground.filled(QueueKind::Reliable));
+        let bodies = format!("qk:{{{}}}:bodies", filled.name);
+        let references: Vec<Vec<u8>> = ask(&mut connection, "HKEYS", &[bodies.as_bytes()]);
+        match &body {
+            None => ask::<()>(
+                &mut connection,
+                "HDEL",
+                &[bodies.as_bytes(), &references[0]],
+            ),
+            Some(body) => {
+                ask::<()>(
+                    &mut connection,
+                    "HSET",
+                    &[bodies.as_bytes(), &references[0], body],
+                );
+            }
+        }
+        let leasing = filled.leasing();
+        let hundred = NonZeroUsize::new(100).expect("not zero");
+        let leased = ground
+            .runtime
+            .block_on(leasing.lease(hundred, LEASE))
+            .expect("leases");
+        let large = leased
+            .deliveries
+            .iter()
+            .filter(|each| each.body.len() == 20_000);
+        assert_eq!(large.count(), 1, "the other one comes");
+        assert!(leased.deliveries.len() > 5, "and all others");
+        let page = ground
+            .runtime
+            .block_on(leasing.dead_letters(Page::first(10)));
+        let letters = page.expect("a page").entries;
+        let last = letters.last().expect("it is set aside");
+        assert_eq!(last.body, body.unwrap_or_default(), "{last:?}");
+        assert!(last.why().contains("damaged"), "{last:?}");
+    }
+}
+
+#[test]
+fn a_letter_whose_id_is_none_takes_nobodys() {
+    let mut three = Three::of(QueueKind::Reliable);
+    let dead = three.key("dead");
+    ask::<()>(
+        &mut three.connection,
+        "ZADD",
+        &[dead.as_bytes(), b"1", b"\x02"],
+    );
+    let letters = three.letters();
+    assert_eq!((letters.len(), letters[0].id.get()), (1, 0), "{letters:?}");
+}
+
+#[test]
+fn a_ring_whose_count_of_places_is_no_number_takes_items() {
+    for value in ["nan", "inf", "abc", "-1"] {
+        let mut three = Three::of(QueueKind::Rotating);
+        three.set("meta", b"joins", value.as_bytes());
+        let put = three
+            .ground
+            .runtime
+            .block_on(three.queue.put(&[Push::new("d")]));
+        put.unwrap_or_else(|error| panic!("{value}: {error}"));
+    }
+}
+
+/// Behind the number of a place it would have looked like another message's id.
+#[test]
+fn a_delayed_place_that_is_no_id_is_nobodys() {
+    let mut three = Three::of(QueueKind::Reliable);
+    three.set("meta", b"joins", b"1");
+    let (delayed, due) = (three.key("delayed"), START.to_string());
+    ask::<()>(
+        &mut three.connection,
+        "ZADD",
+        &[delayed.as_bytes(), due.as_bytes(), b""],
+    );
+    three.set("meta", b"quiet", b"0");
+    assert_eq!(three.lease().expect("leases"), ["a", "b", "c"]);
+    assert!(three.lease().expect("leases").is_empty());
+}
+
+#[test]
+fn a_foreign_entry_in_the_list_of_queues_hides_none() {
+    let mut three = Three::of(QueueKind::Reliable);
+    for entry in [
+        &b""[..],
+        b"!",
+        b"a",
+        b"a nothing",
+        b"\xff\xfe",
+        b"reliable-0 \xff",
+        b"zz top of all",
+    ] {
+        ask::<()>(&mut three.connection, "ZADD", &[b"qk:queues", b"0", entry]);
+    }
+    for limit in [1, 2, 10] {
+        let limit = NonZeroUsize::new(limit).expect("not zero");
+        let listed = three
+            .ground
+            .runtime
+            .block_on(three.ground.backend.queues(None, limit));
+        let listed = listed.expect("a list");
+        assert_eq!(listed.len(), 1, "{listed:?}");
+        assert_eq!(listed[0].name, three.name);
+    }
+}
+
+#[test]
+fn an_item_without_a_body_does_not_block_a_ring() {
+    let mut three = Three::of(QueueKind::Rotating);
+    let bodies = three.key("bodies");
+    ask::<()>(
+        &mut three.connection,
+        "HDEL",
+        &[bodies.as_bytes(), &[0, 0, 0, 0, 0, 0, 1]],
+    );
+    three.set("bodies", &[0, 0, 0, 0, 0, 0, 2], b"\x01no item");
+    let AnyQueue::Rotating(ring) = &three.queue else {
+        panic!("it was opened as one");
+    };
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let turn = three
+            .ground
+            .runtime
+            .block_on(ring.rotate(NonZeroUsize::MIN))
+            .expect("turns");
+        assert!(
+            !turn.items.is_empty() || turn.next.is_some_and(|next| next.is_zero()),
+            "{turn:?}"
+        );
+        seen.extend(turn.items.into_iter().map(|item| item.body));
+    }
+    assert_eq!(seen, ["c"]);
+    let listed = three
+        .ground
+        .runtime
+        .block_on(ring.list(Page::first(10)))
+        .expect("a list");
+    assert_eq!(listed.entries.len(), 1);
+}

@@ -1,0 +1,39 @@
+//! Random cases for tests that hold for any input.
+//!
+//! Without `PROPTEST_CASES` the cases are always the same, so no test fails now and then. With it, there
+//! are this many, and they are fresh unless `PROPTEST_RNG_SEED` is set. An input that once failed is kept
+//! as a test of its own.
+
+use std::fmt::Debug;
+
+use proptest::{
+    strategy::Strategy,
+    test_runner::{Config, RngSeed, TestCaseError, TestRunner},
+};
+
+/// Tries `holds` on so many values, and shrinks one on which it fails.
+#[track_caller]
+pub(crate) fn hold_for<S>(cases: u32, values: S, holds: impl Fn(S::Value))
+where
+    S: Strategy,
+    S::Value: Debug,
+{
+    let default = Config::default();
+    let fixed = std::env::var_os("PROPTEST_CASES").is_none();
+    let config = Config {
+        cases: if fixed { cases } else { default.cases },
+        rng_seed: match default.rng_seed {
+            RngSeed::Random if fixed => RngSeed::Fixed(0),
+            seed => seed,
+        },
+        failure_persistence: None,
+        ..default
+    };
+    let outcome = TestRunner::new(config).run(&values, |value| {
+        holds(value);
+        Ok::<(), TestCaseError>(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}
