@@ -1,7 +1,7 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, add_many, all_acks, any_ahead, arm, drop
--- needs: expect, flags, holders, id_of, last_token, limited, outdated_left, pick, quiet_until
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, ID, LEASES, META, SINCE, acked, add_many, all_acks, any_ahead
+-- needs: arm, drop, expect, flags, holders, last_token, limited, outdated_left, pick, quiet_until
 -- needs: settle_acks
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
@@ -25,11 +25,12 @@ local function lease(reply)
     -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and
     -- after a failover hand out the tokens of the lost history again (R1).
     local first = math.max(last_token + 1, now_micros)
-    local deadline, leases = string.format('%d', now + ttl), {}
+    local deadline, leases, ids = string.format('%d', now + ttl), {}, {}
     for k = 1, got do
+      local id = sub(frames[k], ID, SINCE - 1)
       leases[2 * k - 1] = deadline
-      leases[2 * k] = id_of(frames[k]) .. pack('>I7', first + k - 1)
-      reply[3 + k] = frames[k]
+      leases[2 * k] = id .. pack('>I7', first + k - 1)
+      reply[3 + k], ids[k] = frames[k], id
     end
     last_token = first + got - 1
     reply[2] = first
@@ -37,7 +38,7 @@ local function lease(reply)
     if ARGV[5] ~= '' then
       local before = #kept
       for k = 1, got do
-        kept[before + 2 * k - 1], kept[before + 2 * k] = 'h' .. id_of(frames[k]), ARGV[5]
+        kept[before + 2 * k - 1], kept[before + 2 * k] = 'h' .. ids[k], ARGV[5]
       end
       if not holders then
         call('HSET', META, 'flags', flags .. 'h')
@@ -47,10 +48,6 @@ local function lease(reply)
       call('HSET', FRAMES, unpack(kept))
     end
     if limited then
-      local ids = {}
-      for k = 1, got do
-        ids[k] = id_of(frames[k])
-      end
       call('ZREM', ENDS, unpack(ids))
     end
     add_many(LEASES, leases)
