@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 #[path = "support/harness.rs"]
+#[expect(dead_code, reason = "other tests keep bodies apart")]
 mod harness;
 #[path = "support/virtual_time.rs"]
 mod virtual_time;

@@ -5,6 +5,7 @@
 mod conformance;
 mod failover;
 mod migration;
+mod parts;
 mod routing;
 mod traffic;
 
