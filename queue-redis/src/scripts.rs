@@ -213,12 +213,12 @@ scripts! {
         Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
-            "shared/take_out" "bounded/shorten" "bounded/offer"
+            "shared/take_out" "bounded/shorten" "bounded/unreadable" "bounded/offer"
         ]),
         Moves, TIDY, Files(lua!["shared/act"]),
     ];
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
-    BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/capacity"])];
+    BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/unreadable" "bounded/capacity"])];
     BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![
         DRAIN "shared/take_out" "bounded/shorten" "bounded/resize"
     ];

@@ -2,7 +2,7 @@
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, add_to, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms
 -- needs: first_ids, forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
--- needs: quiet_until, read_terms, shorten, times_to_live, uniques, write_marks
+-- needs: quiet_until, read_terms, shorten, times_to_live, uniques, unreadable, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -17,7 +17,7 @@ local function act()
   local fixed = call('HMGET', META, 'capacity', 'surplus')
   local capacity, surplus = tonumber(fixed[1]), tonumber(fixed[2]) or 0
   if not (capacity and capacity >= 1) then
-    return redis.error_reply('QKDAMAGED the field capacity of ' .. META .. ' is not what queue-kit wrote')
+    return unreadable(fixed[1])
   end
   local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
   if surplus > 0 then

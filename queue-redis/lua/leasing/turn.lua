@@ -67,7 +67,7 @@ local function time_left()
   local deadline = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
   local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
   local first = math.min(deadline or math.huge, due or math.huge)
-  return first < 9007199254740991 and math.max(first - now, 0) or -1
+  return first <= 9007199254740991 and math.max(first - now, 0) or -1
 end
 
 -- `tidy` is there if it may be needed.

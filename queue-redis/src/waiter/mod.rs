@@ -39,6 +39,9 @@ use crate::{
 /// process costs next to nothing, and often enough to notice a connection that has gone silent.
 const TRUSTED: u32 = 4;
 
+/// Whoever ends a wait and looks waits again after this time at the latest, on a line of some length.
+const RETURNS: Duration = Duration::from_millis(100);
+
 /// Waits for changes. Cloning copies a pointer; dropping the last clone closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter(Arc<Inner>);
@@ -87,9 +90,9 @@ impl Waiter {
     /// This process times the wait, never the server. It may return for no reason. If it is
     /// dropped, or its timer ends it at the same moment, it passes on a hint that it was told: to
     /// another that waits at this marker, here or elsewhere. `change` is the time of the next
-    /// change that its caller knows of. If the wait ends before it, another caller is told when it has
-    /// come, since nobody else may know of it; but not of a change after the fall-back interval,
-    /// since by then everybody has looked.
+    /// change that its caller knows of. If the wait ends before it and no other here begins, the wait has
+    /// another caller look, since nobody else may know of it; but not for a change after the fall-back
+    /// interval, since by then everybody has looked.
     ///
     /// # Errors
     ///
@@ -203,9 +206,9 @@ impl Drop for Unused<'_> {
     }
 }
 
-/// A change to come that its holder waits for. Dropping this has another told when it has come: to tell
-/// it at once would end a wait of another, and two who each end waits whenever they are told, as
-/// consumers of several queues do, would wake each other for ever.
+/// A change to come that its holder waits for. Dropping this has another told, unless somebody here soon
+/// waits for it again: another that is told at once would end a wait, and two who each end waits whenever
+/// they are told, as consumers of several queues do, would wake each other for ever.
 struct Unwatched<'a> {
     inner: &'a Inner,
     change: Option<(&'a Bytes, Instant)>,
@@ -214,7 +217,8 @@ struct Unwatched<'a> {
 impl Drop for Unwatched<'_> {
     fn drop(&mut self) {
         if let Some((marker, change)) = self.change {
-            self.inner.owed.add(marker, change);
+            let soon = Instant::now() + RETURNS;
+            self.inner.owed.add_until(marker, change, change.min(soon));
         }
     }
 }

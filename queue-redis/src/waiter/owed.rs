@@ -11,22 +11,37 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The next change at each marker that a caller here found when it was told to look.
+/// The next change at each marker that a caller here found when it was told to look, or waited for.
 ///
 /// Others heard nothing, and may sleep past it. The caller mostly waits again at once, in time for
-/// the change; otherwise another is told when it has come.
+/// the change; otherwise another is told.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
-    changes: Mutex<BTreeMap<Bytes, Instant>>,
+    changes: Mutex<BTreeMap<Bytes, Owing>>,
     changed: Notify,
+}
+
+/// A change, and when another is told to look, unless somebody here waits for it by then.
+#[derive(Debug, Clone, Copy)]
+struct Owing {
+    change: Instant,
+    tell: Instant,
 }
 
 impl Owed {
     /// Adds a change: a caller that was told looked, and found only this one to come.
     pub(super) fn add(&self, marker: &Bytes, change: Instant) {
+        self.add_until(marker, change, change);
+    }
+
+    /// The same for a change that a caller waited for until now. If it does not wait again by then,
+    /// another is told: it needs to know until when to sleep.
+    pub(super) fn add_until(&self, marker: &Bytes, change: Instant, tell: Instant) {
         let mut changes = self.lock();
-        let known = changes.entry(marker.clone()).or_insert(change);
-        *known = change.min(*known);
+        let new = Owing { change, tell };
+        let known = changes.entry(marker.clone()).or_insert(new);
+        known.change = change.min(known.change);
+        known.tell = tell.min(known.tell);
         drop(changes);
         self.changed.notify_one();
     }
@@ -34,16 +49,19 @@ impl Owed {
     /// Removes a change, since a caller that knows of it now waits.
     pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
         let mut changes = self.lock();
-        if changes.get(marker).is_some_and(|owed| change <= *owed) {
+        if changes
+            .get(marker)
+            .is_some_and(|owed| change <= owed.change)
+        {
             changes.remove(marker);
         }
     }
 
-    /// Waits until changes have come, and answers their markers. Dropped before that, it takes
-    /// nothing.
+    /// Waits until others are to be told of changes, and answers their markers. Dropped before that, it
+    /// takes nothing.
     pub(super) async fn due(&self) -> Vec<Bytes> {
         loop {
-            let first = self.lock().values().min().copied();
+            let first = self.lock().values().map(|owed| owed.tell).min();
             let Some(first) = first else {
                 self.changed.notified().await;
                 continue;
@@ -60,13 +78,13 @@ impl Owed {
         let mut changes = self.lock();
         let (due, later) = std::mem::take(&mut *changes)
             .into_iter()
-            .partition(|(_, change)| *change <= until);
+            .partition(|(_, owed)| owed.tell <= until);
         *changes = later;
-        let due: BTreeMap<Bytes, Instant> = due;
+        let due: BTreeMap<Bytes, Owing> = due;
         due.into_keys().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, Instant>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, Owing>> {
         // Nothing panics between two changes of the map, so it is consistent.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,6 +117,17 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_millis(30));
         let never = timeout(Duration::from_secs(3600), owed.due());
         assert!(never.await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_wait_again_soon_has_another_told_before_the_change() {
+        let owed = Owed::default();
+        let start = Instant::now();
+        owed.add_until(&MARKER, after(1000), after(10));
+        owed.take_over(&MARKER, after(1000));
+        owed.add_until(&MARKER, after(1000), after(20));
+        assert_eq!(owed.due().await, [MARKER]);
+        assert_eq!(start.elapsed(), Duration::from_millis(20));
     }
 
     #[tokio::test(start_paused = true)]

@@ -89,6 +89,11 @@ const RULES: &[(&str, &str)] = &[
          durability setting, is documented).",
     ),
     (
+        "R2",
+        "Confirmed. Calls of a handle that was opened with a confirmation can wait until what they \
+         changed has as many copies as that asks for: at so many replicas, on disk, or both.",
+    ),
+    (
         "F1",
         "messages are first delivered in push order (with concurrent consumers, a linearisation \
          of it).",

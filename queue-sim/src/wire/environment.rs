@@ -21,8 +21,7 @@ use super::{
 use crate::{
     engine::Executor,
     history::current_call,
-    plan::Lane,
-    workload::is_plain,
+    plan::{Lane, Site, What},
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -207,7 +206,7 @@ impl Environment for RedisEnvironment {
             executor: context.executor.clone(),
             shims: Shims::default(),
             serves: self.serves.clone(),
-            plain: self.serves.is_none() && is_plain(&context.decisions),
+            plain: self.serves.is_none() && is_plain(context),
             _held: self.core.as_ref().map(OneCore::hold),
         })
     }
@@ -241,6 +240,12 @@ impl Environment for RedisEnvironment {
             FAULTS.split_at(FAULTS.len() - 1).0
         }
     }
+}
+
+/// Whether no process of this run keeps bodies apart.
+fn is_plain(context: &RunContext) -> bool {
+    let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(14);
+    context.decisions.choose(site, 2) == 1
 }
 
 /// One run's world.

@@ -145,7 +145,7 @@ impl Workload {
                 Mode::Waiting => audience(),
             },
             size,
-            plain: is_plain(decisions),
+            plain: choose(13, 2) == 1,
         }
     }
 
@@ -186,12 +186,6 @@ impl Workload {
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
         (self.longest_lease() + self.longest_delay()) * attempts + SLACK
     }
-}
-
-/// Whether the messages of this run are as most are.
-pub(crate) fn is_plain(decisions: &Decisions) -> bool {
-    let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(13);
-    decisions.choose(site, 2) == 1
 }
 
 /// A delay far above all others, so that a lane that sleeps through an earlier change is later than
