@@ -1,6 +1,6 @@
 use queue_core::QueueKind;
 
-use super::Workload;
+use super::{Size, Workload};
 use crate::{
     plan::{Decisions, Lane, Site, What},
     workload::Mode,
@@ -114,6 +114,8 @@ impl Leaning {
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
                 Verb::Reconfigure if !workload.reconfigures() => 0,
+                // Such runs are for what is done many at a time.
+                Verb::WorkSingly if workload.size == Size::Crowd => 0,
                 Verb::PutUnique | Verb::PutOutdating | Verb::Cancel if workload.plain => 0,
                 // Few runs on bounded queues are for this.
                 Verb::Reconfigure if workload.kind == QueueKind::Bounded => weight * 4,
