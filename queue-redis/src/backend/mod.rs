@@ -25,8 +25,8 @@ use crate::{
 ///
 /// It holds two connections: one for commands, and, from the first wait on, one that hears of
 /// arrivals for all queues and waiters of this backend; of a cluster, two for each node. A supervisor
-/// opens each again whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it,
-/// closes them.
+/// opens each again whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last
+/// queue opened from it, closes them.
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     client: Client,
@@ -55,8 +55,8 @@ impl RedisBackend {
     /// # Errors
     ///
     /// `Invalid` for a bad URL, or an unknown parameter in it; `Unavailable` if the server cannot
-    /// be reached; `Configuration` if it is a replica, older than 6.2 or, without `+cluster` in the URL, a node of a cluster, evicts
-    /// keys, does not let this user in, does not have this database, or does not let the user run
+    /// be reached; `Configuration` if it is a replica, older than 6.2 or, without `+cluster` in the URL, a
+    /// node of a cluster, evicts keys, does not let this user in, does not have this database, or does not let the user run
     /// the scripts' commands; if TLS was not compiled in, or a certificate is wrong; if the sentinels
     /// do not know the service; and outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {

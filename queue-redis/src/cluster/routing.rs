@@ -104,7 +104,7 @@ impl Cluster {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            let Some(redirection) = Redirection::of(&failure, &self.shared.host_of(&node)) else {
+            let Some(redirection) = self.shared.redirection(&failure, &node) else {
                 // The node may have a successor by now.
                 self.shared.doubt();
                 return Err(failure.into_error(node.address()));
@@ -154,11 +154,10 @@ impl Cluster {
             self.shared.doubt();
             failure.into_error(node.address())
         })?;
-        let host = self.shared.host_of(&node);
         let mut answers = Vec::with_capacity(sent.len());
         for (command, answer) in commands.iter().zip(sent) {
             answers.push(match answer {
-                Err(failure) if Redirection::of(&failure, &host).is_some() => {
+                Err(failure) if self.shared.redirection(&failure, &node).is_some() => {
                     let now = Instant::now();
                     let request = Request::Command(command);
                     self.send(slot, now, timeout, request).await
@@ -202,6 +201,11 @@ impl Shared {
                 () = time::sleep(DOUBT) => {}
             }
         }
+    }
+
+    /// What a node that was asked says by this failure, if nothing of the request ran.
+    fn redirection(&self, failure: &Failure, asked: &Arc<Node>) -> Option<Redirection> {
+        Redirection::of(failure, &self.host_of(asked))
     }
 
     /// The host of a node that was asked, for answers that name only another port of it.
