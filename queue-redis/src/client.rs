@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use futures_util::future::{BoxFuture, FutureExt};
 use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
 use redis::{Cmd, ToRedisArgs, Value};
 use tokio::time::Instant;
@@ -120,36 +121,44 @@ impl Client {
         self.send(Request::Command(command)).await
     }
 
-    async fn send(&self, request: Request<'_>) -> Result<Value> {
-        let made = Instant::now();
-        // Without a runtime, the timers of a call panic.
-        TokioSpawn::current()?;
-        let timeout = self.inner.response_timeout;
-        match &self.inner.servers {
-            Servers::One(node) => {
-                let channel = node.commands().channel_until(made + timeout).await?;
-                let answer = request.send(&channel, made).await;
-                answer.map_err(|failure| failure.into_error(node.address()))
+    /// Boxed, as [`pipeline`](Self::pipeline) and [`line`](Self::line) are: the compiler goes through all
+    /// that a future holds wherever that is awaited, and every verb awaits one of these.
+    fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
+        async move {
+            let made = Instant::now();
+            // Without a runtime, the timers of a call panic.
+            TokioSpawn::current()?;
+            let timeout = self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => {
+                    let channel = node.commands().channel_until(made + timeout).await?;
+                    let answer = request.send(&channel, made).await;
+                    answer.map_err(|failure| failure.into_error(node.address()))
+                }
+                Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
             }
-            Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
         }
+        .boxed()
     }
 
     /// Sends plain commands in one round trip, not as a transaction. Each has an answer of its own.
-    pub(crate) async fn pipeline(&self, commands: Vec<Cmd>) -> Result<Vec<Result<Value>>> {
-        TokioSpawn::current()?;
-        let timeout = self.inner.response_timeout;
-        match &self.inner.servers {
-            Servers::One(node) => {
-                let deadline = Instant::now() + timeout;
-                let channel = node.commands().channel_until(deadline).await?;
-                let failed = |failure: Failure| failure.into_error(node.address());
-                let answers = channel.request_each(commands).await.map_err(failed)?;
-                let answers = answers.into_iter().map(|answer| answer.map_err(failed));
-                Ok(answers.collect())
+    pub(crate) fn pipeline(&self, commands: Vec<Cmd>) -> BoxFuture<'_, Result<Vec<Result<Value>>>> {
+        async move {
+            TokioSpawn::current()?;
+            let timeout = self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => {
+                    let deadline = Instant::now() + timeout;
+                    let channel = node.commands().channel_until(deadline).await?;
+                    let failed = |failure: Failure| failure.into_error(node.address());
+                    let answers = channel.request_each(commands).await.map_err(failed)?;
+                    let answers = answers.into_iter().map(|answer| answer.map_err(failed));
+                    Ok(answers.collect())
+                }
+                Servers::Cluster(cluster) => cluster.send_each(self.slot, timeout, commands).await,
             }
-            Servers::Cluster(cluster) => cluster.send_each(self.slot, timeout, commands).await,
         }
+        .boxed()
     }
 
     /// Asks each server for an answer.
@@ -193,26 +202,29 @@ impl Client {
     }
 
     /// The connection that calls to these keys go over from now on; waits for one as a call does.
-    pub(crate) async fn line(&self) -> Result<Line> {
-        TokioSpawn::current()?;
-        let deadline = Instant::now() + self.inner.response_timeout;
-        match &self.inner.servers {
-            Servers::One(node) => Ok(Line {
-                channel: node.commands().channel_until(deadline).await?,
-                node: Arc::clone(node),
-                changes: 0,
-            }),
-            Servers::Cluster(cluster) => {
-                // Read first, so that no change after it goes unseen.
-                let changes = cluster.changes();
-                let (node, channel) = cluster.channel(self.slot, deadline).await?;
-                Ok(Line {
-                    node,
-                    channel,
-                    changes,
-                })
+    pub(crate) fn line(&self) -> BoxFuture<'_, Result<Line>> {
+        async move {
+            TokioSpawn::current()?;
+            let deadline = Instant::now() + self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => Ok(Line {
+                    channel: node.commands().channel_until(deadline).await?,
+                    node: Arc::clone(node),
+                    changes: 0,
+                }),
+                Servers::Cluster(cluster) => {
+                    // Read first, so that no change after it goes unseen.
+                    let changes = cluster.changes();
+                    let (node, channel) = cluster.channel(self.slot, deadline).await?;
+                    Ok(Line {
+                        node,
+                        channel,
+                        changes,
+                    })
+                }
             }
         }
+        .boxed()
     }
 
     /// Whether all calls to these keys that were answered since have gone over this connection. One that
