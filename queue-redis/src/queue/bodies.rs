@@ -15,10 +15,15 @@ use queue_core::{Error, ErrorKind, Push, Receipt, Result};
 use redis::Value;
 
 use super::Handle;
-use crate::frame::{self, Content, Frame, Payload, REFERENCE};
+use crate::{
+    call::Call,
+    frame::{self, Content, Dead, Frame, Payload, REFERENCE, Shown},
+    reply::Reply,
+    script::Script,
+};
 
 /// How often a call that reads repeats itself because messages go meanwhile. Then it leaves them out.
-pub(super) const LOOKS: usize = 16;
+const LOOKS: usize = 16;
 
 /// Where a body is: no other process makes up the same one.
 pub(crate) type Reference = [u8; REFERENCE];
@@ -90,6 +95,29 @@ impl Handle {
         drop(self.send(vec![body, note]).await);
     }
 
+    /// Calls a script that reads, and brings the bodies of the entries that `read` finds in its reply, beside
+    /// what else it finds there. It calls the script again while messages go meanwhile.
+    pub(super) async fn look<E, T>(
+        &self,
+        script: &'static Script,
+        fill: impl Fn(&mut Call) + Send + Sync,
+        read: impl Fn(Reply) -> Result<(Vec<E>, T)> + Send + Sync,
+    ) -> Result<(Vec<E>, T)>
+    where
+        E: AsMut<Frame> + Send,
+        T: Send,
+    {
+        let mut looks = 0;
+        loop {
+            let (mut entries, rest) = read(self.call(script, &fill).await?)?;
+            looks += 1;
+            let frames = entries.iter_mut().map(E::as_mut);
+            if self.bring_bodies(frames).await? || looks == LOOKS {
+                return Ok((entries, rest));
+            }
+        }
+    }
+
     /// Brings what is not in these frames, all in one round trip; none if nothing is apart. Answers whether
     /// it found all: a body that has gone meanwhile, with its message, leaves its frame as it was.
     pub(super) async fn bring_bodies<'a>(
@@ -139,6 +167,24 @@ impl Handle {
             Some(Value::Array(deadlines)) if !deadlines.contains(&Value::Nil) => Ok(()),
             _ => Err(self.name(late())),
         }
+    }
+}
+
+impl AsMut<Self> for Frame {
+    fn as_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl AsMut<Frame> for Dead {
+    fn as_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+}
+
+impl AsMut<Frame> for Shown {
+    fn as_mut(&mut self) -> &mut Frame {
+        &mut self.frame
     }
 }
 

@@ -8,7 +8,7 @@ use queue_core::{
     check_capacity, limits,
 };
 
-use super::{LeasingKind, Queue, bodies::LOOKS, leasing::half_way, put::Put};
+use super::{LeasingKind, Queue, leasing::half_way, put::Put};
 use crate::{
     call::Call,
     frame::Frame,
@@ -54,15 +54,9 @@ impl BoundedQueue for Queue<Bounded> {
     async fn recent(&self, n: usize) -> Result<Vec<Message>> {
         self.checked(limits::check_page(n))?;
         let script = &scripts::BOUNDED_RECENT;
-        let mut looks = 0;
-        loop {
-            let reply = self.handle.call(script, |call| call.push(n)).await?;
-            let mut frames = reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?;
-            looks += 1;
-            if self.handle.bring_bodies(frames.iter_mut()).await? || looks == LOOKS {
-                return Ok(frames.into_iter().filter_map(Frame::message).collect());
-            }
-        }
+        let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
+        let (frames, ()) = self.handle.look(script, |call| call.push(n), read).await?;
+        Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {

@@ -19,7 +19,6 @@ use queue_core::{
 
 use super::{
     Handle,
-    bodies::LOOKS,
     put::{Put, Putter, Way},
     turns::{Share, Turned, Turns},
 };
@@ -187,19 +186,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(page.after.map_or(0, Cursor::get));
             call.push(page.limit);
         };
-        let script = &K::SCRIPTS.dead_letters;
-        let mut looks = 0;
-        loop {
-            let mut reply = self.handle.call(script, fill).await?;
+        let read = |mut reply: Reply| {
             let next = cursor(&mut reply)?;
-            let mut dead = reply.rest(|bytes| Dead::read(bytes, K::HEAD))?;
-            let frames = dead.iter_mut().map(|dead| &mut dead.frame);
-            looks += 1;
-            if self.handle.bring_bodies(frames).await? || looks == LOOKS {
-                let entries = dead.into_iter().map(Dead::letter).collect();
-                return Ok(Paged { entries, next });
-            }
-        }
+            Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
+        };
+        let script = &K::SCRIPTS.dead_letters;
+        let (dead, next) = self.handle.look(script, fill, read).await?;
+        let entries = dead.into_iter().map(Dead::letter).collect();
+        Ok(Paged { entries, next })
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
@@ -289,10 +283,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             call.push(lined);
             call.push(page.limit);
         };
-        let script = &K::SCRIPTS.peek;
-        let mut looks = 0;
-        loop {
-            let mut reply = self.handle.call(script, fill).await?;
+        let read = |mut reply: Reply| {
             let now = Timestamp::from_millis(reply.count()?);
             let listed = u64::try_from(reply.number()?).ok();
             let lined = reply.count()?;
@@ -303,14 +294,13 @@ impl<K: LeasingKind> Leasing for Queue<K> {
                 // What is damaged is not shown: a lease sets it aside.
                 shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
             }
-            let frames = shown.iter_mut().map(|shown| &mut shown.frame);
-            looks += 1;
-            if self.handle.bring_bodies(frames).await? || looks == LOOKS {
-                let entries = shown.into_iter().filter_map(Shown::peeked).collect();
-                let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
-                return Ok(Paged { entries, next });
-            }
-        }
+            let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
+            Ok((shown, next))
+        };
+        let script = &K::SCRIPTS.peek;
+        let (shown, next) = self.handle.look(script, fill, read).await?;
+        let entries = shown.into_iter().filter_map(Shown::peeked).collect();
+        Ok(Paged { entries, next })
     }
 }
 
