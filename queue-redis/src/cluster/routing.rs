@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     connection::{Channel, State},
-    error::{Failure, Refusal},
+    error::{Failure, Refusal, Slot},
     node::Node,
     request::Request,
 };
@@ -50,11 +50,10 @@ impl Redirection {
             return None;
         }
         let to = || slots::read_redirect(refusal.message, asked);
-        match refusal.code {
-            "MOVED" => to().map(Self::Moved),
-            "ASK" => to().map(Self::Ask),
-            "TRYAGAIN" | "CLUSTERDOWN" => Some(Self::Later),
-            _ => None,
+        match refusal.slot()? {
+            Slot::Moved => to().map(Self::Moved),
+            Slot::Ask => to().map(Self::Ask),
+            Slot::Later => Some(Self::Later),
         }
     }
 }

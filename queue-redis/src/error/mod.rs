@@ -10,7 +10,7 @@ use redis::{RedisError, ServerError};
 
 pub(crate) use self::{
     meaning::{CLUSTER, NO_CLUSTER},
-    refusal::Refusal,
+    refusal::{Refusal, Slot},
 };
 
 /// The reason why a request has no answer to use.
@@ -37,11 +37,7 @@ impl Failure {
 
     /// The server does not serve this slot of its cluster: it did nothing.
     pub(crate) fn is_of_another_node(&self) -> bool {
-        let Self::Refused(error) = self else {
-            return false;
-        };
-        let code = Refusal::of(error).code;
-        matches!(code, "MOVED" | "ASK" | "TRYAGAIN" | "CLUSTERDOWN")
+        matches!(self, Self::Refused(error) if Refusal::of(error).slot().is_some())
     }
 
     /// The server would refuse this connection again and again: it is a replica now, or asks for a

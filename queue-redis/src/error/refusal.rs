@@ -18,7 +18,28 @@ pub(crate) struct Place<'a> {
     pub(super) line: usize,
 }
 
+/// Why a node of a cluster does not serve the slot of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Another has it.
+    Moved,
+    /// It is on its way to another, which is to be asked this once.
+    Ask,
+    /// Nobody can serve it at this moment.
+    Later,
+}
+
 impl<'a> Refusal<'a> {
+    /// What a node says of the slot, if that is why it refused.
+    pub(crate) fn slot(&self) -> Option<Slot> {
+        match self.code {
+            "MOVED" => Some(Slot::Moved),
+            "ASK" => Some(Slot::Ask),
+            "TRYAGAIN" | "CLUSTERDOWN" => Some(Slot::Later),
+            _ => None,
+        }
+    }
+
     pub(crate) fn of(error: &'a ServerError) -> Self {
         Self::parse(error.code(), error.details().unwrap_or_default())
     }
