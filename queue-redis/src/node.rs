@@ -67,8 +67,9 @@ impl Node {
     }
 }
 
-/// Makes the nodes of one backend.
-pub(crate) struct NodeMaker {
+/// What a backend's user has set for its connections.
+#[derive(Clone)]
+pub(crate) struct Settings {
     pub(crate) timeouts: Timeouts,
     pub(crate) fall_back: Duration,
     pub(crate) allow_eviction: bool,
@@ -77,6 +78,11 @@ pub(crate) struct NodeMaker {
     pub(crate) spawn: Arc<dyn Spawn>,
     /// No other backend has it.
     pub(crate) seed: u64,
+}
+
+/// Makes the nodes of one backend.
+pub(crate) struct NodeMaker {
+    pub(crate) settings: Settings,
     /// Whether the servers are nodes of a cluster.
     pub(crate) in_cluster: bool,
     /// What its calls can wait for, if they can.
@@ -103,11 +109,11 @@ impl NodeMaker {
     pub(crate) fn plan(&self, connector: Arc<dyn Connector>) -> NewNode {
         let primary = Primary {
             connector,
-            timeouts: self.timeouts,
-            allow_eviction: self.allow_eviction,
+            timeouts: self.settings.timeouts,
+            allow_eviction: self.settings.allow_eviction,
             in_cluster: self.in_cluster,
             confirmation: self.confirmation,
-            prefix: Arc::clone(&self.prefix),
+            prefix: Arc::clone(&self.settings.prefix),
             scripts: &scripts::ALL,
             warnings: Arc::default(),
         };
@@ -127,31 +133,35 @@ impl NodeMaker {
     /// Has its connections kept open from now on.
     pub(crate) fn start(&self, planned: NewNode) -> Arc<Node> {
         let NewNode { primary, first } = planned;
+        let settings = self.settings.clone();
         // Each node has a channel of its own: a cluster hands a message to all nodes, and the one at
         // which somebody waits knows only its own listeners.
-        let seed = self
-            .seed
-            .wrapping_add(self.made.fetch_add(1, Ordering::Relaxed));
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        let seed = settings.seed.wrapping_add(made);
         let alarm = Alarm::default();
         let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
         let waiter = Waiter::new(waiter::Settings {
             connector: Arc::clone(&primary.connector),
-            timeouts: self.timeouts,
-            fall_back: self.fall_back,
-            clock: self.clock.clone(),
+            timeouts: settings.timeouts,
+            fall_back: settings.fall_back,
+            clock: settings.clock,
             backoff: backoff(seed.rotate_left(32)),
             alarm: alarm.clone(),
-            spawn: Arc::clone(&self.spawn),
-            channel: keys::channel(&self.prefix, seed).into(),
+            spawn: Arc::clone(&settings.spawn),
+            channel: keys::channel(&settings.prefix, seed).into(),
             guarded: self.in_cluster,
         });
         let address = primary.connector.address();
         let warnings = Arc::clone(&primary.warnings);
         let waits = self.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
-            Waiting::waits(asked, self.timeouts.response, Arc::clone(&self.spawn))
+            Waiting::waits(
+                asked,
+                settings.timeouts.response,
+                Arc::clone(&settings.spawn),
+            )
         });
-        let commands = Supervised::new(primary, first, backoff(seed), alarm, &*self.spawn);
+        let commands = Supervised::new(primary, first, backoff(seed), alarm, &*settings.spawn);
         Arc::new(Node {
             address,
             commands,
@@ -165,7 +175,7 @@ impl NodeMaker {
 impl fmt::Debug for NodeMaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NodeMaker")
-            .field("timeouts", &self.timeouts)
+            .field("timeouts", &self.settings.timeouts)
             .field("in_cluster", &self.in_cluster)
             .finish_non_exhaustive()
     }

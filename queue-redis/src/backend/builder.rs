@@ -16,6 +16,7 @@ use super::{
 use crate::{
     clock::Clock,
     connection::{self, Connector, Seeds, Timeouts, Tls},
+    node::Settings,
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -201,13 +202,15 @@ impl Builder {
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let connecting = Connecting {
             to,
-            timeouts: self.timeouts,
-            fall_back: self.fall_back,
-            allow_eviction: self.allow_eviction,
-            prefix: Arc::clone(&prefix),
-            clock: self.clock,
-            spawn: Arc::clone(&spawn),
-            seed,
+            settings: Settings {
+                timeouts: self.timeouts,
+                fall_back: self.fall_back,
+                allow_eviction: self.allow_eviction,
+                prefix: Arc::clone(&prefix),
+                clock: self.clock,
+                spawn: Arc::clone(&spawn),
+                seed,
+            },
             times: AtomicU64::new(0),
         };
         let client = connecting.connect(None).await?;

@@ -7,32 +7,23 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use queue_core::{Confirmation, Result, Spawn, TokioSpawn};
+use queue_core::{Confirmation, Result, TokioSpawn};
 
 use super::RedisBackend;
 use crate::{
     client::{Client, Servers},
-    clock::Clock,
     cluster::Cluster,
-    connection::{Connector, Seeds, Timeouts},
+    connection::{Connector, Seeds},
     keys,
-    node::NodeMaker,
+    node::{NodeMaker, Settings},
 };
 
 /// The servers, and how to connect to them.
 pub(super) struct Connecting {
     pub(super) to: To,
-    pub(super) timeouts: Timeouts,
-    pub(super) fall_back: Duration,
-    pub(super) allow_eviction: bool,
-    pub(super) prefix: Arc<str>,
-    pub(super) clock: Option<Clock>,
-    pub(super) spawn: Arc<dyn Spawn>,
-    /// No other backend has it.
-    pub(super) seed: u64,
+    pub(super) settings: Settings,
     /// How often it has connected.
     pub(super) times: AtomicU64,
 }
@@ -48,21 +39,17 @@ impl Connecting {
     /// Connects, over connections that nothing else uses; for calls that are confirmed, if a confirmation
     /// is given.
     pub(super) async fn connect(&self, confirmation: Option<Confirmation>) -> Result<Client> {
-        let mut timeouts = self.timeouts;
+        let mut settings = self.settings.clone();
         if let Some(confirmation) = confirmation {
             // While a wait is under way, the server answers nothing else on its connection.
-            timeouts.response += confirmation.within;
+            settings.timeouts.response += confirmation.within;
         }
         // Nodes count from here, and there are fewer of them.
         let times = self.times.fetch_add(1, Ordering::Relaxed);
+        settings.seed = settings.seed.wrapping_add(times << 32);
+        let timeout = settings.timeouts.response;
         let maker = NodeMaker {
-            timeouts,
-            fall_back: self.fall_back,
-            allow_eviction: self.allow_eviction,
-            prefix: Arc::clone(&self.prefix),
-            clock: self.clock.clone(),
-            spawn: Arc::clone(&self.spawn),
-            seed: self.seed.wrapping_add(times << 32),
+            settings,
             in_cluster: matches!(self.to, To::Cluster(_)),
             confirmation,
             made: AtomicU64::new(0),
@@ -71,9 +58,9 @@ impl Connecting {
             To::One(connector) => Servers::One(maker.connect(Arc::clone(connector)).await?),
             To::Cluster(seeds) => Servers::Cluster(Cluster::connect(seeds.clone(), maker).await?),
         };
-        let registry = keys::registry(&self.prefix);
-        let clock = self.clock.clone();
-        Ok(Client::new(servers, timeouts.response, clock, &registry))
+        let registry = keys::registry(&self.settings.prefix);
+        let clock = self.settings.clock.clone();
+        Ok(Client::new(servers, timeout, clock, &registry))
     }
 }
 
@@ -94,7 +81,7 @@ impl fmt::Debug for Connecting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connecting")
             .field("to", &self.to)
-            .field("timeouts", &self.timeouts)
+            .field("timeouts", &self.settings.timeouts)
             .finish_non_exhaustive()
     }
 }

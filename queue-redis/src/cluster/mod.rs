@@ -77,10 +77,8 @@ impl Cluster {
         let ranges = shared.ask_anew().await?;
         shared.open_all(&ranges).await?;
         shared.take(ranges);
-        let running = shared
-            .maker
-            .spawn
-            .spawn(Box::pin(Arc::clone(&shared).keep_up()));
+        let spawn = &shared.maker.settings.spawn;
+        let running = spawn.spawn(Box::pin(Arc::clone(&shared).keep_up()));
         Ok(Self {
             shared,
             _running: running,
@@ -263,7 +261,7 @@ impl Shared {
     }
 
     async fn ask_server(&self, server: ServerConnector) -> Result<Vec<Range>> {
-        let timeouts = self.maker.timeouts;
+        let timeouts = self.maker.settings.timeouts;
         let channel = open(&server, Role::Commands, timeouts).await?;
         let (host, address) = (server.host(), server.address());
         let told = time::timeout(timeouts.connect, ask(&channel, &host, &address));
