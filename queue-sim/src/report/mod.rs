@@ -10,6 +10,7 @@ mod rows;
 mod rules;
 mod summary;
 mod timeline;
+mod values;
 mod wording;
 
 pub(crate) use self::{

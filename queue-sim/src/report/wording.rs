@@ -2,22 +2,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    num::NonZeroUsize,
     time::Duration,
 };
 
 use queue_core::{
-    Bytes, Counters, Delivery, Depth, Disposition, Due, Insert, Leased, Message, MessageId, Offer,
-    Offered, Outdated, Overflow, Peeked, Place, Push, QueueConfig, QueueName, Receipt, Settled,
-    Settlement, Standing, Timestamp, Token,
+    Delivery, Disposition, Due, Leased, MessageId, Offer, Outdated, Overflow, Peeked, Place, Push,
+    QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
 
+use super::values::{
+    bytes, counted, debug, held, insert, lease, list, message, ms, next_in, offered_as, reconfigure,
+};
 use crate::history::{History, Record};
-
-/// The longest body or key to show. A longer text loses its end, and longer bytes do not show.
-const LONGEST: usize = 24;
 
 /// A smaller value is a number, and not a time.
 const LONG_AGO: Timestamp = Timestamp::from_millis(1_000_000_000_000);
@@ -314,145 +312,10 @@ impl Words {
     }
 }
 
-fn reconfigure(config: &QueueConfig) -> String {
-    match config {
-        QueueConfig::Rotating(config) => match config.pace {
-            Some(pace) => format!("reconfigure to a pace of {}", ms(pace)),
-            None => "reconfigure to no pace".to_owned(),
-        },
-        config => config.leasing().map_or_else(String::new, |leasing| {
-            let (attempts, cap) = (leasing.max_attempts, leasing.dead_letter_cap);
-            format!("reconfigure to {attempts} attempts, {cap} dead letters")
-        }),
-    }
-}
-
 /// The deliveries that a call answered.
 pub(super) fn deliveries(record: &Record) -> &[Delivery] {
     match record.answer() {
         Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => &leased.deliveries,
         _ => &[],
     }
-}
-
-fn list<T>(entries: &[T], word: impl Fn(&T) -> String) -> String {
-    if entries.is_empty() {
-        return "nothing".to_owned();
-    }
-    entries.iter().map(word).collect::<Vec<_>>().join(", ")
-}
-
-fn debug<T: std::fmt::Debug>(value: &T) -> String {
-    format!("{value:?}")
-}
-
-fn lease(max: NonZeroUsize, ttl: Duration) -> String {
-    match max.get() {
-        1 => format!("lease for {}", ms(ttl)),
-        max => format!("lease {max} for {}", ms(ttl)),
-    }
-}
-
-fn ms(duration: Duration) -> String {
-    format!("{} ms", millis_ceil(duration))
-}
-
-fn next_in(next: Option<Duration>) -> String {
-    next.map_or_else(
-        || "nothing".to_owned(),
-        |next| format!("nothing for {}", ms(next)),
-    )
-}
-
-fn bytes(bytes: &Bytes) -> String {
-    // In a simulated run, bodies are numbers.
-    if let Ok(number) = <[u8; 8]>::try_from(&**bytes) {
-        let number = u64::from_be_bytes(number);
-        if number < 1 << 32 {
-            return format!("b{number}");
-        }
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => excerpt(text),
-        Err(_) => format!("{} bytes", bytes.len()),
-    }
-}
-
-/// A text, or its beginning. JSON shows as it is, since a quoted one is hard to read.
-fn excerpt(text: &str) -> String {
-    let json = text.starts_with(['{', '[', '"']) && !text.contains(char::is_control);
-    let shown: String = text.chars().take(LONGEST).collect();
-    let rest = if shown.len() < text.len() { "…" } else { "" };
-    if json {
-        format!("{shown}{rest}")
-    } else {
-        format!("{shown:?}{rest}")
-    }
-}
-
-fn insert(item: &Insert) -> String {
-    let body = bytes(&item.body);
-    match &item.key {
-        Some(key) => format!("{body} as {}", bytes(key)),
-        None => body,
-    }
-}
-
-fn offered_as(offered: &Offered) -> String {
-    match offered {
-        Offered::Accepted { id, evicted: None } => id.to_string(),
-        Offered::Accepted {
-            id,
-            evicted: Some(evicted),
-        } => format!("{id} instead of the oldest, {evicted}"),
-        Offered::Replaced { id, replaced } => format!("{id} replaces {replaced}"),
-        Offered::Duplicate(id) => format!("duplicate of {id}"),
-        Offered::Full => "Full".to_owned(),
-    }
-}
-
-fn message(message: &Message) -> String {
-    message.id.to_string()
-}
-
-fn held(depth: Depth) -> String {
-    let places = [
-        ("ready", depth.ready),
-        ("delayed", depth.delayed),
-        ("leased", depth.leased),
-        ("dead", depth.dead),
-    ];
-    amounts(&places)
-}
-
-fn counted(counters: &Counters) -> String {
-    let happened = [
-        ("accepted", counters.accepted),
-        ("acked", counters.acked),
-        ("retried", counters.retried),
-        ("deferred", counters.deferred),
-        ("released", counters.released),
-        ("expired", counters.expired),
-        ("died", counters.died),
-        ("revived", counters.revived),
-        ("evicted", counters.evicted),
-        ("replaced", counters.replaced),
-        ("cancelled", counters.cancelled),
-        ("discarded", counters.discarded),
-        ("trimmed", counters.trimmed),
-        ("purged", counters.purged),
-        ("outdated", counters.outdated),
-        ("dedup marks", counters.dedup_marks),
-    ];
-    let paused = if counters.paused { "; paused" } else { "" };
-    format!(
-        "{}; holds {}{paused}",
-        amounts(&happened),
-        held(counters.depth)
-    )
-}
-
-fn amounts(amounts: &[(&str, u64)]) -> String {
-    let some: Vec<_> = amounts.iter().filter(|(_, amount)| *amount > 0).collect();
-    list(&some, |(name, amount)| format!("{name} {amount}"))
 }
