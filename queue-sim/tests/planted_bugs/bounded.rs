@@ -39,6 +39,8 @@ mod redis {
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
+        single_turn_overlooks_the_returned: lua::SINGLE_TURN_OVERLOOKS_THE_RETURNED,
+            by "linearisable" | "progress" | "L11" | "waiting";
         single_turn_passes_the_returned: lua::SINGLE_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         single_turn_tells_of_no_room: lua::SINGLE_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
