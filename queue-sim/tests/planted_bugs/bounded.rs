@@ -70,6 +70,7 @@ mod redis {
         replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
         replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
         resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
+        reconfigure_keeps_the_capacity: lua::RECONFIGURE_KEEPS_THE_CAPACITY, by "B5" | "B1";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         death_makes_no_room: lua::DEATH_MAKES_NO_ROOM, by "B4" | "waiting" | "progress";
             outdated_makes_no_room: lua::OUTDATED_MAKES_NO_ROOM, by "waiting" | "B4" | "progress";

@@ -292,6 +292,9 @@ edits! {
         "rotating/reconfigure": "local due = call(" =>
             "local due = pace and to == FRESH and {} or call(";
     }
+    RECONFIGURE_KEEPS_THE_CAPACITY {
+        "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
+    }
     PUSH_WAKES_NOBODY {
         "reliable/push": "arm(ARRIVALS, #frames)" => "";
         "reliable/push_plain": "arm(ARRIVALS, count)" => "";
