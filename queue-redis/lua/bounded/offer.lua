@@ -1,7 +1,7 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, add_to, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms
--- needs: first_ids, forget, holes, id_of, leave, limited, line_new, mark, pick, place_of
+-- needs: first_ids, forget, holes, leave, limited, line_new, mark, pick, place_of
 -- needs: quiet_until, read_terms, shorten, times_to_live, uniques, unreadable, write_marks
 -- gives: act
 -- ARGV[3] how many messages
@@ -79,7 +79,7 @@ local function act()
       drop(picked)
       return admit(entry, key)
     end
-    local victim = picked.frames[1] and id_of(picked.frames[1])
+    local victim = picked.ids[1]
     local delayed = not victim and call('ZRANGE', DELAYED, 0, 0)[1]
     victim = victim or delayed
     if not victim then

@@ -1,18 +1,32 @@
 -- resize: changes how many fit; from then on the stored capacity wins, and the queue does not grow beyond it.
 -- What is too many goes by steps (B5).
--- needs: DELAYED, LEASES, META, ROOM, arm, in_line, shorten, tidy
+-- needs: DELAYED, LEASES, META, ROOM, arm, config, in_line, shorten, tidy, trim
 -- ARGV[3] capacity; '' for another step of the last resize, whoever made it
+-- ARGV[4] for a reconfigure: the configuration to store with it. A capacity that is stored already stays as it is
 -- Returns the ids that this step dropped: in delivery order, delayed ones last, never what is leased. As many as
--- one call may means that there may be more.
-if ARGV[3] ~= '' then
+-- one call may means that there may be more. For a reconfigure, how many dead letters are left to trim comes first.
+local capacity = tonumber(ARGV[3])
+if capacity then
   tidy()
 end
+local left = nil
+if ARGV[4] then
+  config = ARGV[4]
+  call('HSET', META, 'config', config)
+  left = trim()
+  if tonumber(call('HGET', META, 'capacity')) == capacity then
+    return { left }
+  end
+end
 local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
-if ARGV[3] ~= '' then
-  local capacity = tonumber(ARGV[3])
+if capacity then
   call('HSET', META, 'capacity', capacity, 'resized', 1, 'surplus', math.max(occupied - capacity, 0))
   if occupied < capacity then
     arm(ROOM, math.min(MANY, capacity - occupied))
   end
 end
-return shorten(occupied)
+local dropped = shorten(occupied)
+if left then
+  table.insert(dropped, 1, left)
+end
+return dropped

@@ -1,6 +1,6 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, ID, LEASES, META, SINCE, acked, add_many, all_acks, any_ahead
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, add_many, all_acks, any_ahead
 -- needs: arm, drop, expect, flags, holders, last_token, limited, outdated_left, pick, quiet_until
 -- needs: settle_acks
 -- gives: act
@@ -19,18 +19,17 @@ local for_all -- what was picked for several callers
 -- Leases into `reply`; answers whether any, and whether something damaged stood in the way.
 local function lease(reply)
   local picked = for_all or pick(max)
-  local frames = picked.frames
+  local frames, ids = picked.frames, picked.ids
   local got = #frames
   if got > 0 then
     -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and
     -- after a failover hand out the tokens of the lost history again (R1).
     local first = math.max(last_token + 1, now_micros)
-    local deadline, leases, ids = string.format('%d', now + ttl), {}, {}
+    local deadline, leases = string.format('%d', now + ttl), {}
     for k = 1, got do
-      local id = sub(frames[k], ID, SINCE - 1)
       leases[2 * k - 1] = deadline
-      leases[2 * k] = id .. pack('>I7', first + k - 1)
-      reply[3 + k], ids[k] = frames[k], id
+      leases[2 * k] = ids[k] .. pack('>I7', first + k - 1)
+      reply[3 + k] = frames[k]
     end
     last_token = first + got - 1
     reply[2] = first

@@ -5,8 +5,8 @@
 --   score n, member number + id   joined the tail when n messages had been accepted (promoted,
 --                                 revived, or with a distinct key): after id n, by number
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
--- both places; moves nothing. `fresh` are ids and frames of those that FRAMES does not have. `damaged` are
--- ids and bytes of what is no message and stands among them: `drop` sets it aside.
+-- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
+-- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, SINCE, accepted, add_to, apart, fits, flags, gone
 -- needs: id_of, is_sound, leave_line, set_aside, size_of
 -- gives: holes, pick, drop, any_ahead
@@ -34,7 +34,7 @@ local function number_of(frame, before)
 end
 
 local function pick(max)
-  local frames, fresh, members, damaged, before = {}, {}, {}, {}, 0
+  local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
   local listed, raw, at, passed, got = 0, 0, 1, 0, 0
   local heads, next_head, more = {}, 1, true
   local last = max == 1 and '0' or max - 1
@@ -48,10 +48,12 @@ local function pick(max)
       heads = call('LRANGE', READY, listed, listed + wanted - 1)
     end
     for k = 1, #heads do
-      local frame, known = heads[k], nil
-      local number = #frame > HEAD and decode('>I7', frame, ID)
+      local frame, first, number, known = heads[k], nil, nil, nil
+      if #frame > HEAD then
+        first, number = decode('>BI7', frame)
+      end
       -- Nearly every one is sound, which is seen at once.
-      if not number or number <= before or number > accepted or byte(frame, 1) ~= 0 then
+      if first ~= 0 or number <= before or number > accepted then
         number, known = number_of(frame, before)
       end
       if number then
@@ -60,9 +62,11 @@ local function pick(max)
         frames[got] = frame
         if raw > BYTES and not fits(frames, raw) then
           frames[got] = nil
-          return { frames = frames, fresh = fresh, members = members, damaged = damaged, listed = listed, passed = 0 }
+          return { frames = frames, ids = ids, fresh = fresh, members = members, damaged = damaged, listed = listed,
+            passed = 0 }
         end
-        fresh[2 * got - 1], fresh[2 * got] = sub(frame, ID, SINCE - 1), frame
+        local id = sub(frame, ID, SINCE - 1)
+        ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
       else
         damaged[#damaged + 1] = { known, frame }
       end
@@ -120,6 +124,7 @@ local function pick(max)
         frames[#frames] = nil
         break
       end
+      ids[#frames] = known or id_of(frame)
     end
     if own then
       members[#members + 1] = member
@@ -128,12 +133,13 @@ local function pick(max)
       listed, next_head = listed + 1, next_head + 1
       if number then
         before = number
-        fresh[#fresh + 1] = id_of(frame)
+        fresh[#fresh + 1] = ids[#frames]
         fresh[#fresh + 1] = frame
       end
     end
   end
-  return { frames = frames, fresh = fresh, members = members, damaged = damaged, listed = listed, passed = passed }
+  return { frames = frames, ids = ids, fresh = fresh, members = members, damaged = damaged, listed = listed,
+    passed = passed }
 end
 
 -- Takes what was picked out of the line, and the holes that are first then.

@@ -2,32 +2,33 @@
 -- needs: FRAMES, apart, end_ties, fits, is_sound, leave_line, set_aside, size_of
 -- gives: read_frames, drop
 
--- The frames of these members, in their order, as many as one call may hand out. `damaged` are ids and bytes of
--- what is no message and stands among them: `drop` sets it aside.
+-- The frames of these members and their ids, in their order, as many as one call may hand out. `damaged` are ids
+-- and bytes of what is no message and stands among them: `drop` sets it aside.
 local function read_frames(places)
-  local frames, members, damaged, raw = {}, {}, {}, 0
+  local frames, ids, members, damaged, raw = {}, {}, {}, {}, 0
   for first = 1, #places, CHUNK do
-    local ids = {}
+    local asked = {}
     for k = first, math.min(first + CHUNK - 1, #places) do
-      ids[#ids + 1] = sub(places[k], -7)
+      asked[#asked + 1] = sub(places[k], -7)
     end
-    local read = call('HMGET', FRAMES, unpack(ids))
-    for k = 1, #ids do
-      local frame = read[k]
-      if frame and is_sound(frame, ids[k]) then
-        frames[#frames + 1] = frame
+    local read = call('HMGET', FRAMES, unpack(asked))
+    for k = 1, #asked do
+      local frame, id = read[k], asked[k]
+      if frame and is_sound(frame, id) then
+        local got = #frames + 1
+        frames[got], ids[got] = frame, id
         raw = raw + (apart and size_of(frame) or #frame)
         if not fits(frames, raw) then
-          frames[#frames] = nil
-          return { frames = frames, fresh = {}, members = members, damaged = damaged }
+          frames[got], ids[got] = nil, nil
+          return { frames = frames, ids = ids, fresh = {}, members = members, damaged = damaged }
         end
-      elseif #ids[k] == 7 then
-        damaged[#damaged + 1] = { ids[k], frame or '' }
+      elseif #id == 7 then
+        damaged[#damaged + 1] = { id, frame or '' }
       end
       members[#members + 1] = places[first + k - 1]
     end
   end
-  return { frames = frames, fresh = {}, members = members, damaged = damaged }
+  return { frames = frames, ids = ids, fresh = {}, members = members, damaged = damaged }
 end
 
 -- Takes what was picked out of the line.

@@ -1,5 +1,5 @@
 -- Taking out messages that nobody is to get.
--- needs: BYTES, DELAYED, add_to, drop, id_of, pick
+-- needs: BYTES, DELAYED, add_to, drop, pick
 -- gives: take_out
 
 -- Takes so many undelivered messages out of their places, as many as one call may: ready ones in delivery
@@ -8,10 +8,8 @@
 local function take_out(wanted, counter)
   BYTES = math.huge -- it hands nothing out
   wanted = math.min(wanted, MANY)
-  local picked, ids = pick(wanted), {}
-  for k = 1, #picked.frames do
-    ids[k] = id_of(picked.frames[k])
-  end
+  local picked = pick(wanted)
+  local ids = picked.ids
   local left, aside = wanted - #ids - #picked.damaged, #picked.damaged
   if ids[1] then
     -- The first write wants memory: on a full server an offer fails here, with nothing changed.

@@ -74,48 +74,29 @@ impl RedisBackend {
             QueueConfig::Bounded(_) => &scripts::BOUNDED.reconfigure,
             QueueConfig::Rotating(_) => &scripts::ROTATING_RECONFIGURE,
         };
-        let fill = |call: &mut Call| {
-            call.push(&new);
-            call.push(limits::MAX_REPACED);
+        let asking = |new: &str| {
+            let new = new.to_owned();
+            move |call: &mut Call| {
+                call.push(&new);
+                call.push(limits::MAX_REPACED);
+            }
         };
-        // The first call stores the configuration, so a later failure leaves the change half-way.
-        let half_way = |error: Error| error.with_outcome(Outcome::Unknown);
-        let mut left = handle.call(script, fill).await?.number()?;
-        // One call trims no more dead letters than the server does in a moment.
+        let mut left = match config {
+            QueueConfig::Bounded(config) => queue::reconfigure(&handle, config, &new).await?,
+            _ => handle.call(script, asking(&new)).await?.number()?,
+        };
+        // One call trims no more dead letters than the server does in a moment. The first one has stored
+        // the configuration, so a later failure leaves the change half-way.
         while left > 0 {
-            let called = handle.call(script, fill).await;
-            left = called.map_err(half_way)?.number()?;
+            let called = handle.call(script, asking("")).await;
+            let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
+            left = called?.number()?;
         }
         match (config, left.unsigned_abs()) {
             (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
             (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
-            (QueueConfig::Bounded(config), _) => {
-                let resized = self.resize_stored(name, handle, config).await;
-                resized.map_err(half_way)
-            }
             _ => Ok(true),
         }
-    }
-
-    /// Gives a stored queue the capacity of this configuration, if it has another. What else is
-    /// stored does not matter: somebody may have changed that since. Answers whether there is such a
-    /// queue.
-    async fn resize_stored(
-        &self,
-        name: &QueueName,
-        handle: Handle,
-        config: &BoundedConfig,
-    ) -> Result<bool> {
-        let Some(stored) = self.read(name).await? else {
-            return Ok(false);
-        };
-        let stored = stored.bounded()?;
-        let asked = NonZeroUsize::new(config.capacity);
-        if let Some(capacity) = asked.filter(|asked| asked.get() != stored.capacity) {
-            let queue = Queue::<Bounded>::new(handle, config.leasing.max_body);
-            queue.resize(capacity).await?;
-        }
-        Ok(true)
     }
 
     async fn read(&self, name: &QueueName) -> Result<Option<Stored>> {

@@ -4,11 +4,11 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    BoundedQueue, Error, Message, MessageId, Offer, Offered, Overflow, Push, Result,
-    check_capacity, limits,
+    BoundedConfig, BoundedQueue, Error, Message, MessageId, Offer, Offered, Outcome, Overflow,
+    Push, Result, check_capacity, limits,
 };
 
-use super::{LeasingKind, Queue, leasing::half_way, put::Put};
+use super::{Handle, LeasingKind, Queue, put::Put};
 use crate::{
     call::Call,
     frame::Frame,
@@ -71,25 +71,44 @@ impl BoundedQueue for Queue<Bounded> {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         self.checked(check_capacity(capacity.get()))?;
         let script = &scripts::BOUNDED_RESIZE;
-        let mut dropped = Vec::new();
-        loop {
-            let first = dropped.is_empty();
-            let fill = |call: &mut Call| match first {
-                true => call.push(capacity.get()),
-                false => call.push(""),
-            };
-            // The steps before are done, whatever becomes of this one; offers take the others.
-            let step = self.handle.call(script, fill).await;
-            let step = step.map_err(|error| half_way(error, !first));
-            let mut step = step?;
-            let count = step.len();
-            for _ in 0..count {
-                dropped.push(MessageId::new(step.count()?));
-            }
-            if count < limits::MAX_BATCH {
-                return Ok(dropped);
-            }
+        let first = self.handle.call(script, |call| call.push(capacity.get()));
+        shorten(&self.handle, first.await?).await
+    }
+}
+
+/// Stores another configuration with its capacity, in one step, and drops what is too many. Answers how many
+/// dead letters are left to trim.
+pub(crate) async fn reconfigure(
+    handle: &Handle,
+    config: &BoundedConfig,
+    text: &str,
+) -> Result<i64> {
+    let fill = |call: &mut Call| {
+        call.push(config.capacity);
+        call.push(text);
+    };
+    let mut first = handle.call(&scripts::BOUNDED_RESIZE, fill).await?;
+    let letters = first.number()?;
+    shorten(handle, first).await?;
+    Ok(letters)
+}
+
+/// Takes the steps of a resize that are left after this one. Answers what all of them dropped.
+async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
+    let mut dropped = Vec::new();
+    loop {
+        let count = step.len();
+        for _ in 0..count {
+            dropped.push(MessageId::new(step.count()?));
         }
+        if count < limits::MAX_BATCH {
+            return Ok(dropped);
+        }
+        let next = handle.call(&scripts::BOUNDED_RESIZE, |call| call.push(""));
+        // The steps before are done, whatever becomes of this one; offers take the others.
+        step = next
+            .await
+            .map_err(|error| error.with_outcome(Outcome::Unknown))?;
     }
 }
 

@@ -314,7 +314,7 @@ fn shown_before(cursor: Option<Cursor>) -> (u64, u64) {
 }
 
 /// The error of one of several steps, if others are done.
-pub(super) fn half_way(error: Error, others_done: bool) -> Error {
+fn half_way(error: Error, others_done: bool) -> Error {
     match others_done {
         true => error.with_outcome(Outcome::Unknown),
         false => error,

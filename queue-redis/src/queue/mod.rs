@@ -13,7 +13,7 @@ mod rotating;
 mod turns;
 
 pub(crate) use self::{
-    bounded::Bounded,
+    bounded::{Bounded, reconfigure},
     config::Stored,
     delay::Delay,
     handle::Handle,

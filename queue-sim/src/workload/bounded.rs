@@ -90,28 +90,27 @@ async fn open_or_resize(actor: &Actor) {
     }
 }
 
+/// Draws another capacity.
+pub(super) fn capacity(actor: &Actor) -> NonZeroUsize {
+    let more = match actor.workload.size {
+        Size::Crowd => 100 * actor.choose(3) as usize + 28,
+        Size::Usual | Size::Heavy => actor.choose(4) as usize,
+    };
+    NonZeroUsize::MIN.saturating_add(more)
+}
+
 pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
-    // See `Workload::reconfigures`.
-    let keeps_capacity = actor.workload.reconfigures();
     match actor.weigh(&[40, 15, 45, 15]) {
         1 => {
             let _ = queue.capacity().await;
         }
-        2 if !keeps_capacity => {
-            let more = match actor.workload.size {
-                Size::Crowd => 100 * actor.choose(3) as usize + 28,
-                Size::Usual | Size::Heavy => actor.choose(4) as usize,
-            };
-            let capacity = NonZeroUsize::MIN.saturating_add(more);
-            if queue
-                .resize(capacity)
-                .await
-                .is_ok_and(|ids| !ids.is_empty())
-            {
+        2 => {
+            let resized = queue.resize(capacity(actor)).await;
+            if resized.is_ok_and(|dropped| !dropped.is_empty()) {
                 actor.reached(goals::RESIZE_THAT_DROPS);
             }
         }
-        3 if !keeps_capacity => open_or_resize(actor).await,
+        3 => open_or_resize(actor).await,
         _ => {
             let _ = queue.recent(1 + actor.choose(4) as usize).await;
         }

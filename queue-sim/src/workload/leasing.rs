@@ -4,11 +4,11 @@ use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
     Cancelled, Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place,
-    Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    QueueConfig, Receipt, Settled, Settlement, Standing, Timestamp, Token,
 };
 use tokio::time;
 
-use super::{Size, abandon::abandon, actor::Actor, goals, lost_hints, verbs::Verb};
+use super::{Size, abandon::abandon, actor::Actor, bounded, goals, lost_hints, verbs::Verb};
 use crate::plan::Chance;
 
 /// The largest purge that a call allows.
@@ -308,7 +308,7 @@ async fn revive(actor: &Actor, queue: &dyn Leasing) {
 }
 
 /// Changes how many attempts a message has, to no more than at first, so that the drain has the time
-/// that it needs; and how many dead letters the queue keeps.
+/// that it needs; how many dead letters the queue keeps; and how many messages fit.
 async fn reconfigure(actor: &Actor) {
     let guarantees = actor.backend.guarantees(actor.workload.kind);
     if !guarantees.has(Feature::Stored) {
@@ -318,6 +318,9 @@ async fn reconfigure(actor: &Actor) {
     if let Some(leasing) = config.leasing_mut() {
         leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
         leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
+    }
+    if let QueueConfig::Bounded(config) = &mut config {
+        config.capacity = bounded::capacity(actor).get();
     }
     let _ = actor.backend.reconfigure(&actor.name, &config).await;
 }

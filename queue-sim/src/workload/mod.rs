@@ -167,9 +167,6 @@ impl Workload {
 
     /// Whether lanes may change the queue's configuration. Nobody draws this, so that plans from
     /// before it still play the same run.
-    ///
-    /// In such runs a bounded queue keeps its capacity: a backend may change the capacity in a step
-    /// of its own, and what other calls answer between the two steps fits neither configuration.
     pub fn reconfigures(&self) -> bool {
         self.operators && (self.kind != QueueKind::Bounded || self.dedup == 0)
     }

@@ -39,6 +39,8 @@ mod redis {
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
+        single_turn_overlooks_the_returned: lua::SINGLE_TURN_OVERLOOKS_THE_RETURNED,
+            by "linearisable" | "progress" | "L11" | "waiting";
         single_turn_passes_the_returned: lua::SINGLE_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         single_turn_tells_of_no_room: lua::SINGLE_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
@@ -68,6 +70,7 @@ mod redis {
         replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
         replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
         resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
+        reconfigure_keeps_the_capacity: lua::RECONFIGURE_KEEPS_THE_CAPACITY, by "B5" | "B1";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         death_makes_no_room: lua::DEATH_MAKES_NO_ROOM, by "B4" | "waiting" | "progress";
             outdated_makes_no_room: lua::OUTDATED_MAKES_NO_ROOM, by "waiting" | "B4" | "progress";

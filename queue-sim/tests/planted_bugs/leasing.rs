@@ -105,6 +105,9 @@ macro_rules! leasing_bugs_on_redis {
             single_turn_takes_nothing: lua::SINGLE_TURN_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
             single_turn_acks_the_lost: lua::SINGLE_TURN_ACKS_THE_LOST, by "L4" | "linearisable";
+            single_turn_tells_no_time: lua::SINGLE_TURN_TELLS_NO_TIME, by "waiting" | "linearisable" | "D5" | "progress";
+            single_turn_forgets_the_delayed: lua::SINGLE_TURN_FORGETS_THE_DELAYED,
+                by "waiting" | "linearisable" | "D5" | "progress";
             single_turn_leaves_the_holder: lua::SINGLE_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
         } }
         bugs! { between($kind) {

@@ -268,8 +268,6 @@ edits! {
     KEY_FREED_AT_DELIVERY {
         "leasing/turn": "    local kept = picked.fresh" =>
             "    local kept = picked.fresh
-                 local ids = {}
-                 for k = 1, got do ids[k] = id_of(frames[k]) end
                  disown(ids)";
     }
     INSERTED_NEAR_THE_FRONT {
@@ -293,6 +291,9 @@ edits! {
             "local part = pace and to == FRESH and {} or call(";
         "rotating/reconfigure": "local due = call(" =>
             "local due = pace and to == FRESH and {} or call(";
+    }
+    RECONFIGURE_KEEPS_THE_CAPACITY {
+        "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
     }
     PUSH_WAKES_NOBODY {
         "reliable/push": "arm(ARRIVALS, #frames)" => "";
@@ -458,7 +459,7 @@ edits! {
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
         "leasing/turn": "    expect(now + ttl)\n" => "";
-        "leasing/single": " and now + ARGV[4] >= quiet_until" => "";
+        "leasing/turn_single": "if now + ARGV[4] < quiet_until then" => "if false then";
     }
     RETRY_IS_NOT_EXPECTED {
         "shared/settle": "    expect(due)\n" => "";
@@ -483,6 +484,15 @@ edits! {
     }
     SINGLE_TURN_PASSES_THE_RETURNED {
         "shared/list_next": "call('EXISTS', LINE) == 0 and " => "";
+    }
+    SINGLE_TURN_OVERLOOKS_THE_RETURNED {
+        "shared/list_next": "= in_order and not next_frame" => "= single and wants and not next_frame";
+    }
+    SINGLE_TURN_TELLS_NO_TIME {
+        "leasing/turn_single": "math.min(expires, due)" => "math.huge";
+    }
+    SINGLE_TURN_FORGETS_THE_DELAYED {
+        "leasing/turn_single": "math.min(expires, due)" => "expires";
     }
     SINGLE_TURN_TELLS_OF_NO_ROOM {
         "leasing/turn_single": "arm(makes_room, 1)" => "";

@@ -56,7 +56,7 @@ const PHASES: Edit = edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), 
 
 /// No single turn tells of a phase.
 const NOT_SINGLE: Edit =
-    edit!("leasing/single": "ARGV[3] == '1' and" => "ARGV[3] == '1' and tonumber(ARGV[4]) and");
+    edit!("leasing/single": "local single = (ack" => "local single = tonumber(ARGV[4]) and (ack");
 
 /// Looks for messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Holder,
-    LeasingConfig, Message, MessageId, Peeked, Push, QueueKind, Rescheduled, Revived, Settled,
-    TimeToLive, Token, call::Call,
+    LeasingConfig, Message, MessageId, Peeked, Push, QueueConfig, QueueKind, Rescheduled, Revived,
+    Settled, TimeToLive, Token, call::Call,
 };
 
 use self::clock::Clock;
@@ -292,7 +292,7 @@ impl<'a> Pushing<'a> {
 /// Whether the call may have removed undelivered messages, and did not answer which.
 pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
     match done.record.call {
-        Call::Purge(_) | Call::OpenOrResize(_) => true,
+        Call::Purge(_) | Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_)) => true,
         Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
         _ => false,
     }

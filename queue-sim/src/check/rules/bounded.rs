@@ -37,20 +37,21 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// The capacities of the queue, and their times.
 struct Sizes {
     first: u64,
-    /// Each resize's time, its capacity, and the most messages that may have been leased then.
+    /// The time of each change of the capacity, the new one, and the most messages that may have been leased
+    /// then.
     resizes: Vec<(Span, u64, u64)>,
 }
 
 impl Sizes {
     fn of(facts: &Facts<'_>, first: u64) -> Self {
-        let resizes = facts
-            .calls()
-            .filter_map(|(done, span)| match done.record.call {
-                Call::Resize(capacity) | Call::OpenOrResize(capacity) => {
-                    Some((span, capacity.get() as u64, most_leased(facts, &span)))
-                }
-                _ => None,
-            });
+        let resizes = facts.calls().filter_map(|(done, span)| {
+            let capacity = match &done.record.call {
+                Call::Resize(capacity) | Call::OpenOrResize(capacity) => capacity.get(),
+                Call::Reconfigure(QueueConfig::Bounded(config)) => config.capacity,
+                _ => return None,
+            };
+            Some((span, capacity as u64, most_leased(facts, &span)))
+        });
         let resizes = resizes.collect();
         Self { first, resizes }
     }

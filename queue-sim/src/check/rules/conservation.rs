@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use queue_core::{
-    Cancelled, Counters, Disposition, Headers, MessageId, QueueKind, Revived, Settled,
+    Cancelled, Counters, Disposition, Headers, MessageId, QueueConfig, QueueKind, Revived, Settled,
     call::{Answer, Call},
 };
 
@@ -226,7 +226,10 @@ fn tally(facts: &Facts<'_>) -> Vec<Tally> {
     }
     for (done, span) in facts.calls() {
         // This call does not answer the dropped messages.
-        if matches!(done.record.call, Call::OpenOrResize(_)) {
+        if matches!(
+            done.record.call,
+            Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_))
+        ) {
             add(span, Count::Evicted, 0, u64::from(u32::MAX));
         }
         let mut unseen = done.executed.len().max(1) as u64;

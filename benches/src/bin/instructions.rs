@@ -1,0 +1,34 @@
+//! Does so many rounds of work on the memory backend. `scripts/instructions` counts the instructions.
+//!
+//! `instructions KIND BATCH ROUNDS`: a round puts a batch in, takes it and acks it; on a ring it only takes.
+
+use std::env;
+
+use queue_benches::kinds::{self, CAPACITY, LeasingQueue, still};
+use queue_core::QueueKind;
+use queue_memory::MemoryBackend;
+use tokio::runtime::Builder;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [kind, batch, rounds] = &arguments[..] else {
+        panic!("usage: instructions KIND BATCH ROUNDS, not {arguments:?}");
+    };
+    let found = QueueKind::ALL.into_iter().find(|one| one.as_str() == kind);
+    let kind = found.unwrap_or_else(|| panic!("{kind} is no kind of queue"));
+    let number = |text: &str| match text.parse() {
+        Ok(number) => number,
+        Err(error) => panic!("{text} is no number: {error}"),
+    };
+    let (batch, rounds) = (number(batch), number(rounds));
+    let runtime = Builder::new_current_thread().enable_time().build();
+    let runtime = &runtime.expect("a runtime starts");
+    if kind == QueueKind::Rotating {
+        let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+        kinds::turn_alone(runtime, &*ring, batch, rounds as u64);
+    } else {
+        let backend = MemoryBackend::new();
+        let queue = runtime.block_on(LeasingQueue::open(&backend, "counted", kind, CAPACITY));
+        kinds::alone(runtime, &queue, batch, still, rounds as u64);
+    }
+}
