@@ -48,6 +48,8 @@ fn run_alone(test: &str) -> Command {
     let mut command = Command::new(env::current_exe().expect("the test program has a path"));
     command
         .args(["--exact", test, "--ignored", "--nocapture"])
+        .env_remove("QUEUE_TEST_REDIS")
+        .env_remove("QUEUE_TEST_REDIS_URL")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     command
@@ -316,6 +318,38 @@ fn a_place_is_on_the_server_that_is_named() -> Test {
     let said = String::from_utf8(output.stdout)?;
     let place = format!("\nplace: {}\n", server.url());
     assert!(output.status.success() && said.contains(&place), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_place_that_cannot_be_says_why() -> Test {
+    let cases: [(&[(&str, &str)], &[&str]); 3] = [
+        (
+            &[("QUEUE_TEST_REDIS", "vessel")],
+            &["=vessel", "=container"],
+        ),
+        (
+            &[("QUEUE_TEST_REDIS", "container"), ("PATH", "/nowhere")],
+            &["`redis-container`", "cargo install"],
+        ),
+        (
+            &[
+                ("QUEUE_TEST_REDIS", "container"),
+                ("QUEUE_TEST_REDIS_URL", "redis://127.0.0.1"),
+            ],
+            &["QUEUE_TEST_REDIS_URL and QUEUE_TEST_REDIS"],
+        ),
+    ];
+    for (variables, words) in cases {
+        let mut command = run_alone("a_test_that_asks_for_a_place");
+        let output = command.envs(variables.iter().copied()).output()?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(!output.status.success(), "{said}");
+        for word in words {
+            assert!(said.contains(word), "{word} is not in: {said}");
+        }
+    }
     Ok(())
 }
 
