@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
     process,
     sync::mpsc,
     thread::{self, JoinHandle},
@@ -10,25 +11,21 @@ use std::{
 use testcontainers::{
     ContainerAsync, GenericImage, ImageExt,
     bollard::models::{HostConfig, PortBinding},
-    core::{IntoContainerPort, WaitFor, error::TestcontainersError},
+    core::{IntoContainerPort, error::TestcontainersError},
     runners::AsyncRunner,
 };
 use tokio::{runtime::Builder, sync::oneshot};
 
-use super::{ContainerError, engine};
+use super::{ContainerError, engine, ready};
 
 const PORT: u16 = 6379;
-/// What Redis and Valkey say once they serve.
-const READY: &str = "Ready to accept connections";
-/// The label by which a container tells the process that started it.
-const LABEL: &str = "redis-container.process";
 
 /// A server in a container of its own, on a port that the engine chose: of the loopback interface, if the
 /// engine is on this machine.
 ///
 /// Dropping it removes the container and its volume, and waits for that. If the process ends without a
-/// drop, by a signal or because this is in a `static`, the container stays. `docker ps --filter
-/// label=redis-container.process` lists those; the program `redis-container` leaves none.
+/// drop, by a signal or because this is in a `static`, the container stays: `docker ps --filter
+/// name=redis-container-` lists those. The program `redis-container` leaves none.
 #[derive(Debug)]
 pub struct Container {
     url: String,
@@ -117,24 +114,28 @@ fn keep(
 
 /// Starts a container, and answers its URL, too.
 async fn run(image: &str) -> Result<(ContainerAsync<GenericImage>, String), ContainerError> {
-    let refused = |error: TestcontainersError| {
-        let what = format!("cannot start a server from the image {image:?}");
-        ContainerError::tried(&what, &error)
-    };
     engine::check().await?;
-    let (name, tag) = split(image);
-    let container = GenericImage::new(name, tag)
+    let what = format!("cannot start a server from the image {image:?}");
+    let refused = |error: TestcontainersError| ContainerError::tried(&what, &error);
+    let (image, tag) = split(image);
+    let name = fresh_name();
+    let request = GenericImage::new(image, tag)
         .with_exposed_port(PORT.tcp())
-        .with_wait_for(WaitFor::message_on_stdout(READY))
-        .with_label(LABEL, process::id().to_string())
+        .with_container_name(&name)
         .with_host_config_modifier(|settings| {
             if engine::is_here() {
                 on_loopback(settings);
             }
-        })
-        .start()
-        .await
-        .map_err(refused)?;
+        });
+    let container = match request.start().await {
+        Ok(container) => container,
+        Err(error) => {
+            // One that was made and could not be started is still there.
+            engine::remove(&name).await;
+            return Err(refused(error));
+        }
+    };
+    ready::wait(&container, &what).await?;
     let host = container.get_host().await.map_err(refused)?.to_string();
     let port = container.get_host_port_ipv4(PORT).await.map_err(refused)?;
     // The port is one of IPv4, and `localhost` may be an address of IPv6 first.
@@ -145,6 +146,12 @@ async fn run(image: &str) -> Result<(ContainerAsync<GenericImage>, String), Cont
     };
     let url = format!("redis://{host}:{port}");
     Ok((container, url))
+}
+
+/// A name that tells the process that made it. The engine may have containers of other machines, too.
+fn fresh_name() -> String {
+    let salt = RandomState::new().hash_one(process::id());
+    format!("redis-container-{}-{salt:016x}", process::id())
 }
 
 /// Its port is a free one of the loopback interface, and not one of every interface: the server has no

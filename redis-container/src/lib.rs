@@ -9,18 +9,19 @@
 //!
 //! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Container::start("redis:7.2")?;
-//! let backend = queue_kit::connect(server.url()).await?;
-//! # let _ = backend;
+//! let queues = queue_kit::connect(server.url()).await?;
+//! let mails = queues.reliable::<String>("mails").await?;
+//! # let _ = mails;
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # The engine
 //!
-//! It is the one that `DOCKER_HOST` names (`unix://` or `tcp://`), or the one behind the usual socket; of
-//! Podman, its Docker-compatible socket. [testcontainers](https://docs.rs/testcontainers) talks to it. Its
-//! feature `ring`, turned on in your own manifest, adds TLS to an engine on another machine. If no engine
-//! answers, the error says so; nothing is skipped.
+//! It is the one that `DOCKER_HOST` names (`unix://` or `tcp://`), or the one behind the usual socket.
+//! [testcontainers](https://docs.rs/testcontainers) talks to it; that crate's feature `ring`, turned on in
+//! your own manifest, adds TLS to an engine on another machine. If no engine answers, the error says so;
+//! nothing is skipped.
 //!
 //! # The program
 //!
@@ -31,5 +32,6 @@
 mod container;
 mod engine;
 mod error;
+mod ready;
 
 pub use self::{container::Container, error::ContainerError};

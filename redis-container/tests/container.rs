@@ -15,7 +15,13 @@ use std::{
 use real_redis::Place;
 use redis_container::Container;
 use testcontainers::{
-    bollard::query_parameters::ListContainersOptionsBuilder, core::client::docker_client_instance,
+    bollard::{
+        models::ContainerConfig,
+        query_parameters::{
+            CommitContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveImageOptions,
+        },
+    },
+    core::client::docker_client_instance,
 };
 
 type Test = Result<(), Box<dyn Error>>;
@@ -29,21 +35,22 @@ fn image() -> String {
     env::var("QUEUE_TEST_REDIS_IMAGE").unwrap_or_else(|_| "redis:7.2".to_owned())
 }
 
-/// How many containers the engine has, also stopped ones, that this process started.
-async fn containers_of(process: u32) -> Result<usize, Box<dyn Error>> {
-    let label = format!("redis-container.process={process}");
-    let filters = HashMap::from([("label", vec![label])]);
+/// The ids of the containers that this process started, also of stopped ones.
+async fn containers_of(process: u32) -> Result<Vec<String>, Box<dyn Error>> {
+    let name = format!("redis-container-{process}-");
+    let filters = HashMap::from([("name", vec![name])]);
     let all = ListContainersOptionsBuilder::new()
         .all(true)
         .filters(&filters);
     let engine = docker_client_instance().await?;
-    Ok(engine.list_containers(Some(all.build())).await?.len())
+    let found = engine.list_containers(Some(all.build())).await?;
+    Ok(found.into_iter().filter_map(|one| one.id).collect())
 }
 
 #[tokio::test]
 async fn a_queue_is_in_a_container_until_it_is_dropped() -> Test {
     let server = Container::start(&image())?;
-    assert_eq!(containers_of(process::id()).await?, 1);
+    assert_eq!(containers_of(process::id()).await?.len(), 1);
     let queues = queue_kit::connect(server.url()).await?;
     let mails = queues.reliable::<String>("mails").await?;
     mails.push(&"to: ann".to_owned()).await?;
@@ -52,7 +59,7 @@ async fn a_queue_is_in_a_container_until_it_is_dropped() -> Test {
     assert_eq!(mail.body()?, "to: ann");
     mail.ack().await?;
     drop(server);
-    assert_eq!(containers_of(process::id()).await?, 0);
+    assert_eq!(containers_of(process::id()).await?.len(), 0);
     Ok(())
 }
 
@@ -81,7 +88,7 @@ async fn the_program_removes_its_container_when_nobody_needs_it() -> Test {
     for signal in [None, Some("INT"), Some("TERM")] {
         let (mut child, url) = held(program(&[&image()]))?;
         queue_kit::connect(&url).await?;
-        assert_eq!(containers_of(child.id()).await?, 1);
+        assert_eq!(containers_of(child.id()).await?.len(), 1);
         match signal {
             None => drop(child.stdin.take()),
             Some(signal) => {
@@ -90,7 +97,7 @@ async fn the_program_removes_its_container_when_nobody_needs_it() -> Test {
             }
         }
         assert!(child.wait()?.success(), "{signal:?}");
-        assert_eq!(containers_of(child.id()).await?, 0, "{signal:?}");
+        assert_eq!(containers_of(child.id()).await?.len(), 0, "{signal:?}");
     }
     Ok(())
 }
@@ -133,6 +140,51 @@ async fn a_killed_test_leaves_no_container() -> Test {
         );
         thread::sleep(Duration::from_millis(10));
     }
+    Ok(())
+}
+
+/// What an image runs that cannot start, or that ends by itself, and the words of the error.
+const BROKEN: [(&str, &[&str]); 2] = [
+    (r#"ENTRYPOINT ["/nothing"]"#, &["/nothing"]),
+    (
+        r#"CMD ["--no-such-setting", "1"]"#,
+        &["it ended", "no-such-setting"],
+    ),
+];
+
+#[tokio::test]
+async fn an_image_without_a_server_says_so_and_leaves_no_container() -> Test {
+    let engine = docker_client_instance().await?;
+    let (mut sound, _) = held(program(&[&image()]))?;
+    let container = containers_of(sound.id()).await?.remove(0);
+    for (number, (change, words)) in BROKEN.iter().enumerate() {
+        let name = format!("redis-container-test-{}", process::id());
+        let tag = number.to_string();
+        let broken = CommitContainerOptionsBuilder::new().container(&container);
+        let broken = broken.repo(&name).tag(&tag).changes(change).build();
+        engine
+            .commit_container(broken, ContainerConfig::default())
+            .await?;
+        let image = format!("{name}:{tag}");
+        let mut program = program(&[&image]);
+        let child = program
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let process = child.id();
+        let output = child.wait_with_output()?;
+        engine
+            .remove_image(&image, None::<RemoveImageOptions>, None)
+            .await?;
+        let said = String::from_utf8(output.stderr)?;
+        assert!(!output.status.success(), "{said}");
+        for word in [&[&*format!("{image:?}")], *words].concat() {
+            assert!(said.contains(word), "{word} is not in: {said}");
+        }
+        assert_eq!(containers_of(process).await?.len(), 0, "{change}");
+    }
+    drop(sound.stdin.take());
+    assert!(sound.wait()?.success());
     Ok(())
 }
 
