@@ -25,7 +25,7 @@ const PORT: u16 = 6379;
 ///
 /// Dropping it removes the container and its volume, and waits for that. If the process ends without a
 /// drop, by a signal or because this is in a `static`, the container stays: `docker ps --filter
-/// name=redis-container-` lists those. The program `redis-container` leaves none.
+/// name=redis-container-` lists those. The program `redis-container` outlives a test that is killed.
 #[derive(Debug)]
 pub struct Container {
     url: String,

@@ -39,9 +39,13 @@ pub(crate) async fn remove(name: &str) {
 
 /// Whether its containers' ports are ports of this machine: then the loopback interface is enough for them.
 pub(crate) fn is_here() -> bool {
-    let socket = named().is_none_or(|host| host.starts_with("unix://"));
+    let apart = |host: String| {
+        ["tcp:", "http"]
+            .iter()
+            .any(|scheme| host.starts_with(scheme))
+    };
     // In a container, the socket leads to the engine outside.
-    socket && !Path::new("/.dockerenv").exists()
+    !named().is_some_and(apart) && !Path::new("/.dockerenv").exists()
 }
 
 fn named() -> Option<String> {

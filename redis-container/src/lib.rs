@@ -25,9 +25,10 @@
 //!
 //! # The program
 //!
-//! `redis-container IMAGE` does the same for a test in any language, and for what is killed. It writes the
-//! URL to its output, and removes the container at the end of its input, which the kernel brings about also
-//! when the test is killed. The crate `real-redis` starts it if `QUEUE_TEST_REDIS=container` is set.
+//! `redis-container IMAGE` does the same for a test in any language, and for what is killed; on Unix. It
+//! writes the URL to its output, and removes the container at the end of its input, which the kernel brings
+//! about also when the test is killed. The crate `real-redis` starts it if `QUEUE_TEST_REDIS=container` is
+//! set. If the program itself is killed, the container stays.
 
 mod container;
 mod engine;
