@@ -39,13 +39,10 @@ pub(crate) async fn remove(name: &str) {
 
 /// Whether its containers' ports are ports of this machine: then the loopback interface is enough for them.
 pub(crate) fn is_here() -> bool {
-    let apart = |host: String| {
-        ["tcp:", "http"]
-            .iter()
-            .any(|scheme| host.starts_with(scheme))
-    };
+    let host = named().unwrap_or_default();
+    let apart = host.starts_with("tcp:") || host.starts_with("http");
     // In a container, the socket leads to the engine outside.
-    !named().is_some_and(apart) && !Path::new("/.dockerenv").exists()
+    !apart && !Path::new("/.dockerenv").exists()
 }
 
 fn named() -> Option<String> {
