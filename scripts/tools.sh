@@ -78,10 +78,12 @@ need_luacheck() {
             "by nothing else, and run this again"
 }
 
-# The workspace's packages, each by the name in its manifest.
+# The workspace's packages, each by the name in its manifest: not those that are workspaces of their own.
 members() {
+    local manifests
+    mapfile -t manifests < <(grep -Lx '\[workspace\]' ./*/Cargo.toml)
     awk -F'"' '/^\[package\]/ { inside = 1 } inside && /^name/ { print $2; inside = 0 }' \
-        Cargo.toml ./*/Cargo.toml
+        Cargo.toml "${manifests[@]}"
 }
 
 # A package's own features, one a line, the default set left out.

@@ -23,6 +23,14 @@
 //! and a POSIX shell. If it is missing, the test fails with an error that says how to install it;
 //! it never skips.
 //!
+//! # In a container
+//!
+//! Where there is a Docker engine, `QUEUE_TEST_REDIS=container` puts the server of every [`Place`] in a
+//! container, from the image that `QUEUE_TEST_REDIS_IMAGE` names (`redis:7.2` otherwise). The program
+//! `redis-container`, from the crate of this name, has to be in the `PATH`. It removes the container
+//! when the test process is gone, also when that is killed. A [`Server`] is a process all the same, since
+//! its test kills and freezes it.
+//!
 //! # Existing servers
 //!
 //! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`Place`]
@@ -33,12 +41,14 @@
 
 mod builder;
 mod cluster;
+mod container;
 mod error;
 mod folder;
 mod place;
 mod process;
 mod proxy;
 mod server;
+mod shared;
 mod stats;
 mod virtual_time;
 mod watchdog;

@@ -1,7 +1,6 @@
 //! A key prefix for a test, on a shared server.
 
 use std::{
-    env,
     hash::{BuildHasher, RandomState},
     process,
     sync::{
@@ -12,14 +11,7 @@ use std::{
 
 use redis::{Client, Connection, RedisResult};
 
-use super::{Server, ServerError};
-
-/// Names an existing server to use instead of a new one.
-const EXISTING: &str = "QUEUE_TEST_REDIS_URL";
-
-/// The server of all tests in this process. It is never dropped; its watchdog ends it with the
-/// process.
-static SHARED: LazyLock<Result<Server, ServerError>> = LazyLock::new(Server::start);
+use super::{ServerError, shared};
 
 /// Tells this run from others on the same existing server.
 static RUN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(process::id()));
@@ -28,9 +20,10 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// A server's URL, and a key prefix on it that nobody else uses.
 ///
 /// It is for tests that need just any server. By default that is a plain one that all tests of the
-/// process share; the first one starts it. With `QUEUE_TEST_REDIS_URL` it is the one named there.
-/// Tests that crash, fill, freeze or configure their server start a [`Server`] of their own,
-/// whatever the variable says.
+/// process share; the first one starts it. With `QUEUE_TEST_REDIS_URL` it is the one named there; with
+/// `QUEUE_TEST_REDIS=container` it is in a container, which goes with the process. Tests that crash,
+/// fill, freeze or configure their server start a [`Server`](super::Server) of their own, whatever the
+/// variables say.
 ///
 /// Dropping it removes the keys under its prefix, and no others.
 #[derive(Debug)]
@@ -44,12 +37,9 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// If the shared server cannot be started.
+    /// If the shared server cannot be started, or the variables ask for something else.
     pub fn fresh() -> Result<Self, ServerError> {
-        let url = match env::var(EXISTING) {
-            Ok(url) => url,
-            Err(_) => SHARED.as_ref().map_err(Clone::clone)?.url(),
-        };
+        let url = shared::url()?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("real-redis-{:016x}-{number}.", *RUN);
         Ok(Self { url, prefix })

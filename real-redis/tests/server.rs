@@ -48,6 +48,8 @@ fn run_alone(test: &str) -> Command {
     let mut command = Command::new(env::current_exe().expect("the test program has a path"));
     command
         .args(["--exact", test, "--ignored", "--nocapture"])
+        .env_remove("QUEUE_TEST_REDIS")
+        .env_remove("QUEUE_TEST_REDIS_URL")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     command
@@ -316,6 +318,39 @@ fn a_place_is_on_the_server_that_is_named() -> Test {
     let said = String::from_utf8(output.stdout)?;
     let place = format!("\nplace: {}\n", server.url());
     assert!(output.status.success() && said.contains(&place), "{said}");
+    Ok(())
+}
+
+/// What a test says that asks for a place under these variables, and gets none.
+fn refused(variables: &[(&str, &str)]) -> Result<String, Box<dyn Error>> {
+    let mut command = run_alone("a_test_that_asks_for_a_place");
+    let output = command
+        .envs(variables.iter().copied())
+        .stderr(Stdio::piped())
+        .output()?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(!output.status.success(), "{said}");
+    Ok(said)
+}
+
+#[test]
+fn a_place_that_cannot_be_says_why() -> Test {
+    let unknown = refused(&[("QUEUE_TEST_REDIS", "vessel")])?;
+    assert!(unknown.contains("=vessel"), "{unknown}");
+    assert!(unknown.contains("=container"), "{unknown}");
+
+    let container = ("QUEUE_TEST_REDIS", "container");
+    let lacking = refused(&[container, ("PATH", "/nowhere")])?;
+    assert!(lacking.contains("`redis-container`"), "{lacking}");
+    assert!(lacking.contains("cargo install"), "{lacking}");
+
+    let existing = ("QUEUE_TEST_REDIS_URL", "redis://127.0.0.1");
+    let two = refused(&[container, existing])?;
+    assert!(
+        two.contains("QUEUE_TEST_REDIS_URL and QUEUE_TEST_REDIS"),
+        "{two}"
+    );
     Ok(())
 }
 

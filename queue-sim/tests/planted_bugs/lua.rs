@@ -483,7 +483,7 @@ edits! {
         "leasing/turn_single": ", 'h' .. sub(ack, 1, 7))" => ")";
     }
     SINGLE_TURN_PASSES_THE_RETURNED {
-        "shared/list_next": "call('EXISTS', LINE) == 0 and " => "";
+        "shared/list_next": " and call('EXISTS', LINE) == 0" => "";
     }
     SINGLE_TURN_OVERLOOKS_THE_RETURNED {
         "shared/list_next": "= in_order and not next_frame" => "= single and wants and not next_frame";

@@ -1,0 +1,50 @@
+//! The server that all tests of a process share.
+
+use std::{env, sync::LazyLock};
+
+use super::{Server, ServerError, container::Container};
+
+/// Names an existing server to use instead of a new one.
+const EXISTING: &str = "QUEUE_TEST_REDIS_URL";
+
+/// Says what a new one is.
+const WHERE: &str = "QUEUE_TEST_REDIS";
+const IN_CONTAINER: &str = "container";
+
+/// It is never dropped. Its watchdog, or what holds its container, ends it with the process.
+static SHARED: LazyLock<Result<Shared, ServerError>> = LazyLock::new(Shared::choose);
+
+#[derive(Debug)]
+enum Shared {
+    Existing(String),
+    Process(Server),
+    Container(Container),
+}
+
+/// The URL of the shared server. The first caller starts it.
+pub(super) fn url() -> Result<String, ServerError> {
+    match &*SHARED {
+        Ok(Shared::Existing(url)) => Ok(url.clone()),
+        Ok(Shared::Process(server)) => Ok(server.url()),
+        Ok(Shared::Container(container)) => Ok(container.url().to_owned()),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+impl Shared {
+    fn choose() -> Result<Self, ServerError> {
+        let named =
+            |variable| env::var_os(variable).map(|value| value.to_string_lossy().into_owned());
+        match (named(EXISTING), named(WHERE)) {
+            (Some(url), None) => Ok(Self::Existing(url)),
+            (None, None) => Server::start().map(Self::Process),
+            (None, Some(place)) if place == IN_CONTAINER => Container::start().map(Self::Container),
+            (None, Some(place)) => Err(ServerError::new(format!(
+                "{WHERE}={place}: say {WHERE}={IN_CONTAINER}, or leave it out for a process"
+            ))),
+            (Some(_), Some(_)) => Err(ServerError::new(format!(
+                "{EXISTING} and {WHERE} each name a server: leave one of them out"
+            ))),
+        }
+    }
+}
