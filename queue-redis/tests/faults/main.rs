@@ -18,6 +18,7 @@ mod crowd;
 mod damage;
 mod foreign;
 mod ground;
+mod histories;
 mod ledger;
 mod memory;
 mod refused_writes;
