@@ -21,6 +21,7 @@ mod ground;
 mod histories;
 mod ledger;
 mod memory;
+mod nonsense;
 mod refused_writes;
 mod scripts;
 mod subject;

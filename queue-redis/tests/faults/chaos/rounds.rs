@@ -109,10 +109,17 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
     within(what, all_flow).await;
 }
 
-/// Makes what the first messages make and what stays: a connection for hints, tasks that send together.
+/// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait together.
 pub(super) async fn warm_up(queue: &Subject) {
     let at_once = join_all((0..16).map(|_| async {
-        queue.put_one("to begin with").await.expect("there is room");
+        let put = async { queue.put_one("to begin with").await };
+        if queue.leasing().confirmer().is_some() {
+            let put = queue.leasing().confirmed(|_| put).await;
+            // Its replica may be slow.
+            let _ = put.expect("there is room").copies;
+        } else {
+            put.await.expect("there is room");
+        }
         let received = queue.leasing().receive_one(MOMENT * 1_000, MOMENT * 1_000);
         let delivery = received.await.expect("nothing fails yet");
         let receipt = delivery.expect("there are as many").receipt;
