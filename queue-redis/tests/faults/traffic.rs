@@ -160,7 +160,7 @@ impl Traffic {
         F: Future<Output = Result<A>> + Send + 'a,
     {
         match &self.confirming {
-            Some(confirming) if number % 2 == 0 => {
+            Some(confirming) if number.is_multiple_of(2) => {
                 let confirmed = confirming.leasing().confirmed(|_| call(confirming)).await?;
                 let is_confirmed = confirmed.is_confirmed();
                 Ok((confirmed.answer, is_confirmed))

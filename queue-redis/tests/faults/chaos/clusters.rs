@@ -271,5 +271,5 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
     assert!(undone > 0, "what a replica did not hear of was lost");
     assert!(tolls.iter().all(|toll| toll.confirmed > 0));
     assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
-    before.come_back(scene.all()).await;
+    before.come_back(scene.all(), &tolls).await;
 }

@@ -113,12 +113,12 @@ async fn every_message_is_accounted_for(faults: &[Fault]) {
     }
     join_all(kinds.iter().map(warm_up)).await;
     let before = Remains::of([&server].into_iter());
-    rounds
+    let tolls = rounds
         .play(&flows, faults, async |fault, _| {
             fault.strike(&server, &proxy).await;
         })
         .await;
     // What is half-open still is nobody's.
     proxy.cut();
-    before.come_back([&server].into_iter()).await;
+    before.come_back([&server].into_iter(), &tolls).await;
 }

@@ -7,11 +7,13 @@ use real_redis::Server;
 use tokio::runtime::Handle;
 
 use super::servers::{figure, is_primary};
-use crate::ground::within;
+use crate::{ground::within, ledger::Toll};
 
 const LOOK: Duration = Duration::from_millis(50);
 /// What a server may have more in use afterwards: its own buffers.
 const MORE_MEMORY: u64 = 4 * 1024 * 1024;
+/// And for the dedup mark of a message, which outlives that, at a primary and at its replica.
+const MARKS: u64 = 2 * 256;
 
 /// What was in use before.
 #[derive(Debug)]
@@ -51,13 +53,18 @@ impl Remains {
     }
 
     /// Waits until no more is in use than was, and checks that the queues left nothing behind.
-    pub(super) async fn come_back<'a>(&self, servers: impl Iterator<Item = &'a Server> + Clone) {
+    pub(super) async fn come_back<'a>(
+        &self,
+        servers: impl Iterator<Item = &'a Server> + Clone,
+        tolls: &[Toll],
+    ) {
         back("connections", self.connections, || {
             sum(servers.clone(), "clients", "connected_clients")
         })
         .await;
         back("tasks", self.tasks, tasks).await;
-        let more = MORE_MEMORY * servers.clone().count() as u64;
+        let messages: usize = tolls.iter().map(|toll| toll.accepted).sum();
+        let more = MORE_MEMORY * servers.clone().count() as u64 + MARKS * messages as u64;
         back("memory", self.memory + more, || {
             sum(servers.clone(), "memory", "used_memory")
         })
