@@ -10,12 +10,11 @@ use real_redis::{Cluster, Server};
 
 use super::{
     remains::Remains,
-    rounds::{Rounds, all_flow, warm_up},
+    rounds::{Rounds, all_flow, open, warm_up},
     servers::{copy_all, cut_off, follows, is_primary, until},
 };
 use crate::{
     ground::administer,
-    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -241,8 +240,8 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
         if owner != to {
             cluster.migrate(slot, owner, to).expect("it moves");
         }
-        let queue = Subject::open(&backend, kind).await.expect("opens");
-        let safe = Subject::open(&*confirming, kind).await.expect("opens");
+        let queue = open(&backend, kind).await;
+        let safe = open(&*confirming, kind).await;
         flows.push(Traffic::with_copies(
             queue.clone(),
             safe.clone(),

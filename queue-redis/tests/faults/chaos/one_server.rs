@@ -9,11 +9,10 @@ use real_redis::{Aof, Direction, Proxy, Server};
 
 use super::{
     remains::Remains,
-    rounds::{Rounds, warm_up},
+    rounds::{Rounds, open, warm_up},
 };
 use crate::{
     ground::administer,
-    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -107,7 +106,7 @@ async fn every_message_is_accounted_for(faults: &[Fault]) {
     let mut flows: Vec<Arc<Traffic>> = Vec::new();
     let mut kinds = Vec::new();
     for kind in QueueKind::LEASING {
-        let queue = Subject::open(&backend, kind).await.expect("opens");
+        let queue = open(&backend, kind).await;
         flows.push(Traffic::on(queue.clone(), Errors::Transient));
         kinds.push(queue);
     }

@@ -3,12 +3,15 @@
 use std::{
     env,
     fmt::Debug,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use futures_util::future::join_all;
-use queue_core::LeasingExt;
+use queue_core::{Backend, LeasingExt, Push, QueueKind};
 
 use crate::{ground::within, ledger::Toll, subject::Subject, traffic::Traffic};
 
@@ -109,23 +112,49 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
     within(what, all_flow).await;
 }
 
-/// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait together.
-pub(super) async fn warm_up(queue: &Subject) {
-    let at_once = join_all((0..16).map(|_| async {
-        let put = async { queue.put_one("to begin with").await };
-        if queue.leasing().confirmer().is_some() {
-            let put = queue.leasing().confirmed(|_| put).await;
-            // Its replica may be slow.
-            let _ = put.expect("there is room").copies;
-        } else {
-            put.await.expect("there is room");
+/// Opens the queue of this kind. The machine may be too busy for the first calls.
+pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
+    loop {
+        match Subject::open(backend, kind).await {
+            Ok(queue) => return queue,
+            Err(error) => assert!(error.is_transient(), "{error:?}"),
         }
-        let received = queue.leasing().receive_one(MOMENT * 1_000, MOMENT * 1_000);
-        let delivery = received.await.expect("nothing fails yet");
-        let receipt = delivery.expect("there are as many").receipt;
-        queue.leasing().ack(receipt).await.expect("it is ours");
+    }
+}
+
+/// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait
+/// together. Leaves the queue empty.
+pub(super) async fn warm_up(queue: &Subject) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let leasing = queue.leasing();
+    let take_one = async || {
+        // Whatever the machine was too busy for comes again.
+        if let Ok(Some(delivery)) = leasing.receive_one(20 * MOMENT, MOMENT).await {
+            let _ = leasing.ack(delivery.receipt).await;
+        }
+    };
+    let at_once = join_all((0..16).map(|_| async {
+        let key = format!("warm-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let push = Push::new("to begin with").with_dedup(key, 1_000 * MOMENT);
+        loop {
+            let put = async { queue.put_one(push.clone()).await.map(drop) };
+            let put = match leasing.confirmer() {
+                Some(_) => leasing.confirmed(|_| put).await.map(|it| it.answer),
+                None => put.await,
+            };
+            match put {
+                Ok(()) => break,
+                Err(error) => assert!(error.is_transient(), "{error:?}"),
+            }
+        }
+        take_one().await;
     }));
     at_once.await;
-    let waited = queue.leasing().wait_for_arrival(MOMENT).await;
-    waited.expect("nothing fails yet");
+    let empty = async {
+        while !matches!(leasing.depth().await, Ok(depth) if depth.occupied() == 0) {
+            take_one().await;
+        }
+    };
+    within("the queue is empty", empty).await;
+    let _ = leasing.wait_for_arrival(MOMENT).await;
 }

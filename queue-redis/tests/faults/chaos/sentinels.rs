@@ -10,12 +10,11 @@ use real_redis::Server;
 
 use super::{
     remains::Remains,
-    rounds::{Rounds, all_flow, warm_up},
+    rounds::{Rounds, all_flow, open, warm_up},
     servers::{copy_all, cut_off, follows, is_primary, until},
 };
 use crate::{
     ground::administer,
-    subject::Subject,
     traffic::{Errors, Traffic},
 };
 
@@ -204,8 +203,8 @@ async fn what_is_confirmed_outlives_every_primary() {
     let confirming = backend.confirmed(copy).await.expect("it can");
     let (mut flows, mut kinds) = (Vec::new(), Vec::new());
     for kind in QueueKind::LEASING {
-        let queue = Subject::open(&backend, kind).await.expect("opens");
-        let safe = Subject::open(&*confirming, kind).await.expect("opens");
+        let queue = open(&backend, kind).await;
+        let safe = open(&*confirming, kind).await;
         flows.push(Traffic::with_copies(
             queue.clone(),
             safe.clone(),
