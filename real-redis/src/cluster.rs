@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redis::{Connection, FromRedisValue};
+use redis::{Connection, FromRedisValue, Value};
 
 use super::{Server, ServerBuilder, ServerError};
 
@@ -111,30 +111,60 @@ impl Cluster {
     }
 
     /// Moves a slot and its keys from one server to another, as `redis-cli --cluster reshard` does:
-    /// key by key, while the servers go on serving.
+    /// key by key, while the servers go on serving. It goes on with a move that stopped half-way.
+    ///
+    /// # Errors
+    ///
+    /// If a server refuses. The move has stopped half-way then.
+    pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+        self.begin_to_migrate(slot, from, to, usize::MAX)?;
+        // The new owner first: else nobody would have the slot if the last step failed. Those that do not
+        // run hear of it later.
+        let owners = owners(&self.servers[to])?;
+        let has_slots = |id: &String| owners.iter().any(|(.., owner)| owner == id);
+        let others = (0..self.servers.len())
+            .filter(|other| ![to, from].contains(other) && has_slots(&self.ids[*other]));
+        for server in [to, from].into_iter().chain(others) {
+            if self.servers[server].process_id().is_some() {
+                self.set_slot(server, slot, &["NODE", &self.ids[to]])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves so many keys of a slot at most, and stops half-way, as [`migrate`](Self::migrate) does if it is
+    /// interrupted. Until that goes on, no server takes a call that needs keys of both.
     ///
     /// # Errors
     ///
     /// If a server refuses.
-    pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+    pub fn begin_to_migrate(
+        &self,
+        slot: u16,
+        from: usize,
+        to: usize,
+        keys: usize,
+    ) -> Result<(), ServerError> {
+        self.set_slot(to, slot, &["IMPORTING", &self.ids[from]])?;
+        self.set_slot(from, slot, &["MIGRATING", &self.ids[to]])?;
+        self.move_keys(slot, from, to, keys)
+    }
+
+    fn set_slot(&self, server: usize, slot: u16, words: &[&str]) -> Result<(), ServerError> {
         let number = slot.to_string();
-        let set = |server: usize, words: &[&str]| -> Result<(), ServerError> {
-            let command = [&["CLUSTER", "SETSLOT", &number], words].concat();
-            ask::<()>(&self.servers[server], &command)
-        };
-        set(to, &["IMPORTING", &self.ids[from]])?;
-        set(from, &["MIGRATING", &self.ids[to]])?;
-        self.move_keys(slot, from, to)?;
-        // The new owner first: else nobody would have the slot if the last step failed.
-        for server in [to, from] {
-            set(server, &["NODE", &self.ids[to]])?;
-        }
-        for other in 0..self.primaries {
-            if other != to && other != from && self.servers[other].process_id().is_some() {
-                set(other, &["NODE", &self.ids[to]])?;
-            }
-        }
-        Ok(())
+        let command = [&["CLUSTER", "SETSLOT", &number], words].concat();
+        ask::<()>(&self.servers[server], &command)
+    }
+
+    /// Whether the servers can move a slot [in one step](Self::migrate_at_once).
+    ///
+    /// # Errors
+    ///
+    /// If a server does not answer.
+    pub fn migrates_at_once(&self) -> Result<bool, ServerError> {
+        let server = &self.servers[0];
+        let told: Vec<Value> = ask(server, &["COMMAND", "INFO", "cluster|migrateslots"])?;
+        Ok(told.iter().any(|command| *command != Value::Nil))
     }
 
     /// Moves a slot with all its keys in one step, by `CLUSTER MIGRATESLOTS`, which Valkey has from 9.0 on.
@@ -159,21 +189,28 @@ impl Cluster {
         })
     }
 
-    fn move_keys(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
+    fn move_keys(
+        &self,
+        slot: u16,
+        from: usize,
+        to: usize,
+        mut most: usize,
+    ) -> Result<(), ServerError> {
         let tried = |error| ServerError::tried("a slot cannot be moved", error);
         let mut source = self.servers[from].connect()?;
         let target = &self.servers[to];
         let port = target.port().unwrap_or_default();
-        loop {
+        while most > 0 {
             let keys: Vec<Vec<u8>> = redis::cmd("CLUSTER")
                 .arg("GETKEYSINSLOT")
                 .arg(slot)
-                .arg(CHUNK)
+                .arg(CHUNK.min(most))
                 .query(&mut source)
                 .map_err(tried)?;
             if keys.is_empty() {
                 return Ok(());
             }
+            most -= keys.len();
             let mut migrate = redis::cmd("MIGRATE");
             migrate.arg("127.0.0.1").arg(port).arg("").arg(0);
             migrate.arg(PATIENCE.as_millis() as u64);
@@ -183,6 +220,7 @@ impl Cluster {
             migrate.arg("KEYS").arg(keys);
             migrate.exec(&mut source).map_err(tried)?;
         }
+        Ok(())
     }
 
     /// Waits until all servers that run say that the cluster serves every slot.

@@ -22,7 +22,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
-use queue_core::{Error, ErrorKind, Result, Running, in_millis};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, in_millis};
 use tokio::{
     sync::{Notify, watch},
     time,
@@ -35,6 +35,7 @@ use self::{
 };
 use crate::{
     connection::{Channel, ConnectionHealth, Connector, Role, Seeds, ServerConnector, State, open},
+    error::Failure,
     node::{Node, NodeMaker},
 };
 
@@ -278,7 +279,13 @@ async fn ask(channel: &Channel, host: &str, address: &str) -> Result<Vec<Range>>
     let mut command = redis::cmd("CLUSTER");
     command.arg("SLOTS");
     let answer = channel.request(&command).await;
-    let answer = answer.map_err(|failure| failure.into_error(address))?;
+    // It changes nothing, whether it was answered or not.
+    let unanswered = |failure: Failure| {
+        failure
+            .into_error(address)
+            .with_outcome(Outcome::NotApplied)
+    };
+    let answer = answer.map_err(unanswered)?;
     let ranges = slots::read(&answer, host)?;
     if ranges.is_empty() {
         let text = format!("{address} knows of no node of its cluster that has slots: add them");

@@ -1,5 +1,7 @@
 //! The hash slots of a cluster: the slot of a key, and who has which slots.
 
+use std::collections::BTreeSet;
+
 use queue_core::{Error, ErrorKind, Result};
 use redis::Value;
 
@@ -43,12 +45,23 @@ pub(super) struct Range {
     pub(super) primary: Place,
 }
 
+/// More than any cluster has: Redis' specification of clusters goes to a thousand.
+const MOST_NODES: usize = 2_000;
+
 /// Reads the answer of `CLUSTER SLOTS`. A node that does not know its own host leaves it out: it is
 /// the host that was `asked`.
 pub(super) fn read(answer: &Value, asked: &str) -> Result<Vec<Range>> {
     let ranges = array(answer).ok_or_else(unreadable)?;
     let ranges = ranges.iter().map(|range| read_range(range, asked));
-    ranges.collect::<Option<_>>().ok_or_else(unreadable)
+    let ranges: Vec<Range> = ranges.collect::<Option<_>>().ok_or_else(unreadable)?;
+    let nodes: BTreeSet<&Place> = ranges.iter().map(|range| &range.primary).collect();
+    if nodes.len() > MOST_NODES {
+        // Each would cost connections, and tasks that keep them.
+        let nodes = nodes.len();
+        let text = format!("the answer of CLUSTER SLOTS names {nodes} nodes: {MOST_NODES} at most");
+        return Err(Error::new(ErrorKind::Internal, text));
+    }
+    Ok(ranges)
 }
 
 fn read_range(range: &Value, asked: &str) -> Option<Range> {
@@ -175,6 +188,17 @@ mod tests {
             let error = read(&wrong, "asked").expect_err("wrong");
             assert!(error.to_string().contains("CLUSTER SLOTS"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_cluster_of_more_nodes_than_there_can_be_is_refused() {
+        let nodes = |count: i64| {
+            let ranges = (0..count).map(|slot| range(slot, slot, node(text("h"), slot)));
+            read(&Value::Array(ranges.collect()), "asked")
+        };
+        assert_eq!(nodes(2_000).expect("it is large").len(), 2_000);
+        let error = nodes(2_001).expect_err("nobody has so many");
+        assert!(error.to_string().contains("2001 nodes"), "{error}");
     }
 
     #[test]

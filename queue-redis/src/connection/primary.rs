@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Confirmation, Error, ErrorKind, Result, in_millis};
+use queue_core::{Confirmation, Error, ErrorKind, Outcome, Result, in_millis};
 use redis::Value;
 use tokio::time;
 
@@ -110,7 +110,8 @@ impl Dial for Primary {
     async fn dial(&self) -> Result<Channel> {
         let address = self.connector.address();
         match time::timeout(self.timeouts.connect, self.prepared(&address)).await {
-            Ok(channel) => channel,
+            // What it asks changes no queue.
+            Ok(channel) => channel.map_err(|error| error.with_outcome(Outcome::NotApplied)),
             Err(_) => Err(slow(&address, self.timeouts.connect)),
         }
     }

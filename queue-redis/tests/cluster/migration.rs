@@ -5,7 +5,6 @@ use std::{num::NonZeroUsize, time::Duration};
 use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server, ServerError};
-use redis::Connection;
 use tokio::time::{sleep, timeout};
 
 use super::{PATIENCE, Test, connect, open, slot_of, traffic::Traffic};
@@ -29,19 +28,11 @@ async fn no_message_is_lost_while_slots_move() -> Test {
 /// Valkey 9 moves a slot in one step. What a server lacks it cannot be tested on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_is_lost_while_slots_move_in_one_step() -> Test {
-    let server = Server::start()?;
-    if !has_atomic_migrations(&mut server.connect()?)? {
+    if !Cluster::start(1, 0, Server::builder())?.migrates_at_once()? {
         eprintln!("skipped: this server moves slots key by key only");
         return Ok(());
     }
     move_slots(|cluster, slot, from, to| cluster.migrate_at_once(slot, from, to)).await
-}
-
-fn has_atomic_migrations(connection: &mut Connection) -> redis::RedisResult<bool> {
-    let mut info = redis::cmd("COMMAND");
-    info.arg("INFO").arg("cluster|migrateslots");
-    let told: Vec<redis::Value> = info.query(connection)?;
-    Ok(told.iter().any(|command| *command != redis::Value::Nil))
 }
 
 async fn move_slots(

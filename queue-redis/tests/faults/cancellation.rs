@@ -14,6 +14,7 @@ use real_redis::{Direction, Proxy, Server};
 
 use crate::{
     ground::{connect_to, within},
+    histories::Made,
     ledger::Ledger,
     subject::Subject,
 };
@@ -107,7 +108,7 @@ impl Test<'_> {
         self.ledger.offered(&body);
         let queue = self.queue;
         if self.run(cut, queue.put_one(body.clone())).await.is_some() {
-            self.ledger.accepted(&body);
+            self.ledger.accepted(&body, Made::default());
         }
     }
 
@@ -116,7 +117,9 @@ impl Test<'_> {
         let max = NonZeroUsize::new(2).expect("it is 2");
         let leased = self.run(cut, leasing.lease(max, LEASE)).await;
         let deliveries = leased.unwrap_or_default().deliveries;
-        deliveries.iter().for_each(|one| self.ledger.delivered(one));
+        deliveries
+            .iter()
+            .for_each(|one| self.ledger.delivered(one, Made::default()));
         deliveries
     }
 
@@ -139,7 +142,7 @@ impl Test<'_> {
                 leased
                     .deliveries
                     .iter()
-                    .for_each(|one| self.ledger.delivered(one));
+                    .for_each(|one| self.ledger.delivered(one, Made::default()));
             }
             None => self.ledger.ack_unknown(delivery),
         }
@@ -157,12 +160,12 @@ impl Test<'_> {
         received
             .unwrap_or_default()
             .iter()
-            .for_each(|one| self.ledger.delivered(one));
+            .for_each(|one| self.ledger.delivered(one, Made::default()));
     }
 
     fn settled(&self, settled: Settled, delivery: &Delivery) {
         match settled {
-            Settled::Done => self.ledger.acked(delivery),
+            Settled::Done => self.ledger.acked(delivery, Made::default()),
             // The lease expired meanwhile: the message comes again.
             Settled::LeaseLost => {}
             Settled::Dead => panic!("an ack buries nothing"),
@@ -177,9 +180,9 @@ impl Test<'_> {
                 continue;
             };
             for delivery in &deliveries {
-                self.ledger.delivered(delivery);
+                self.ledger.delivered(delivery, Made::default());
                 match leasing.ack(delivery.receipt).await {
-                    Ok(()) => self.ledger.acked(delivery),
+                    Ok(()) => self.ledger.acked(delivery, Made::default()),
                     Err(_) => self.ledger.ack_unknown(delivery),
                 }
             }

@@ -12,7 +12,11 @@ use std::{
 use queue_core::*;
 use tokio::task::JoinSet;
 
-use crate::{ledger::Ledger, subject::Subject};
+use crate::{
+    histories::Made,
+    ledger::{Ledger, Toll},
+    subject::Subject,
+};
 
 const PRODUCERS: usize = 4;
 const CONSUMERS: usize = 4;
@@ -41,6 +45,8 @@ pub(crate) enum Errors {
 #[derive(Debug)]
 pub(crate) struct Traffic {
     queue: Subject,
+    /// The same queue by a handle that confirms, for half of the clients.
+    confirming: Option<Subject>,
     errors: Errors,
     ledger: Ledger,
     done: AtomicUsize,
@@ -49,8 +55,19 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     pub(crate) fn on(queue: Subject, errors: Errors) -> Arc<Self> {
+        Self::of(queue, None, errors)
+    }
+
+    /// Half of the producers and consumers go by the other handle of the same queue, and wait until what they
+    /// changed is confirmed, or not.
+    pub(crate) fn with_copies(queue: Subject, confirming: Subject, errors: Errors) -> Arc<Self> {
+        Self::of(queue, Some(confirming), errors)
+    }
+
+    fn of(queue: Subject, confirming: Option<Subject>, errors: Errors) -> Arc<Self> {
         Arc::new(Self {
             queue,
+            confirming,
             errors,
             ledger: Ledger::default(),
             done: AtomicUsize::new(0),
@@ -60,16 +77,16 @@ impl Traffic {
 
     /// Pushes and consumes until `fault` has ended, then drains the queue, and checks every
     /// promise.
-    pub(crate) async fn during(self: &Arc<Self>, fault: impl Future<Output = ()>) {
+    pub(crate) async fn during(self: &Arc<Self>, fault: impl Future<Output = ()>) -> Toll {
         let mut producers = JoinSet::new();
         for number in 0..PRODUCERS {
             let traffic = Arc::clone(self);
             producers.spawn(async move { traffic.produce(number).await });
         }
         let mut consumers = JoinSet::new();
-        for _ in 0..CONSUMERS {
+        for number in 0..CONSUMERS {
             let traffic = Arc::clone(self);
-            consumers.spawn(async move { traffic.consume().await });
+            consumers.spawn(async move { traffic.consume(number).await });
         }
         fault.await;
         self.stopping.store(true, Ordering::SeqCst);
@@ -79,11 +96,17 @@ impl Traffic {
         while let Some(ended) = consumers.join_next().await {
             ended.expect("a consumer is kept its promises");
         }
-        self.ledger.check();
+        let toll = self.ledger.check();
         assert!(self.ledger.acks() > 0, "nothing happened during the fault");
         let counters = self.queue.leasing().counters().await.expect("counters");
         assert!(counters.balance(), "L5: {counters:?}");
         assert_eq!(counters.depth.occupied() + counters.depth.dead, 0);
+        toll
+    }
+
+    /// The promises so far.
+    pub(crate) const fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// The number of messages that are done so far.
@@ -109,22 +132,50 @@ impl Traffic {
             let body = Bytes::from(format!("{number}-{count}"));
             let push = Push::new(body.clone()).with_dedup(body.clone(), WINDOW);
             self.ledger.offered(&body);
-            while let Err(error) = self.queue.put_one(push.clone()).await {
-                self.allow(&error);
+            loop {
+                let made = self.ledger.make();
+                let pushed = self.call(number, |queue| queue.put_one(push.clone()));
+                match pushed.await {
+                    Ok((_, confirmed)) => {
+                        self.ledger.accepted(&body, made.confirmed(confirmed));
+                        break;
+                    }
+                    Err(error) => self.allow(&error),
+                }
                 tokio::time::sleep(LOOK).await;
             }
-            self.ledger.accepted(&body);
             count += 1;
         }
         self.done.fetch_add(1, Ordering::SeqCst);
     }
 
-    async fn consume(&self) {
+    /// Makes a call for this client, and tells whether what it changed is confirmed.
+    async fn call<'a, A, F>(
+        &'a self,
+        number: usize,
+        call: impl FnOnce(&'a Subject) -> F,
+    ) -> Result<(A, bool)>
+    where
+        A: Send,
+        F: Future<Output = Result<A>> + Send + 'a,
+    {
+        match &self.confirming {
+            Some(confirming) if number.is_multiple_of(2) => {
+                let confirmed = confirming.leasing().confirmed(|_| call(confirming)).await?;
+                let is_confirmed = confirmed.is_confirmed();
+                Ok((confirmed.answer, is_confirmed))
+            }
+            _ => Ok((call(&self.queue).await?, false)),
+        }
+    }
+
+    async fn consume(&self, number: usize) {
         loop {
+            let made = self.ledger.make();
             let ended = self.done.load(Ordering::SeqCst) == PRODUCERS;
             match self.queue.leasing().receive(8, LEASE, WAIT).await {
                 Ok(deliveries) if deliveries.is_empty() && ended && self.is_empty().await => return,
-                Ok(deliveries) => self.handle(&deliveries).await,
+                Ok(deliveries) => self.handle(number, &deliveries, made).await,
                 Err(error) => {
                     self.allow(&error);
                     tokio::time::sleep(LOOK).await;
@@ -133,13 +184,15 @@ impl Traffic {
         }
     }
 
-    async fn handle(&self, deliveries: &[Delivery]) {
+    async fn handle(&self, number: usize, deliveries: &[Delivery], made: Made) {
         for delivery in deliveries {
-            self.ledger.delivered(delivery);
+            self.ledger.delivered(delivery, made);
         }
         for delivery in deliveries {
-            match self.queue.leasing().ack(delivery.receipt).await {
-                Ok(()) => self.ledger.acked(delivery),
+            let made = self.ledger.make();
+            let acked = self.call(number, |queue| queue.leasing().ack(delivery.receipt));
+            match acked.await {
+                Ok(((), confirmed)) => self.ledger.acked(delivery, made.confirmed(confirmed)),
                 // A stalled consumer lost its lease: another consumer will have it.
                 Err(error) if error.kind() == ErrorKind::LeaseLost => {}
                 Err(error) => {

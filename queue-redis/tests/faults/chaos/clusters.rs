@@ -1,0 +1,274 @@
+//! A cluster of three primaries, each with a replica. What was answered by a primary during its failover and
+//! was not confirmed may be undone (R1), and nothing else may. A slot that moves loses nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::{Cluster, Server};
+
+use super::{
+    remains::Remains,
+    rounds::{Rounds, all_flow, open, warm_up},
+    servers::{copy_all, cut_off, follows, is_primary, until},
+};
+use crate::{
+    ground::administer,
+    traffic::{Errors, Traffic},
+};
+
+/// Of each fault.
+const ROUNDS: u64 = 2;
+/// The client gives up a silent line after this: soon, so that a fault is over soon.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How long a call waits for the replica, which may be away.
+const FOR_A_COPY: Duration = Duration::from_millis(200);
+/// How long a slot stays half-way.
+const SPELL: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// `kill -9` of a primary.
+    Kill,
+    /// The same while its replica has not heard of the last messages, which are lost.
+    KillAhead,
+    /// SIGSTOP of a primary, and SIGCONT once it has a successor: then it takes itself for a primary still.
+    Freeze,
+    /// `CLUSTER FAILOVER`, which waits for the replica, and so loses nothing.
+    Planned,
+    /// A slot moves key by key.
+    Move,
+    /// The same, by a mover that stops half-way; another goes on.
+    MoveInTwo,
+    /// The same while a third primary is killed. One of the two between which a slot moves may not die:
+    /// its successor does not know of the move, and makes anew what is at the other.
+    MoveAndKill,
+    /// A slot moves in one step.
+    MoveAtOnce,
+}
+
+const FAULTS: [Fault; 7] = [
+    Fault::Kill,
+    Fault::KillAhead,
+    Fault::Freeze,
+    Fault::Planned,
+    Fault::Move,
+    Fault::MoveInTwo,
+    Fault::MoveAndKill,
+];
+
+struct Scene {
+    cluster: Cluster,
+    /// Those of the queues.
+    slots: Vec<u16>,
+    flows: Vec<Arc<Traffic>>,
+}
+
+impl Scene {
+    fn start() -> Cluster {
+        let settings = Server::builder()
+            .with_line("cluster-node-timeout 1000")
+            // So that an election starts at once.
+            .with_line("cluster-replica-validity-factor 0")
+            // A failover that no fault of a round has caused would undo what nobody expects.
+            .with_line("cluster-replica-no-failover yes");
+        Cluster::start(3, 1, settings).expect("a cluster")
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Server> + Clone {
+        self.cluster.servers().iter()
+    }
+
+    fn server(&self, number: usize) -> &Server {
+        &self.cluster.servers()[number]
+    }
+
+    fn owner(&self, slot: u16) -> usize {
+        self.cluster.owner(slot).expect("somebody has it")
+    }
+
+    fn primaries(&self) -> Vec<usize> {
+        let all = 0..self.cluster.servers().len();
+        all.filter(|number| is_primary(self.server(*number)))
+            .collect()
+    }
+
+    fn replica_of(&self, primary: usize) -> &Server {
+        let mut all = self.all();
+        let replica = all.find(|server| follows(server, self.server(primary)));
+        replica.expect("each primary has one")
+    }
+
+    /// The traffic on the queues of this server.
+    fn flows_at(&self, server: usize) -> Vec<Arc<Traffic>> {
+        let flows = self.slots.iter().zip(&self.flows);
+        let there = flows.filter(|(slot, _)| self.owner(**slot) == server);
+        there.map(|(_, flow)| Arc::clone(flow)).collect()
+    }
+
+    async fn strike(&self, fault: Fault, round: usize) {
+        let slot = self.slots[round % self.slots.len()];
+        let owner = self.owner(slot);
+        let primaries = self.primaries();
+        let others: Vec<usize> = primaries
+            .into_iter()
+            .filter(|other| *other != owner)
+            .collect();
+        let to = others[round / self.slots.len() % others.len()];
+        match fault {
+            Fault::Kill | Fault::KillAhead | Fault::Freeze => {
+                self.fail_over(fault, owner, async || {}).await;
+            }
+            Fault::Planned => self.hand_over(owner).await,
+            Fault::Move => self.move_on(slot, owner, to).await,
+            Fault::MoveInTwo => {
+                self.move_half(slot, owner, to).await;
+                self.move_on(slot, owner, to).await;
+            }
+            Fault::MoveAndKill => {
+                let third = others.into_iter().find(|other| *other != to);
+                self.move_half(slot, owner, to).await;
+                let third = third.expect("there are three");
+                self.fail_over(Fault::Kill, third, async || {
+                    self.move_on(slot, owner, to).await;
+                })
+                .await;
+            }
+            Fault::MoveAtOnce => {
+                let moved = self.cluster.migrate_at_once(slot, owner, to);
+                moved.expect("it moves");
+            }
+        }
+    }
+
+    async fn move_half(&self, slot: u16, from: usize, to: usize) {
+        let moved = self.cluster.begin_to_migrate(slot, from, to, 2);
+        moved.expect("it begins");
+        tokio::time::sleep(SPELL).await;
+    }
+
+    /// Moves what is left of a slot. While a primary is away, no server takes its part.
+    async fn move_on(&self, slot: u16, from: usize, to: usize) {
+        until("the slot moves", || {
+            let moved = self.cluster.migrate(slot, from, to);
+            moved.is_ok() || self.owner(slot) == to
+        })
+        .await;
+    }
+
+    /// Strikes a primary, and waits until its replica has its place, and it follows that. Something else may
+    /// happen meanwhile.
+    async fn fail_over(&self, fault: Fault, victim: usize, meanwhile: impl AsyncFnOnce()) {
+        let (primary, replica) = (self.server(victim), self.replica_of(victim));
+        let flows = self.flows_at(victim);
+        for flow in &flows {
+            flow.ledger().failover_begins(fault == Fault::Freeze);
+        }
+        copy_all(primary);
+        match fault {
+            Fault::Freeze => primary.freeze().expect("it runs"),
+            Fault::KillAhead => {
+                cut_off(replica, primary);
+                all_flow(&flows, "flow that will be lost").await;
+                primary.kill().expect("it ran");
+                replica.thaw().expect("it runs");
+            }
+            _ => primary.kill().expect("it ran"),
+        }
+        administer(replica, "CONFIG SET cluster-replica-no-failover no");
+        meanwhile().await;
+        until("the replica takes over", || is_primary(replica)).await;
+        administer(replica, "CONFIG SET cluster-replica-no-failover yes");
+        match fault {
+            Fault::Freeze => primary.thaw().expect("it runs"),
+            _ => primary.start_again().expect("it starts"),
+        }
+        self.settle(primary, replica).await;
+        for flow in &flows {
+            flow.ledger().failover_is_over();
+        }
+    }
+
+    async fn hand_over(&self, victim: usize) {
+        let (primary, replica) = (self.server(victim), self.replica_of(victim));
+        until("the replica takes over", || {
+            // It refuses while it tries.
+            let mut connection = replica.connect().expect("it runs");
+            let mut fail_over = redis::cmd("CLUSTER");
+            let _ = fail_over.arg("FAILOVER").exec(&mut connection);
+            is_primary(replica)
+        })
+        .await;
+        self.settle(primary, replica).await;
+    }
+
+    async fn settle(&self, old: &Server, new: &Server) {
+        until("the old primary follows", || follows(old, new)).await;
+        let serves = self.cluster.wait_until_it_serves();
+        serves.expect("all agree");
+        until("all replicas follow", || {
+            let primaries = self.primaries();
+            primaries.len() == 3
+                && primaries.iter().all(|primary| {
+                    let mut all = self.all();
+                    all.any(|server| follows(server, self.server(*primary)))
+                })
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
+    let rounds = Rounds::of_each(ROUNDS);
+    let cluster = Scene::start();
+    let builder = RedisBackend::builder(&cluster.url()).expect("a good URL");
+    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
+    let backend = builder.connect_timeout(Duration::from_secs(20)).connect();
+    let backend = backend.await.expect("the cluster takes us");
+    let copy = Confirmation::replicas(1).within(FOR_A_COPY);
+    let confirming = backend.confirmed(copy).await.expect("it can");
+    let (mut flows, mut kinds, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, kind) in QueueKind::LEASING.into_iter().enumerate() {
+        let key = format!("CLUSTER KEYSLOT qk:{{{}}}:meta", kind.as_str());
+        let slot = administer(&cluster.servers()[0], &key);
+        let slot = redis::from_redis_value(slot).expect("a slot");
+        slots.push(slot);
+        // Each primary has one, so that all connections that there will be are there before the faults.
+        let (owner, to) = (cluster.owner(slot).expect("somebody has it"), number % 3);
+        if owner != to {
+            cluster.migrate(slot, owner, to).expect("it moves");
+        }
+        let queue = open(&backend, kind).await;
+        let safe = open(&*confirming, kind).await;
+        flows.push(Traffic::with_copies(
+            queue.clone(),
+            safe.clone(),
+            Errors::Transient,
+        ));
+        kinds.extend([queue, safe]);
+    }
+    join_all(kinds.iter().map(warm_up)).await;
+    let scene = Scene {
+        cluster,
+        slots,
+        flows,
+    };
+    let mut faults = FAULTS.to_vec();
+    if scene.cluster.migrates_at_once().expect("it answers") {
+        faults.push(Fault::MoveAtOnce);
+    }
+    let before = Remains::of(scene.all());
+    let tolls = rounds
+        .play(&scene.flows, &faults, async |fault, round| {
+            scene.strike(fault, round).await;
+        })
+        .await;
+    println!("{tolls:?}");
+    let undone: usize = tolls.iter().map(|toll| toll.lost + toll.again).sum();
+    assert!(undone > 0, "what a replica did not hear of was lost");
+    assert!(tolls.iter().all(|toll| toll.confirmed > 0));
+    assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
+    before.come_back(scene.all(), &tolls).await;
+}

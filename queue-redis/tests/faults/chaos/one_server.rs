@@ -1,0 +1,123 @@
+//! One server, with a file, behind a proxy.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::{Aof, Direction, Proxy, Server};
+
+use super::{
+    remains::Remains,
+    rounds::{Rounds, open, warm_up},
+};
+use crate::{
+    ground::administer,
+    traffic::{Errors, Traffic},
+};
+
+/// Of each fault.
+const ROUNDS: u64 = 10;
+/// The client gives up a silent line after this: soon, so that a fault is over soon.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How long a fault lasts that does not end by itself.
+const SPELL: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// `kill -9`, and a start from the append-only file.
+    Kill,
+    /// SIGSTOP and SIGCONT.
+    Freeze,
+    /// All connections break.
+    Cut,
+    /// Requests wait on the line, then break.
+    LoseRequests,
+    /// The server runs what it was asked for, and nobody hears of it.
+    LoseReplies,
+    /// Nothing passes, and neither side is told.
+    HalfOpen,
+    /// `maxmemory` is reached, and raised again.
+    Full,
+}
+
+const OF_THE_SERVER: [Fault; 3] = [Fault::Kill, Fault::Freeze, Fault::Full];
+const OF_THE_LINE: [Fault; 4] = [
+    Fault::Cut,
+    Fault::LoseRequests,
+    Fault::LoseReplies,
+    Fault::HalfOpen,
+];
+
+impl Fault {
+    async fn strike(self, server: &Server, proxy: &Proxy) {
+        match self {
+            Self::Kill => {
+                server.kill().expect("it ran");
+                server.start_again().expect("it starts from its file");
+            }
+            Self::Freeze => {
+                server.freeze().expect("it runs");
+                tokio::time::sleep(SPELL).await;
+                server.thaw().expect("it runs");
+            }
+            Self::Cut => proxy.cut(),
+            Self::LoseRequests => lose(proxy, Direction::Requests).await,
+            Self::LoseReplies => lose(proxy, Direction::Replies).await,
+            Self::HalfOpen => proxy.strand(),
+            Self::Full => {
+                administer(server, "CONFIG SET maxmemory 1");
+                tokio::time::sleep(SPELL).await;
+                administer(server, "CONFIG SET maxmemory 0");
+            }
+        }
+    }
+}
+
+async fn lose(proxy: &Proxy, direction: Direction) {
+    proxy.hold(direction);
+    tokio::time::sleep(SPELL).await;
+    proxy.cut();
+    proxy.release();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_to_a_server_every_message_is_accounted_for() {
+    every_message_is_accounted_for(&OF_THE_SERVER).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_on_the_line_every_message_is_accounted_for() {
+    every_message_is_accounted_for(&OF_THE_LINE).await;
+}
+
+async fn every_message_is_accounted_for(faults: &[Fault]) {
+    let rounds = Rounds::of_each(ROUNDS);
+    let server = Server::builder().with_aof(Aof::Always);
+    let server = server.start().expect("a server");
+    let proxy = Proxy::before(&server).expect("a proxy");
+    let builder = RedisBackend::builder(&proxy.url()).expect("a good URL");
+    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
+    let backend = builder
+        .connect_timeout(Duration::from_secs(20))
+        .connect()
+        .await;
+    let backend = backend.expect("the server takes us");
+    let mut flows: Vec<Arc<Traffic>> = Vec::new();
+    let mut kinds = Vec::new();
+    for kind in QueueKind::LEASING {
+        let queue = open(&backend, kind).await;
+        flows.push(Traffic::on(queue.clone(), Errors::Transient));
+        kinds.push(queue);
+    }
+    join_all(kinds.iter().map(warm_up)).await;
+    let before = Remains::of([&server].into_iter());
+    let tolls = rounds
+        .play(&flows, faults, async |fault, _| {
+            fault.strike(&server, &proxy).await;
+        })
+        .await;
+    // What is half-open still is nobody's.
+    proxy.cut();
+    before.come_back([&server].into_iter(), &tolls).await;
+}

@@ -1,0 +1,80 @@
+//! What a client and its servers have in use, before the faults and after them.
+
+use std::time::Duration;
+
+use queue_redis::LEFTOVERS;
+use real_redis::Server;
+use tokio::runtime::Handle;
+
+use super::servers::{figure, is_primary};
+use crate::{ground::within, ledger::Toll};
+
+const LOOK: Duration = Duration::from_millis(50);
+/// What a server may have more in use afterwards: its own buffers.
+const MORE_MEMORY: u64 = 4 * 1024 * 1024;
+/// And for the dedup mark of a message, which outlives that, at a primary and at its replica.
+const MARKS: u64 = 2 * 256;
+
+/// What was in use before.
+#[derive(Debug)]
+pub(super) struct Remains {
+    tasks: u64,
+    connections: u64,
+    memory: u64,
+}
+
+fn tasks() -> u64 {
+    Handle::current().metrics().num_alive_tasks() as u64
+}
+
+fn sum<'a>(servers: impl Iterator<Item = &'a Server>, section: &str, field: &str) -> u64 {
+    servers.map(|server| figure(server, section, field)).sum()
+}
+
+/// Waits until this is no more than before.
+async fn back(what: &str, before: u64, now: impl Fn() -> u64) {
+    println!("{what}: {} were {before}", now());
+    within(what, async {
+        while now() > before {
+            tokio::time::sleep(LOOK).await;
+        }
+    })
+    .await;
+}
+
+impl Remains {
+    /// What is in use now, while nothing happens.
+    pub(super) fn of<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> Self {
+        Self {
+            tasks: tasks(),
+            connections: sum(servers.clone(), "clients", "connected_clients"),
+            memory: sum(servers, "memory", "used_memory"),
+        }
+    }
+
+    /// Waits until no more is in use than was, and checks that the queues left nothing behind.
+    pub(super) async fn come_back<'a>(
+        &self,
+        servers: impl Iterator<Item = &'a Server> + Clone,
+        tolls: &[Toll],
+    ) {
+        back("connections", self.connections, || {
+            sum(servers.clone(), "clients", "connected_clients")
+        })
+        .await;
+        back("tasks", self.tasks, tasks).await;
+        let messages: usize = tolls.iter().map(|toll| toll.accepted).sum();
+        let more = MORE_MEMORY * servers.clone().count() as u64 + MARKS * messages as u64;
+        back("memory", self.memory + more, || {
+            sum(servers.clone(), "memory", "used_memory")
+        })
+        .await;
+        for server in servers.filter(|server| is_primary(server)) {
+            let mut look = redis::cmd("EVAL");
+            look.arg(LEFTOVERS).arg(0).arg("qk");
+            let mut connection = server.connect().expect("the server runs");
+            let left: Vec<String> = look.query(&mut connection).expect("it looks");
+            assert_eq!(left, [""; 0]);
+        }
+    }
+}

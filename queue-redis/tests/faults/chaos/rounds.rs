@@ -1,0 +1,160 @@
+//! Faults in a random order, while messages flow.
+
+use std::{
+    env,
+    fmt::Debug,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use queue_core::{Backend, LeasingExt, Push, QueueKind};
+
+use crate::{ground::within, ledger::Toll, subject::Subject, traffic::Traffic};
+
+/// How many more messages of each kind are done before the next fault.
+const FLOWS: usize = 5;
+/// A moment in which nothing happens by itself.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// How many rounds there are, and their order.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    of_each: u64,
+    long: Duration,
+    seed: u64,
+}
+
+fn setting(name: &str) -> Option<u64> {
+    let value = env::var(name).ok()?;
+    Some(
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={value:?}: a number")),
+    )
+}
+
+impl Rounds {
+    /// As the environment says, or so many of each fault.
+    pub(super) fn of_each(rounds: u64) -> Self {
+        let rounds = Self {
+            of_each: setting("QUEUE_CHAOS_ROUNDS").unwrap_or(rounds),
+            long: Duration::from_secs(setting("QUEUE_CHAOS_SECONDS").unwrap_or(0)),
+            seed: setting("QUEUE_CHAOS_SEED").unwrap_or(0),
+        };
+        println!(
+            "QUEUE_CHAOS_SEED={} QUEUE_CHAOS_ROUNDS={}",
+            rounds.seed, rounds.of_each
+        );
+        rounds
+    }
+
+    /// So many of each, in the order of this seed.
+    fn order<F: Copy>(&self, faults: &[F], mut seed: u64) -> Vec<F> {
+        let mut faults: Vec<F> = faults
+            .iter()
+            .flat_map(|fault| (0..self.of_each).map(move |_| *fault))
+            .collect();
+        for last in (1..faults.len()).rev() {
+            // A linear congruential generator: which order it is matters little, only that it comes again.
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            faults.swap(last, (seed >> 33) as usize % (last + 1));
+        }
+        faults
+    }
+
+    /// Lets messages flow while these faults strike, each with the number of those before it. Then drains
+    /// the queues, and answers what became of the messages of each.
+    pub(super) async fn play<F: Copy + Debug>(
+        &self,
+        flows: &[Arc<Traffic>],
+        faults: &[F],
+        mut strike: impl AsyncFnMut(F, usize),
+    ) -> Vec<Toll> {
+        let over = tokio::sync::watch::Sender::new(false);
+        let traffics = join_all(flows.iter().map(|traffic| {
+            let mut over = over.subscribe();
+            traffic.during(async move {
+                let _ = over.wait_for(|over| *over).await;
+            })
+        }));
+        let strikes = async {
+            let start = Instant::now();
+            let mut struck = 0;
+            for seed in self.seed.. {
+                for fault in self.order(faults, seed) {
+                    all_flow(flows, &format!("flow before round {struck}, {fault:?}")).await;
+                    let begun = Instant::now();
+                    strike(fault, struck).await;
+                    println!("{struck}. {fault:?}: {:?}", begun.elapsed());
+                    struck += 1;
+                }
+                if start.elapsed() >= self.long {
+                    break;
+                }
+            }
+            all_flow(flows, "flow after the last fault").await;
+            over.send_replace(true);
+            println!("{struck} faults in {:?}", start.elapsed());
+        };
+        tokio::join!(traffics, strikes).0
+    }
+}
+
+/// Waits until some more messages of each queue are done.
+pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
+    let all_flow = join_all(flows.iter().map(|traffic| traffic.flows(FLOWS)));
+    within(what, all_flow).await;
+}
+
+/// Opens the queue of this kind. The machine may be too busy for the first calls.
+pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
+    loop {
+        match Subject::open(backend, kind).await {
+            Ok(queue) => return queue,
+            Err(error) => assert!(error.is_transient(), "{error:?}"),
+        }
+    }
+}
+
+/// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait
+/// together. Leaves the queue empty.
+pub(super) async fn warm_up(queue: &Subject) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let leasing = queue.leasing();
+    let take_one = async || {
+        // Whatever the machine was too busy for comes again.
+        if let Ok(Some(delivery)) = leasing.receive_one(20 * MOMENT, MOMENT).await {
+            let _ = leasing.ack(delivery.receipt).await;
+        }
+    };
+    let at_once = join_all((0..16).map(|_| async {
+        let key = format!("warm-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let push = Push::new("to begin with").with_dedup(key, 1_000 * MOMENT);
+        loop {
+            let put = async { queue.put_one(push.clone()).await.map(drop) };
+            let put = match leasing.confirmer() {
+                Some(_) => leasing.confirmed(|_| put).await.map(|it| it.answer),
+                None => put.await,
+            };
+            match put {
+                Ok(()) => break,
+                Err(error) => assert!(error.is_transient(), "{error:?}"),
+            }
+        }
+        take_one().await;
+    }));
+    at_once.await;
+    let empty = async {
+        while !matches!(leasing.depth().await, Ok(depth) if depth.occupied() == 0) {
+            take_one().await;
+        }
+    };
+    within("the queue is empty", empty).await;
+    let _ = leasing.wait_for_arrival(MOMENT).await;
+}

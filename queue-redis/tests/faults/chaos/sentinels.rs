@@ -1,0 +1,228 @@
+//! A primary, its replica, and three sentinels. What was answered during a failover and was not confirmed may
+//! be undone (R1), and nothing else may.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+
+use super::{
+    remains::Remains,
+    rounds::{Rounds, all_flow, open, warm_up},
+    servers::{copy_all, cut_off, follows, is_primary, until},
+};
+use crate::{
+    ground::administer,
+    traffic::{Errors, Traffic},
+};
+
+/// Of each fault.
+const ROUNDS: u64 = 3;
+const SENTINELS: usize = 3;
+/// How long the old primary takes itself for one still.
+const SPELL: Duration = Duration::from_millis(100);
+/// The client gives up a silent line after this: soon, so that a fault is over soon.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How long a call waits for the replica, which may be away.
+const FOR_A_COPY: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// `kill -9` of the primary.
+    Kill,
+    /// The same while the replica has not heard of the last messages, which are lost.
+    KillAhead,
+    /// SIGSTOP of the primary, and SIGCONT once it has a successor: then it takes itself for a primary still.
+    Freeze,
+    /// `SENTINEL FAILOVER`, which does not wait for the replica.
+    Planned,
+}
+
+const FAULTS: [Fault; 4] = [Fault::Kill, Fault::KillAhead, Fault::Freeze, Fault::Planned];
+
+struct Scene {
+    servers: [Server; 2],
+    sentinels: Vec<Server>,
+    primary: usize,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let start = || Server::builder().with_tcp().start().expect("a server");
+        let servers = [start(), start()];
+        let port = servers[0].port().expect("it has a port");
+        administer(&servers[1], &format!("REPLICAOF 127.0.0.1 {port}"));
+        until("the replica follows", || follows(&servers[1], &servers[0])).await;
+        let sentinels = (0..SENTINELS).map(|_| {
+            let sentinel = Server::builder()
+                .with_tcp()
+                .with_watch("orders", &servers[0], SENTINELS as u32)
+                .expect("it has a port")
+                .with_line("sentinel down-after-milliseconds orders 1000")
+                .with_line("sentinel failover-timeout orders 4000");
+            sentinel.start().expect("a sentinel")
+        });
+        let scene = Self {
+            sentinels: sentinels.collect(),
+            servers,
+            primary: 0,
+        };
+        scene.may_fail_over(false);
+        for sentinel in &scene.sentinels {
+            // They are slow by default, and those before 7.0 stay so. A sentinel promotes no replica of which
+            // it has not heard for five pings, and in a failover it hears of one each second.
+            let mut connection = sentinel.connect().expect("it runs");
+            let mut hasten = redis::cmd("SENTINEL");
+            hasten.arg("DEBUG").arg("PING-PERIOD").arg(500);
+            hasten.arg("INFO-PERIOD").arg(100);
+            hasten.arg("ASK-PERIOD").arg(100);
+            hasten.arg("TILT-PERIOD").arg(1_000);
+            let _ = hasten.exec(&mut connection);
+            until("the sentinels know each other, and the replica", || {
+                let known = administer(sentinel, "INFO sentinel");
+                let known: String = redis::from_redis_value(known).expect("text");
+                known.contains(&format!("slaves=1,sentinels={SENTINELS}"))
+            })
+            .await;
+        }
+        scene
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Server> + Clone {
+        self.servers.iter()
+    }
+
+    fn url(&self) -> String {
+        let sentinels = self.sentinels.iter();
+        let ports = sentinels.map(|sentinel| sentinel.port().expect("it has a port"));
+        let places: Vec<_> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+        format!("redis+sentinel://{}/orders", places.join(","))
+    }
+
+    /// A failover that no fault of a round has caused would undo what nobody expects.
+    fn may_fail_over(&self, may: bool) {
+        let quorum = if may { 2 } else { SENTINELS + 1 };
+        for sentinel in &self.sentinels {
+            administer(sentinel, &format!("SENTINEL SET orders quorum {quorum}"));
+        }
+    }
+
+    fn all_name(&self, server: usize) -> bool {
+        let port = self.servers[server]
+            .port()
+            .expect("it has a port")
+            .to_string();
+        self.sentinels.iter().all(|sentinel| {
+            let named = administer(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME orders");
+            let named: Vec<String> = redis::from_redis_value(named).expect("a place");
+            named.get(1) == Some(&port)
+        })
+    }
+
+    /// Whether every sentinel sees the replica at work.
+    fn all_see_the_replica(&self) -> bool {
+        self.sentinels.iter().all(|sentinel| {
+            let replicas = administer(sentinel, "SENTINEL REPLICAS orders");
+            let replicas: Vec<std::collections::HashMap<String, String>> =
+                redis::from_redis_value(replicas).expect("replicas");
+            replicas.iter().any(|replica| replica["flags"] == "slave")
+        })
+    }
+
+    async fn strike(&mut self, fault: Fault, flows: &[Arc<Traffic>]) {
+        let (old, new) = (self.primary, 1 - self.primary);
+        let (primary, replica) = (&self.servers[old], &self.servers[new]);
+        for flow in flows {
+            let has_two = matches!(fault, Fault::Freeze | Fault::Planned);
+            flow.ledger().failover_begins(has_two);
+        }
+        copy_all(primary);
+        match fault {
+            Fault::Kill => primary.kill().expect("it ran"),
+            Fault::KillAhead => {
+                cut_off(replica, primary);
+                all_flow(flows, "flow that will be lost").await;
+                primary.kill().expect("it ran");
+                replica.thaw().expect("it runs");
+                until("the replica is seen", || self.all_see_the_replica()).await;
+            }
+            Fault::Freeze => primary.freeze().expect("it runs"),
+            Fault::Planned => {}
+        }
+        self.may_fail_over(true);
+        until("the replica takes over", || {
+            if fault == Fault::Planned {
+                // It refuses while one is under way.
+                let mut connection = self.sentinels[0].connect().expect("it runs");
+                let mut fail_over = redis::cmd("SENTINEL");
+                let _ = fail_over
+                    .arg("FAILOVER")
+                    .arg("orders")
+                    .exec(&mut connection);
+            }
+            is_primary(replica)
+        })
+        .await;
+        until("the sentinels name it", || self.all_name(new)).await;
+        match fault {
+            Fault::Kill | Fault::KillAhead => primary.start_again().expect("it starts"),
+            Fault::Freeze => primary.thaw().expect("it runs"),
+            Fault::Planned => {}
+        }
+        // Sentinels would do so, ten seconds later. Meanwhile there are two primaries.
+        tokio::time::sleep(SPELL).await;
+        let port = replica.port().expect("it has a port");
+        until("the old primary follows", || {
+            // Sentinels may cut the connection that tells it so.
+            let mut follow = redis::cmd("REPLICAOF");
+            follow.arg("127.0.0.1").arg(port);
+            let told = primary.connect().map(|mut it| follow.exec(&mut it));
+            matches!(told, Ok(Ok(()))) && follows(primary, replica)
+        })
+        .await;
+        self.may_fail_over(false);
+        for flow in flows {
+            flow.ledger().failover_is_over();
+        }
+        until("it is seen", || self.all_see_the_replica()).await;
+        self.primary = new;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_confirmed_outlives_every_primary() {
+    let rounds = Rounds::of_each(ROUNDS);
+    let mut scene = Scene::start().await;
+    let builder = RedisBackend::builder(&scene.url()).expect("a good URL");
+    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
+    let backend = builder.connect_timeout(Duration::from_secs(20)).connect();
+    let backend = backend.await.expect("the server takes us");
+    let copy = Confirmation::replicas(1).within(FOR_A_COPY);
+    let confirming = backend.confirmed(copy).await.expect("it can");
+    let (mut flows, mut kinds) = (Vec::new(), Vec::new());
+    for kind in QueueKind::LEASING {
+        let queue = open(&backend, kind).await;
+        let safe = open(&*confirming, kind).await;
+        flows.push(Traffic::with_copies(
+            queue.clone(),
+            safe.clone(),
+            Errors::Transient,
+        ));
+        kinds.extend([queue, safe]);
+    }
+    join_all(kinds.iter().map(warm_up)).await;
+    let before = Remains::of(scene.all());
+    let tolls = rounds
+        .play(&flows, &FAULTS, async |fault, _| {
+            scene.strike(fault, &flows).await;
+        })
+        .await;
+    println!("{tolls:?}");
+    let undone: usize = tolls.iter().map(|toll| toll.lost + toll.again).sum();
+    assert!(undone > 0, "what the replica did not hear of was lost");
+    assert!(tolls.iter().all(|toll| toll.confirmed > 0));
+    assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
+    before.come_back(scene.all(), &tolls).await;
+}

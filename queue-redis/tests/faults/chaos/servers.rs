@@ -1,0 +1,66 @@
+//! What servers tell of themselves, and what is done to a primary and its replica.
+
+use std::time::Duration;
+
+use real_redis::Server;
+
+use crate::ground::{administer, within};
+
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A field of this section of `INFO`. Sentinels before 7.0 may cut the connection that asks.
+fn told(server: &Server, section: &str, field: &str) -> Option<String> {
+    let mut connection = server.connect().ok()?;
+    let mut ask = redis::cmd("INFO");
+    let info: String = ask.arg(section).query(&mut connection).ok()?;
+    let mut lines = info.lines();
+    let value = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    value.map(str::to_owned)
+}
+
+pub(super) fn figure(server: &Server, section: &str, field: &str) -> u64 {
+    let value = told(server, section, field);
+    value.expect("a figure").parse().expect("a number")
+}
+
+pub(super) fn is_primary(server: &Server) -> bool {
+    told(server, "replication", "role").as_deref() == Some("master")
+}
+
+pub(super) fn follows(replica: &Server, primary: &Server) -> bool {
+    let tells =
+        |field: &str, value: &str| told(replica, "replication", field).as_deref() == Some(value);
+    let port = primary.port().expect("it has a port").to_string();
+    tells("master_port", &port) && tells("master_link_status", "up")
+}
+
+/// Waits until this holds, which an earlier step must bring about.
+pub(super) async fn until(what: &str, holds: impl Fn() -> bool) {
+    within(what, async {
+        while !holds() {
+            tokio::time::sleep(LOOK).await;
+        }
+    })
+    .await;
+}
+
+/// Waits until the replica has all that this primary has answered so far.
+pub(super) fn copy_all(primary: &Server) {
+    let mut connection = primary.connect().expect("the server runs");
+    // WAIT counts from the last write of its own connection: PUBLISH goes to replicas, and has no slot.
+    let mut mark = redis::cmd("PUBLISH");
+    mark.arg("mark")
+        .arg("")
+        .exec(&mut connection)
+        .expect("it publishes");
+    let mut wait = redis::cmd("WAIT");
+    let copies = wait.arg(1).arg(20_000).query::<u32>(&mut connection);
+    assert_eq!(copies.expect("it waits"), 1, "the replica is connected");
+}
+
+/// Has the replica hear no more of this primary. It is frozen from now on.
+pub(super) fn cut_off(replica: &Server, primary: &Server) {
+    // First, so that it does not connect again.
+    replica.freeze().expect("it runs");
+    administer(primary, "CLIENT KILL TYPE replica");
+}

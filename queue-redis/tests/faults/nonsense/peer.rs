@@ -1,0 +1,136 @@
+//! A proxy whose replies are not always the server's.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use real_redis::Server;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::{AbortHandle, JoinSet},
+};
+
+/// What becomes of a reply.
+#[derive(Debug, Clone)]
+pub(super) enum Spoil {
+    /// Each so many bytes, one is changed.
+    Change { each: usize, by: u8 },
+    /// After so many bytes nothing comes any more, and perhaps the connection ends.
+    Cut { after: usize, ends: bool },
+    /// This comes in its place.
+    Instead(Vec<u8>),
+    /// The server never sees requests that have this in them. They get this answer.
+    Answer(&'static str, Vec<u8>),
+}
+
+/// Stands between clients and a server. What it spoils, it spoils on all connections, until it is sound again.
+#[derive(Debug)]
+pub(super) struct Peer {
+    port: u16,
+    spoil: Arc<Mutex<Option<Spoil>>>,
+    listening: AbortHandle,
+}
+
+impl Peer {
+    /// Listens before a server that has a port, and is sound.
+    pub(super) async fn before(server: &Server) -> io::Result<Self> {
+        let to = server.port().expect("it has a port");
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let spoil = Arc::<Mutex<Option<Spoil>>>::default();
+        let accepting = accept(listener, to, Arc::clone(&spoil));
+        Ok(Self {
+            port,
+            spoil,
+            listening: tokio::spawn(accepting).abort_handle(),
+        })
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn spoil(&self, spoil: Spoil) {
+        *lock(&self.spoil) = Some(spoil);
+    }
+
+    pub(super) fn be_sound(&self) {
+        *lock(&self.spoil) = None;
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+fn lock(spoil: &Mutex<Option<Spoil>>) -> std::sync::MutexGuard<'_, Option<Spoil>> {
+    spoil.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn accept(listener: TcpListener, to: u16, spoil: Arc<Mutex<Option<Spoil>>>) {
+    let mut connections = JoinSet::new();
+    while let Ok((client, _)) = listener.accept().await {
+        connections.spawn(carry(client, to, Arc::clone(&spoil)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn carry(mut client: TcpStream, to: u16, spoil: Arc<Mutex<Option<Spoil>>>) -> io::Result<()> {
+    let mut server = TcpStream::connect(("127.0.0.1", to)).await?;
+    let (mut request, mut reply) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut passed = 0;
+    loop {
+        tokio::select! {
+            count = client.read(&mut request) => {
+                let request = &request[..count?];
+                let now = lock(&spoil).clone();
+                match now {
+                    _ if request.is_empty() => return Ok(()),
+                    Some(Spoil::Answer(to, with)) if has(request, to) => {
+                        client.write_all(&with).await?;
+                    }
+                    _ => server.write_all(request).await?,
+                }
+            }
+            count = server.read(&mut reply) => {
+                let mut reply = reply[..count?].to_vec();
+                if reply.is_empty() {
+                    return Ok(());
+                }
+                let now = lock(&spoil).clone();
+                match now {
+                    None | Some(Spoil::Answer(..)) => {}
+                    Some(Spoil::Instead(with)) => reply = with,
+                    Some(Spoil::Change { each, by }) => {
+                        for (at, byte) in (passed..).zip(&mut reply) {
+                            if at % each == each - 1 {
+                                *byte ^= by;
+                            }
+                        }
+                        passed += reply.len();
+                    }
+                    Some(Spoil::Cut { after, ends }) => {
+                        let left = after.saturating_sub(passed);
+                        passed += reply.len();
+                        if ends && reply.len() > left {
+                            client.write_all(&reply[..left]).await?;
+                            return Ok(());
+                        }
+                        reply.truncate(left);
+                    }
+                }
+                client.write_all(&reply).await?;
+            }
+        }
+    }
+}
+
+fn has(request: &[u8], word: &str) -> bool {
+    request
+        .windows(word.len())
+        .any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+}
