@@ -149,6 +149,37 @@ async fn no_error_shows_a_password() {
     }
 }
 
+/// One character of the scheme is lost, doubled, or another: each place, and each character that means
+/// something in a URL.
+#[tokio::test]
+async fn no_slip_in_a_scheme_shows_a_password() {
+    const OTHERS: [&str; 14] = [
+        ":", "/", "@", "?", "#", "%", "[", "]", "+", " ", "\0", "é", "9", "s",
+    ];
+    for url in [
+        "memory://user:hunter2@127.0.0.1:1",
+        "redis://user:hunter2@127.0.0.1:1/0",
+        "rediss://user:hunter2@127.0.0.1:1/0",
+        "redis+sentinel://user:hunter2@127.0.0.1:1/orders",
+        "redis+cluster://user:hunter2@127.0.0.1:1",
+        "unix:///no/such.sock?pass=hunter2",
+    ] {
+        let scheme = url.find("//").expect("it has one") + 2;
+        for at in 0..scheme {
+            let (before, from) = url.split_at(at);
+            let (this, after) = from.split_at(1);
+            let twice = [this, this].concat();
+            for other in OTHERS.into_iter().chain(["", &twice]) {
+                let slip = [before, other, after].concat();
+                if let Err(error) = connect(&slip).await {
+                    let shown = format!("{error} {error:?}");
+                    assert!(!shown.contains("hunter2"), "{slip}: {shown}");
+                }
+            }
+        }
+    }
+}
+
 #[cfg(feature = "redis")]
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unavailable() {
