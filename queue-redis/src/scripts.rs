@@ -281,6 +281,16 @@ mod tests {
         code.flat_map(names).collect()
     }
 
+    /// The rights that a user needs, and the right that one lacks, are read from there.
+    #[test]
+    fn each_command_is_named_where_it_is_called() {
+        for script in &**ALL {
+            let calls = script.source().matches("call(").count();
+            let named = script.source().matches("call('").count();
+            assert_eq!(calls, named, "{script:?}");
+        }
+    }
+
     #[test]
     fn each_file_says_what_it_needs_of_those_before_it_and_what_it_gives() {
         let (mut needed, mut offered) = (Names::new(), Names::new());

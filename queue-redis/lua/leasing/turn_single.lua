@@ -1,6 +1,6 @@
 -- turn, as it mostly is (see `single`).
--- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, META, SINCE, ack, acked, arm, find_ahead, last_token
--- needs: makes_room, next_frame, next_kept, none_ready, quiet_until, single, take_next, wants
+-- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, SINCE, ack, acked, arm, last_token, makes_room
+-- needs: next_frame, next_kept, next_list, next_place, none_ready, quiet_until, single, wants
 -- ARGV and what it returns: as for `turn`
 if next_frame or none_ready or single and not wants then
   local reply = { '', 0, -1 }
@@ -26,8 +26,12 @@ if next_frame or none_ready or single and not wants then
       call('HSET', FRAMES, unpack(next_kept))
     end
     call('ZADD', LEASES, deadline, id .. pack('>I7', token))
-    call(unpack(take_next))
-    if call(unpack(find_ahead)) > 0 then
+    if next_list then
+      call('LTRIM', next_list, '1', '-1')
+    else
+      call('ZREM', LINE, next_place)
+    end
+    if call('EXISTS', next_list or LINE, DELAYED) > 0 then
       arm(ARRIVALS, 1)
     end
     call('HSET', META, 'token', string.format('%d', token), 'acked', string.format('%d', acked))

@@ -361,7 +361,7 @@ edits! {
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";
-        "shared/list_next": "{ 'EXISTS', READY, DELAYED }" => "{ 'EXISTS', READY }";
+        "leasing/turn_single": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
         "shared/list_moves": "  call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
@@ -471,10 +471,11 @@ edits! {
         "leasing/extend": "  expect(deadline)\n" => "";
     }
     SINGLE_TURN_TAKES_NOTHING {
-        "leasing/turn_single": "call(unpack(take_next))" => "";
+        "leasing/turn_single": "call('LTRIM', next_list, '1', '-1')" => "";
+        "leasing/turn_single": "call('ZREM', LINE, next_place)" => "";
     }
     SINGLE_TURN_WAKES_NOBODY {
-        "leasing/turn_single": "call(unpack(find_ahead)) > 0" => "false";
+        "leasing/turn_single": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
     SINGLE_TURN_ACKS_THE_LOST {
         "leasing/turn_single": "call('ZREM', LEASES, ack) == 1" => "call('ZREM', LEASES, ack)";
