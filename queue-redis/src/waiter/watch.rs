@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::Result;
 use redis::{Cmd, PushInfo, PushKind, Value};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     board::{Board, Order},
@@ -23,6 +24,10 @@ use crate::{
 
 /// At most so many registrations travel together, since the server does nothing else meanwhile.
 const MOST: usize = 128;
+
+/// The pause before the next registrations, after a node said that a slot is on its way to another. Until it
+/// has arrived, who looks comes back at once.
+const ON_ITS_WAY: Duration = Duration::from_millis(10);
 
 /// Opens the waiter's connection, which listens to the process's channel.
 #[derive(Debug)]
@@ -86,8 +91,12 @@ impl Watch {
         };
         let connection = self.connection.clone();
         let mut replaced = pin!(connection.replaced(channel));
+        let mut pause: Option<Instant> = None;
         loop {
-            let orders = self.board.orders(MOST);
+            let orders = match pause {
+                Some(_) => Vec::new(),
+                None => self.board.orders(MOST),
+            };
             if orders.is_empty() {
                 tokio::select! {
                     biased;
@@ -96,7 +105,8 @@ impl Watch {
                         None => return channel.give_up(),
                     },
                     () = &mut replaced => return,
-                    () = self.board.changed() => {}
+                    () = sleep_until(pause.unwrap_or_else(Instant::now)), if pause.is_some() => pause = None,
+                    () = self.board.changed(), if pause.is_none() => {}
                     due = self.owed.due() => for marker in due {
                         self.board.give_up(&marker);
                     },
@@ -117,7 +127,11 @@ impl Watch {
                 }
             };
             match answers {
-                Ok(answers) => self.hand_out(orders, answers),
+                Ok(answers) => {
+                    if self.hand_out(orders, answers) {
+                        pause = Some(Instant::now() + ON_ITS_WAY);
+                    }
+                }
                 Err(_) => {
                     // Nothing else uses the connection. For any error, another connection is
                     // needed.
@@ -189,7 +203,9 @@ impl Watch {
         Call::new(script, needed, &now)
     }
 
-    fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) {
+    /// Answers whether a queue is at another node now, or soon.
+    fn hand_out(&self, orders: Vec<Order>, answers: Vec<Result<Value, Failure>>) -> bool {
+        let mut has_moved = false;
         for (order, answer) in orders.into_iter().zip(answers) {
             // A change that nobody passes on is lost, and others look by their timers.
             let Order::Join { marker, waiting } = order else {
@@ -201,7 +217,10 @@ impl Watch {
                     self.board.joined(&marker, waiting, changes);
                 }
                 // On a cluster: whoever looks finds the node that has the queue now, and waits there.
-                Err(failure) if failure.is_of_another_node() => self.board.gone(&marker),
+                Err(failure) if failure.is_of_another_node() => {
+                    has_moved = true;
+                    self.board.moved(&marker);
+                }
                 // The server's trouble may last (a marker of the wrong type, a missing right), so
                 // the board asks for this one again after a while; no other marker waits for that.
                 Err(failure) => {
@@ -210,6 +229,7 @@ impl Watch {
                 }
             }
         }
+        has_moved
     }
 }
 

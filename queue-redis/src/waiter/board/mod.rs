@@ -137,16 +137,17 @@ impl Board {
     pub(super) fn gone(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.end_registration(marker);
-        state.unclaimed.remove(marker);
+        state.have_all_look(marker);
+    }
+
+    /// Takes the server's answer to a registration that another node has the queue, or will soon: who waits
+    /// there looks, and finds the other. Whoever comes here again is registered anew.
+    pub(super) fn moved(&self, marker: &Bytes) {
+        let mut state = self.lock();
         if let Some(line) = state.lines.get_mut(marker) {
-            for (_, waiter) in std::mem::take(&mut line.waiting) {
-                // A waiter that is gone needs no wake-up.
-                let _ = waiter.send(Wake::Look);
-            }
+            line.registration = Registration::None;
         }
-        state.want(marker);
-        drop(state);
-        self.changed.notify_one();
+        state.have_all_look(marker);
     }
 
     /// Passes on one change that a waiter here was told of and does not use.
@@ -291,6 +292,18 @@ impl State {
         if changes > 0 {
             *self.unclaimed.entry(marker.clone()).or_default() += changes;
         }
+    }
+
+    /// Wakes everybody at a marker to look. There is nothing to pass on.
+    fn have_all_look(&mut self, marker: &Bytes) {
+        self.unclaimed.remove(marker);
+        if let Some(line) = self.lines.get_mut(marker) {
+            for (_, waiter) in std::mem::take(&mut line.waiting) {
+                // A waiter that is gone needs no wake-up.
+                let _ = waiter.send(Wake::Look);
+            }
+        }
+        self.want(marker);
     }
 
     /// Has the process registered if somebody waits and no registration is certain.

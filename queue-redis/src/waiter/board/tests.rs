@@ -203,6 +203,19 @@ fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
+/// While a slot is on its way, its old node refuses to register, and whoever looked comes there again.
+#[test]
+fn who_was_refused_for_another_node_looks_and_is_registered_when_it_comes_again() {
+    let board = board();
+    let mut first = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.moved(&marker("a"));
+    assert!(is_woken(&mut first));
+    assert_eq!(orders(&board), []);
+    let _second = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+}
+
 /// The message may overtake the answer to a registration at the next queue of the name.
 #[test]
 fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
