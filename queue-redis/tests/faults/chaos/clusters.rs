@@ -3,27 +3,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
-use queue_core::*;
-use queue_redis::RedisBackend;
+use queue_core::QueueKind;
 use real_redis::{Cluster, Server};
 
 use super::{
+    copies::{Clients, judge},
     remains::Remains,
-    rounds::{Rounds, all_flow, open, warm_up},
+    rounds::{Rounds, all_flow},
     servers::{copy_all, cut_off, follows, is_primary, until},
 };
-use crate::{
-    ground::administer,
-    traffic::{Errors, Traffic},
-};
+use crate::{ground::administer, traffic::Traffic};
 
 /// Of each fault.
 const ROUNDS: u64 = 2;
-/// The client gives up a silent line after this: soon, so that a fault is over soon.
-const SILENCE: Duration = Duration::from_millis(500);
-/// How long a call waits for the replica, which may be away.
-const FOR_A_COPY: Duration = Duration::from_millis(200);
 /// How long a slot stays half-way.
 const SPELL: Duration = Duration::from_millis(50);
 
@@ -223,13 +215,8 @@ impl Scene {
 async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
     let rounds = Rounds::of_each(ROUNDS);
     let cluster = Scene::start();
-    let builder = RedisBackend::builder(&cluster.url()).expect("a good URL");
-    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
-    let backend = builder.connect_timeout(Duration::from_secs(20)).connect();
-    let backend = backend.await.expect("the cluster takes us");
-    let copy = Confirmation::replicas(1).within(FOR_A_COPY);
-    let confirming = backend.confirmed(copy).await.expect("it can");
-    let (mut flows, mut kinds, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+    let clients = Clients::connect(&cluster.url()).await;
+    let mut slots = Vec::new();
     for (number, kind) in QueueKind::LEASING.into_iter().enumerate() {
         let key = format!("CLUSTER KEYSLOT qk:{{{}}}:meta", kind.as_str());
         let slot = administer(&cluster.servers()[0], &key);
@@ -240,20 +227,11 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
         if owner != to {
             cluster.migrate(slot, owner, to).expect("it moves");
         }
-        let queue = open(&backend, kind).await;
-        let safe = open(&*confirming, kind).await;
-        flows.push(Traffic::with_copies(
-            queue.clone(),
-            safe.clone(),
-            Errors::Transient,
-        ));
-        kinds.extend([queue, safe]);
     }
-    join_all(kinds.iter().map(warm_up)).await;
     let scene = Scene {
         cluster,
         slots,
-        flows,
+        flows: clients.flows().await,
     };
     let mut faults = FAULTS.to_vec();
     if scene.cluster.migrates_at_once().expect("it answers") {
@@ -265,10 +243,6 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
             scene.strike(fault, round).await;
         })
         .await;
-    println!("{tolls:?}");
-    let undone: usize = tolls.iter().map(|toll| toll.lost + toll.again).sum();
-    assert!(undone > 0, "what a replica did not hear of was lost");
-    assert!(tolls.iter().all(|toll| toll.confirmed > 0));
-    assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
+    judge(&tolls);
     before.come_back(scene.all(), &tolls).await;
 }

@@ -12,6 +12,7 @@
 #![allow(clippy::future_not_send)]
 
 mod clusters;
+mod copies;
 mod one_server;
 mod remains;
 mod rounds;

@@ -3,30 +3,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
-use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::Server;
 
 use super::{
+    copies::{Clients, judge},
     remains::Remains,
-    rounds::{Rounds, all_flow, open, warm_up},
+    rounds::{Rounds, all_flow},
     servers::{copy_all, cut_off, follows, is_primary, until},
 };
-use crate::{
-    ground::administer,
-    traffic::{Errors, Traffic},
-};
+use crate::{ground::administer, traffic::Traffic};
 
 /// Of each fault.
 const ROUNDS: u64 = 3;
 const SENTINELS: usize = 3;
 /// How long the old primary takes itself for one still.
 const SPELL: Duration = Duration::from_millis(100);
-/// The client gives up a silent line after this: soon, so that a fault is over soon.
-const SILENCE: Duration = Duration::from_millis(500);
-/// How long a call waits for the replica, which may be away.
-const FOR_A_COPY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -195,34 +186,14 @@ impl Scene {
 async fn what_is_confirmed_outlives_every_primary() {
     let rounds = Rounds::of_each(ROUNDS);
     let mut scene = Scene::start().await;
-    let builder = RedisBackend::builder(&scene.url()).expect("a good URL");
-    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
-    let backend = builder.connect_timeout(Duration::from_secs(20)).connect();
-    let backend = backend.await.expect("the server takes us");
-    let copy = Confirmation::replicas(1).within(FOR_A_COPY);
-    let confirming = backend.confirmed(copy).await.expect("it can");
-    let (mut flows, mut kinds) = (Vec::new(), Vec::new());
-    for kind in QueueKind::LEASING {
-        let queue = open(&backend, kind).await;
-        let safe = open(&*confirming, kind).await;
-        flows.push(Traffic::with_copies(
-            queue.clone(),
-            safe.clone(),
-            Errors::Transient,
-        ));
-        kinds.extend([queue, safe]);
-    }
-    join_all(kinds.iter().map(warm_up)).await;
+    let clients = Clients::connect(&scene.url()).await;
+    let flows = clients.flows().await;
     let before = Remains::of(scene.all());
     let tolls = rounds
         .play(&flows, &FAULTS, async |fault, _| {
             scene.strike(fault, &flows).await;
         })
         .await;
-    println!("{tolls:?}");
-    let undone: usize = tolls.iter().map(|toll| toll.lost + toll.again).sum();
-    assert!(undone > 0, "what the replica did not hear of was lost");
-    assert!(tolls.iter().all(|toll| toll.confirmed > 0));
-    assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
+    judge(&tolls);
     before.come_back(scene.all(), &tolls).await;
 }

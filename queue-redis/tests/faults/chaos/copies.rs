@@ -1,0 +1,62 @@
+//! Clients of servers that have replicas: half of their calls are confirmed by a copy.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use queue_core::{Backend, Confirmation, QueueKind};
+use queue_redis::RedisBackend;
+
+use super::rounds::{open, warm_up};
+use crate::{
+    ledger::Toll,
+    traffic::{Errors, Traffic},
+};
+
+/// The client gives up a silent line after this: soon, so that a fault is over soon.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How long a call waits for the replica, which may be away.
+const FOR_A_COPY: Duration = Duration::from_millis(200);
+
+/// The same queues by handles that confirm nothing and by handles that do.
+pub(super) struct Clients {
+    plain: RedisBackend,
+    confirming: Arc<dyn Backend>,
+}
+
+impl Clients {
+    pub(super) async fn connect(url: &str) -> Self {
+        let builder = RedisBackend::builder(url).expect("a good URL");
+        let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
+        let plain = builder.connect_timeout(Duration::from_secs(20)).connect();
+        let plain = plain.await.expect("the servers take us");
+        let copy = Confirmation::replicas(1).within(FOR_A_COPY);
+        let confirming = plain.confirmed(copy).await.expect("it can");
+        Self { plain, confirming }
+    }
+
+    /// Traffic on a queue of each leasing kind. All that stays is there afterwards.
+    pub(super) async fn flows(&self) -> Vec<Arc<Traffic>> {
+        let (mut flows, mut queues) = (Vec::new(), Vec::new());
+        for kind in QueueKind::LEASING {
+            let queue = open(&self.plain, kind).await;
+            let safe = open(&*self.confirming, kind).await;
+            flows.push(Traffic::with_copies(
+                queue.clone(),
+                safe.clone(),
+                Errors::Transient,
+            ));
+            queues.extend([queue, safe]);
+        }
+        join_all(queues.iter().map(warm_up)).await;
+        flows
+    }
+}
+
+/// Failovers undid something, and never all; and something was confirmed.
+pub(super) fn judge(tolls: &[Toll]) {
+    println!("{tolls:?}");
+    let undone: usize = tolls.iter().map(|toll| toll.lost + toll.again).sum();
+    assert!(undone > 0, "what a replica did not hear of was lost");
+    assert!(tolls.iter().all(|toll| toll.confirmed > 0));
+    assert!(tolls.iter().all(|toll| toll.lost < toll.accepted));
+}
