@@ -217,11 +217,8 @@ impl Board {
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_join.clear();
-        for (_, line) in std::mem::take(&mut state.lines) {
-            for (_, waiter) in line.waiting {
-                // A waiter that is gone needs no wake-up.
-                let _ = waiter.send(Wake::Look);
-            }
+        for (_, mut line) in std::mem::take(&mut state.lines) {
+            line.have_all_look();
         }
     }
 
@@ -298,10 +295,7 @@ impl State {
     fn have_all_look(&mut self, marker: &Bytes) {
         self.unclaimed.remove(marker);
         if let Some(line) = self.lines.get_mut(marker) {
-            for (_, waiter) in std::mem::take(&mut line.waiting) {
-                // A waiter that is gone needs no wake-up.
-                let _ = waiter.send(Wake::Look);
-            }
+            line.have_all_look();
         }
         self.want(marker);
     }
@@ -354,6 +348,15 @@ impl State {
                 !(over && line.waiting.is_empty())
             });
             self.sweep_at = 2 * self.lines.len();
+        }
+    }
+}
+
+impl Line {
+    fn have_all_look(&mut self) {
+        for (_, waiter) in std::mem::take(&mut self.waiting) {
+            // A waiter that is gone needs no wake-up.
+            let _ = waiter.send(Wake::Look);
         }
     }
 }
