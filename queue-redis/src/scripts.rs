@@ -34,7 +34,7 @@ static DELAY_KIND: Kind = Kind {
     name: "delay",
     keys: lua!["delay/keys"],
     settings: &[],
-    next: lua!["delay/next" "shared/next_sound"],
+    next: lua!["delay/next" "shared/next_members"],
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
@@ -44,7 +44,7 @@ static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
     settings: lua!["priority/settings"],
-    next: lua!["priority/next" "shared/next_sound"],
+    next: lua!["priority/next" "shared/next_members"],
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
@@ -54,7 +54,7 @@ static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
     keys: lua!["bounded/keys"],
     settings: &[],
-    next: lua!["bounded/single" "shared/list_next"],
+    next: lua!["bounded/usual" "shared/list_next"],
     line: lua!["bounded/distinct" "shared/in_line" "shared/list"],
     moves: lua!["shared/list_moves"],
     counts: lua!["shared/list_counts"],
@@ -149,9 +149,9 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "leasing/single"]), Next,
-        Files(lua!["leasing/turn_single" "shared/fits"]), SOUND, EXPECT, LEASES, Line,
-        Files(lua!["shared/add_many" "shared/settle_acks" "leasing/turn"]), Moves, PLACES, TIDY,
+        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "leasing/usual"]), Next,
+        Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn" "shared/fits"]), SOUND, EXPECT, LEASES,
+        Line, Files(lua!["leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];

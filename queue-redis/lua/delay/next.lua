@@ -1,7 +1,7 @@
--- The next message of a delay queue, for a single turn.
--- needs: FRAMES, LINE, single, wants
--- gives: next_frame, next_kept, next_list, next_place, none_ready
-local next_place = single and wants and call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', '1')[1]
-local next_frame = next_place and call('HGET', FRAMES, next_place)
-local none_ready = single and wants and not next_place
-local next_kept, next_list = {}, nil
+-- Where the next messages of a delay queue are, for a usual turn.
+-- needs: LINE, usual, wants
+-- gives: next_list, next_places
+local next_list, next_places = nil, {}
+if usual and wants > 0 then
+  next_places = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', wants == 1 and '1' or wants)
+end

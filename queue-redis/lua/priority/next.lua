@@ -1,8 +1,7 @@
--- The next message of a priority queue, for a single turn, if it was never promoted or revived: then its
--- member is its id, and nothing more is kept of its place.
--- needs: FRAMES, LINE, single, wants
--- gives: next_frame, next_kept, next_list, next_place, none_ready
-local next_place = single and wants and call('ZRANGE', LINE, '0', '0')[1]
-local next_frame = next_place and call('HGET', FRAMES, next_place)
-local none_ready = single and wants and not next_place
-local next_kept, next_list = {}, nil
+-- Where the next messages of a priority queue are, for a usual turn.
+-- needs: LINE, usual, wants
+-- gives: next_list, next_places
+local next_list, next_places = nil, {}
+if usual and wants > 0 then
+  next_places = call('ZRANGE', LINE, '0', wants == 1 and '0' or wants - 1)
+end

@@ -1,7 +1,6 @@
 -- How much of what frames hold goes in one answer.
--- needs: HEAD, ID, SINCE, WITH_PAST
--- gives: BYTES, id_of, size_of, fits
-local BYTES = 8388608 -- of headers and bodies that one call hands out
+-- needs: BYTES, HEAD, ID, SINCE, WITH_PAST
+-- gives: id_of, size_of, fits
 
 local function id_of(frame)
   return sub(frame, ID, SINCE - 1)

@@ -1,11 +1,35 @@
--- The next message of a list, for a single turn: the first of READY, if nothing comes before that, and if it is
--- sound.
--- needs: HEAD, ID, LINE, READY, SINCE, accepted, single, wants
--- gives: next_frame, next_kept, next_list, next_place, none_ready
-local in_order = single and wants and call('EXISTS', LINE) == 0
-local next_frame = in_order and call('LINDEX', READY, '0')
-local none_ready = in_order and not next_frame
-local next_id = next_frame and #next_frame > HEAD and byte(next_frame, 1) == 0 and decode('>I7', next_frame, ID) or 0
-next_frame = next_id > 0 and next_id <= accepted and next_frame
-local next_kept = next_frame and { sub(next_frame, ID, SINCE - 1), next_frame } -- what FRAMES does not have
-local next_list, next_place = READY, nil -- where it is
+-- The next messages of a list, for a usual turn: the first of READY, if nothing comes before them, and if all are
+-- sound and none is a hole.
+-- needs: BYTES, HEAD, ID, LINE, READY, SINCE, accepted, deadline, leases, new_fields, reply, size, taken, token
+-- needs: usual, wants
+-- gives: next_list, next_places
+local next_list, next_places = READY, nil -- where they are
+if usual and wants > 0 then
+  usual = call('EXISTS', LINE) == 0
+  local before, more = 0, true
+  while usual and more and taken < wants do
+    local frames
+    if wants == 1 then
+      frames = { call('LINDEX', READY, '0') or nil }
+    else
+      frames = call('LRANGE', READY, taken, math.min(taken + CHUNK, wants) - 1)
+    end
+    more = #frames == CHUNK
+    for k = 1, #frames do
+      local frame, first, number = frames[k], nil, 0
+      if #frame > HEAD then
+        first, number = decode('>BI7', frame)
+      end
+      if first ~= 0 or number <= before or number > accepted then
+        usual = false
+        break
+      end
+      local id = sub(frame, ID, SINCE - 1)
+      taken, size, before = taken + 1, size + #frame, number
+      reply[3 + taken] = frame
+      new_fields[2 * taken - 1], new_fields[2 * taken] = id, frame
+      leases[2 * taken - 1], leases[2 * taken] = deadline, id .. pack('>I7', token + taken - 1)
+    end
+    usual = usual and size <= BYTES
+  end
+end

@@ -39,12 +39,12 @@ mod redis {
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
-        single_turn_overlooks_the_returned: lua::SINGLE_TURN_OVERLOOKS_THE_RETURNED,
+        usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";
-        single_turn_passes_the_returned: lua::SINGLE_TURN_PASSES_THE_RETURNED,
+        usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
-        single_turn_tells_of_no_room: lua::SINGLE_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
-        single_turn_leaves_the_key: lua::SINGLE_TURN_LEAVES_THE_KEY,
+        usual_turn_tells_of_no_room: lua::USUAL_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
+        usual_turn_leaves_the_key: lua::USUAL_TURN_LEAVES_THE_KEY,
             by "B7" | "leftovers" | "linearisable";
         off_by_one: lua::CAPACITY_OFF_BY_ONE, by "B1";
         evicts_the_newest: lua::EVICTS_THE_NEWEST, by "B2";

@@ -102,13 +102,17 @@ macro_rules! leasing_bugs_on_redis {
             extension_is_not_expected_to_end: lua::EXTENSION_IS_NOT_EXPECTED_TO_END,
                 by "L7" | "L10" | "L4" | "waiting" | "leftovers" | "linearisable";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
-            single_turn_takes_nothing: lua::SINGLE_TURN_TAKES_NOTHING,
+            usual_turn_takes_nothing: lua::USUAL_TURN_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
-            single_turn_acks_the_lost: lua::SINGLE_TURN_ACKS_THE_LOST, by "L4" | "linearisable";
-            single_turn_tells_no_time: lua::SINGLE_TURN_TELLS_NO_TIME, by "waiting" | "linearisable" | "D5" | "progress";
-            single_turn_forgets_the_delayed: lua::SINGLE_TURN_FORGETS_THE_DELAYED,
+            usual_turn_acks_the_lost: lua::USUAL_TURN_ACKS_THE_LOST, by "L4" | "linearisable";
+            usual_turn_acks_all_or_none: lua::USUAL_TURN_ACKS_ALL_OR_NONE, by "L4" | "linearisable";
+            usual_turn_acks_twice: lua::USUAL_TURN_ACKS_TWICE, by "L4" | "L5" | "linearisable";
+            usual_turn_takes_one: lua::USUAL_TURN_TAKES_ONE,
+                by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
+            usual_turn_tells_no_time: lua::USUAL_TURN_TELLS_NO_TIME, by "waiting" | "linearisable" | "D5" | "progress";
+            usual_turn_forgets_the_delayed: lua::USUAL_TURN_FORGETS_THE_DELAYED,
                 by "waiting" | "linearisable" | "D5" | "progress";
-            single_turn_leaves_the_holder: lua::SINGLE_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
+            usual_turn_leaves_the_holder: lua::USUAL_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
         } }
         bugs! { between($kind) {
             non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";

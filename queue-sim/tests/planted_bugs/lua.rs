@@ -70,10 +70,10 @@ macro_rules! edits {
 
 edits! {
     ACK_IGNORES_THE_TOKEN {
-        "shared/settle_acks": "local member = sub(ARGV[from + k - 1], 2, 15)" =>
-            "local member = sub(ARGV[from + k - 1], 2, 15)
+        "leasing/usual": "ending[k], forgotten[k] = sub(settlement, 2, 15), sub(settlement, 2, 8)" =>
+            "ending[k], forgotten[k] = sub(settlement, 2, 15), sub(settlement, 2, 8)
              for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-               if sub(each, 1, 7) == sub(member, 1, 7) then member = each end
+               if sub(each, 1, 7) == forgotten[k] then ending[k] = each end
              end";
         "shared/settle": "members[k] = sub(ARGV[from + k - 1], 2, 15)" =>
             "members[k] = sub(ARGV[from + k - 1], 2, 15)
@@ -96,22 +96,22 @@ edits! {
         "leasing/extend": "deadlines[k] and tonumber(deadlines[k]) > now" => "deadlines[k]";
     }
     TOKEN_REUSED {
-        "leasing/turn": "math.max(last_token + 1, now_micros)" => "now_micros";
-        "leasing/turn_single": "math.max(last_token + 1, now_micros)" => "now_micros";
+        "leasing/usual": "math.max(last_token + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
         "shared/settle": "over[#over + 1] = member" =>
             "over[#over + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
     }
     POP_WITHOUT_A_LEASE {
-        "leasing/turn": "string.format('%d', now + ttl)" => "'9007199254740991'";
-        "leasing/turn_single": "string.format('%d', now + ARGV[4])" => "'9007199254740991'";
+        "leasing/usual": "string.format('%d', now + ttl)" => "'9007199254740991'";
     }
     TIMED_FROM_THE_PUSH {
         "leasing/turn": "leases[2 * k - 1] = deadline" =>
             "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + ttl)";
-        "leasing/turn_single": "string.format('%d', now + ARGV[4])" =>
-            "string.format('%d', decode('>I7', next_frame, 9) + ARGV[4])";
+        "shared/list_next": "leases[2 * taken] = deadline, id" =>
+            "leases[2 * taken] = string.format('%d', decode('>I7', frame, 9) + ttl), id";
+        "shared/next_members": "leases[2 * taken] = deadline, place" =>
+            "leases[2 * taken] = string.format('%d', decode('>I7', frame, 9) + ttl), place";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
@@ -149,7 +149,7 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/turn": "max > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "max > 0";
+        "leasing/turn": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
         "shared/terms": "return mark and first_ids[mark.key]" =>
@@ -266,8 +266,8 @@ edits! {
         "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
-        "leasing/turn": "    local kept = picked.fresh" =>
-            "    local kept = picked.fresh
+        "leasing/turn": "    local fields = picked.fresh" =>
+            "    local fields = picked.fresh
                  disown(ids)";
     }
     INSERTED_NEAR_THE_FRONT {
@@ -361,7 +361,7 @@ edits! {
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";
-        "leasing/turn_single": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
+        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
         "shared/list_moves": "  call('ZADD', LINE, unpack(places))
   arm(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
@@ -459,7 +459,7 @@ edits! {
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
         "leasing/turn": "    expect(now + ttl)\n" => "";
-        "leasing/turn_single": "if now + ARGV[4] < quiet_until then" => "if false then";
+        "leasing/usual_turn": "if now + ttl < quiet_until then" => "if false then";
     }
     RETRY_IS_NOT_EXPECTED {
         "shared/settle": "    expect(due)\n" => "";
@@ -470,36 +470,49 @@ edits! {
     EXTENSION_IS_NOT_EXPECTED_TO_END {
         "leasing/extend": "  expect(deadline)\n" => "";
     }
-    SINGLE_TURN_TAKES_NOTHING {
-        "leasing/turn_single": "call('LTRIM', next_list, '1', '-1')" => "";
-        "leasing/turn_single": "call('ZREM', LINE, next_place)" => "";
+    USUAL_TURN_TAKES_NOTHING {
+        "leasing/usual_turn": "call('LTRIM', next_list, taken == 1 and '1' or taken, '-1')" => "";
+        "leasing/usual_turn": "call('ZREM', LINE, unpack(next_places, 1, taken))" => "";
     }
-    SINGLE_TURN_WAKES_NOBODY {
-        "leasing/turn_single": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
+    USUAL_TURN_TAKES_ONE {
+        "leasing/usual_turn": "taken == 1 and '1' or taken, '-1')" => "'1', '-1')";
+        "leasing/usual_turn": "unpack(next_places, 1, taken)" => "next_places[1]";
     }
-    SINGLE_TURN_ACKS_THE_LOST {
-        "leasing/turn_single": "call('ZREM', LEASES, ack) == 1" => "call('ZREM', LEASES, ack)";
+    USUAL_TURN_WAKES_NOBODY {
+        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
-    SINGLE_TURN_LEAVES_THE_HOLDER {
-        "leasing/turn_single": ", 'h' .. sub(ack, 1, 7))" => ")";
+    USUAL_TURN_ACKS_THE_LOST {
+        "leasing/acks": "  if acked_now < settlements or lost then" =>
+            "  acked_now = settlements
+               if lost then";
     }
-    SINGLE_TURN_PASSES_THE_RETURNED {
-        "shared/list_next": " and call('EXISTS', LINE) == 0" => "";
+    USUAL_TURN_ACKS_ALL_OR_NONE {
+        "leasing/acks": "if settlements == 1 or lost[member] then" => "if settlements == 1 or next(lost) then";
     }
-    SINGLE_TURN_OVERLOOKS_THE_RETURNED {
-        "shared/list_next": "= in_order and not next_frame" => "= single and wants and not next_frame";
+    USUAL_TURN_ACKS_TWICE {
+        "leasing/acks": "answers[k], lost[member], acked_now = 'd', true, acked_now + 1" =>
+            "answers[k], acked_now = 'd', acked_now + 1";
     }
-    SINGLE_TURN_TELLS_NO_TIME {
-        "leasing/turn_single": "math.min(expires, due)" => "math.huge";
+    USUAL_TURN_LEAVES_THE_HOLDER {
+        "leasing/acks": "flags == 'h' and acked_now or 0" => "0";
     }
-    SINGLE_TURN_FORGETS_THE_DELAYED {
-        "leasing/turn_single": "math.min(expires, due)" => "expires";
+    USUAL_TURN_PASSES_THE_RETURNED {
+        "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "";
     }
-    SINGLE_TURN_TELLS_OF_NO_ROOM {
-        "leasing/turn_single": "arm(makes_room, 1)" => "";
+    USUAL_TURN_OVERLOOKS_THE_RETURNED {
+        "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "usual = call('EXISTS', LINE, READY) < 2";
     }
-    SINGLE_TURN_LEAVES_THE_KEY {
-        "bounded/single": "single = call('HEXISTS', OWNED, sub(ack, 1, 7)) == 0" => "";
+    USUAL_TURN_TELLS_NO_TIME {
+        "leasing/usual_turn": "math.min(expires, due)" => "math.huge";
+    }
+    USUAL_TURN_FORGETS_THE_DELAYED {
+        "leasing/usual_turn": "math.min(expires, due)" => "expires";
+    }
+    USUAL_TURN_TELLS_OF_NO_ROOM {
+        "leasing/acks": "arm(makes_room, acked_now)" => "";
+    }
+    USUAL_TURN_LEAVES_THE_KEY {
+        "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

@@ -26,7 +26,7 @@ mod redis {
 
     leasing_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
-        single_turn_wakes_nobody: lua::SINGLE_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
+        usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";

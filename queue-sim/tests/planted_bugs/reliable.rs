@@ -30,9 +30,9 @@ mod redis {
             by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
-        single_turn_overlooks_the_returned: lua::SINGLE_TURN_OVERLOOKS_THE_RETURNED,
+        usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";
-        single_turn_passes_the_returned: lua::SINGLE_TURN_PASSES_THE_RETURNED,
+        usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
         queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";

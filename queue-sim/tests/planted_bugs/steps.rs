@@ -49,14 +49,14 @@ async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Reply {
     steps.run(&phase(request, "act")).await
 }
 
-const PHASES: Edit = edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])" =>
+const PHASES: Edit = edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 5" =>
     "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
-     local max, ttl = tonumber(ARGV[3]), tonumber(length or ARGV[4])
+     local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 5
      local memory = META .. (lane or '')");
 
-/// No single turn tells of a phase.
-const NOT_SINGLE: Edit =
-    edit!("leasing/single": "local single = (ack" => "local single = tonumber(ARGV[4]) and (ack");
+/// What goes by phases goes the long way.
+const LONG_WAY: Edit =
+    edit!("leasing/usual": "local only_acks = now <" => "local only_acks = not phase and now <");
 
 /// Looks for messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +66,10 @@ impl Meddling for ClaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
-        NOT_SINGLE,
-        edit!("leasing/turn": "  local picked = for_all or pick(max)" =>
+        LONG_WAY,
+        edit!("leasing/turn": "  local picked = for_all or pick(wants)" =>
             "  local seen = phase == 'act' and call('GET', memory)
-               local picked = seen and cmsgpack.unpack(seen) or pick(max)
+               local picked = seen and cmsgpack.unpack(seen) or pick(wants)
                if phase == 'look' then
                  call('SET', memory, cmsgpack.pack(picked))
                  return false
@@ -95,9 +95,9 @@ impl Meddling for ReclaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
         PHASES,
-        NOT_SINGLE,
-        edit!("leasing/turn": "if now < quiet_until and all_acks" => "if now < quiet_until and not phase and all_acks"),
-        edit!("leasing/turn": "if max > 0 and not (flags" => "if max > 0 and phase ~= 'look' and not (flags"),
+        LONG_WAY,
+        edit!("leasing/turn": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
+        edit!("leasing/turn": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
         edit!("shared/tidy": "  local expired = call(" =>
             "  local seen = phase == 'act' and call('GET', memory)
@@ -134,9 +134,9 @@ pub(crate) struct NacksInTwoSteps;
 impl Meddling for NacksInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
-        edit!("leasing/turn": "local max, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])" =>
-            "local max, ttl = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+'))
-             local ended = string.match(ARGV[4], 'ended')"),
+        edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 5" =>
+            "local ended = string.match(ARGV[4], 'ended')
+             local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 5"),
         edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
             "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
     ];
