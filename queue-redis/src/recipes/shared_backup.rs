@@ -105,14 +105,15 @@ impl Recipe for SharedBackup {
         if self.checker.is_none() {
             return guarantees
                 .weaker("L7", When::Alone, "nobody puts back what a dead client had")
+                .weaker("F1", When::Fault("stalled"), ONE_BY_ONE)
                 .weaker("F2", When::Fault("delayed"), ONE_BY_ONE);
         }
-        let mut guarantees = guarantees.weaker("L1", When::Alone, KNOWN);
+        let mut guarantees =
+            guarantees
+                .weaker("L1", When::Alone, KNOWN)
+                .weaker("F2", When::Alone, ONE_BY_ONE);
         for fault in UNHEARD {
             guarantees = guarantees.weaker("F1", When::Fault(fault), LATER);
-            if fault != "stalled" {
-                guarantees = guarantees.weaker("F2", When::Fault(fault), LATER);
-            }
         }
         guarantees
     }

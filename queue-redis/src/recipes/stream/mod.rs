@@ -59,6 +59,8 @@ impl Recipe for Stream {
     fn guarantees(&self) -> Guarantees {
         const CLAIMED: &str =
             "an entry is claimed after the time that its claimer asks for, not its holder";
+        const CLAIMS_THEN_READS: &str =
+            "a lease claims old entries and then reads new ones: others come in between";
         let mut guarantees = declared::leasing("stream", QueueKind::Reliable)
             .weaker(
                 "L4",
@@ -77,11 +79,10 @@ impl Recipe for Stream {
                 "an entry may be claimed before its first holder has heard of it",
             )
             .weaker("L1", When::Alone, CLAIMED)
-            .weaker(
-                "F2",
-                When::Fault("delayed"),
-                "a lease claims old entries and then reads new ones: others come in between",
-            );
+            .weaker("F2", When::Fault("delayed"), CLAIMS_THEN_READS);
+        for fault in ["reply lost", "cut", "stalled"] {
+            guarantees = guarantees.weaker("F1", When::Fault(fault), CLAIMS_THEN_READS);
+        }
         guarantees.features.insert(Feature::Expiry);
         guarantees
     }

@@ -80,6 +80,7 @@ impl Recipe for ZsetJson {
     fn guarantees(&self) -> Guarantees {
         const OLD: &str = "an old holder's removal removes the new holder's entry";
         const SAME: &str = "the second push of a body moves the first";
+        const PUT_BACK: &str = "who looked before a defer takes what that put back";
         let mut guarantees = if self.processing {
             let mut kept = declared::leasing(
                 match self.priority {
@@ -109,10 +110,15 @@ impl Recipe for ZsetJson {
             .weaker("D3", When::EqualBodies, SAME)
             .weaker("D1", When::ClockAhead, "clients' clocks decide")
             .weaker("D2", When::Alone, "ties go by the bytes of the bodies");
-        match self.priority {
-            true => guarantees.weaker("D1", When::Alone, "priority counts as time"),
-            false => guarantees,
+        if self.priority {
+            return guarantees.weaker("D1", When::Alone, "priority counts as time");
         }
+        if !self.processing {
+            for fault in ["cancelled", "crashed", "stalled"] {
+                guarantees = guarantees.weaker("D1", When::Fault(fault), PUT_BACK);
+            }
+        }
+        guarantees
     }
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
