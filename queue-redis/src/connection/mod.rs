@@ -17,6 +17,7 @@ mod rights;
 mod seeds;
 mod sentinel;
 mod server;
+mod step;
 mod supervisor;
 mod target;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]

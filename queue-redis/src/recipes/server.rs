@@ -53,7 +53,8 @@ impl Server {
 
     /// Sends a command.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        read(self.backend.client().command(command).await?)
+        let client = self.backend.client();
+        self.read(client.command(command).await?)
     }
 
     /// Sends a published script in full, as its clients do.
@@ -75,9 +76,14 @@ impl Server {
     /// The first one's that failed, of unknown outcome, since the others may have run.
     pub(super) async fn pipeline<T: FromRedisValue>(&self, commands: Vec<Cmd>) -> Result<Vec<T>> {
         let answers = self.backend.client().pipeline(commands).await?;
-        let answers = answers.into_iter().map(|answer| read(answer?));
+        let answers = answers.into_iter().map(|answer| self.read(answer?));
         let answers: Result<Vec<T>> = answers.collect();
         answers.map_err(|error| error.with_outcome(Outcome::Unknown))
+    }
+
+    /// Reads an answer as what it should be.
+    fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T> {
+        read(answer).inspect_err(|_| self.backend.client().doubt())
     }
 
     /// Refuses a key that has another type than the strategy expects there.
@@ -149,7 +155,7 @@ pub(super) fn id_of(name: &[u8]) -> MessageId {
     MessageId::new(hash)
 }
 
-/// Reads an answer as what it should be.
+/// Reads a part of an answer as what it should be.
 pub(super) fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
     redis::from_redis_value(answer).map_err(|error| {
         let message = format!("the server's answer is not what this strategy expects: {error}");
