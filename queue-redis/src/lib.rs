@@ -105,7 +105,7 @@
 //!
 //! Set `cluster-require-full-coverage no`, so that the queues of the other nodes go on while one is down.
 //! The server acknowledges a call before its replicas have it, so a failover may undo the last steps.
-//! Listing queues asks each queue's node. Recipes run on single servers only.
+//! Listing queues asks each queue's node. Of [`recipes`], those run here whose keys are in one slot.
 //!
 //! # Runtimes
 //!

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use queue_core::*;
-use queue_redis::{RedisBackend, recipes::FixedLength};
+use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
 
 use super::{Test, connect, open, slot_of};
@@ -92,21 +92,5 @@ async fn one_server_of_the_url_is_enough() -> Test {
         .expect_err("a wrong password");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
     assert!(!error.to_string().contains("other@"), "{error}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_recipe_is_refused_and_says_why() -> Test {
-    let cluster = Cluster::start(2, 0, Server::builder())?;
-    let backend = connect(&cluster).await?;
-    let published = backend.recipe(FixedLength::naive());
-    let config = BoundedConfig::new(10);
-    let name = QueueName::new("q")?;
-    let error = published
-        .open_bounded(&name, &config)
-        .await
-        .expect_err("a recipe");
-    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
-    assert!(error.to_string().contains("one slot"), "{error}");
     Ok(())
 }
