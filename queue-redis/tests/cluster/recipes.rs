@@ -24,6 +24,16 @@ const POLL: Duration = Duration::from_millis(5);
 const HOUR: Duration = Duration::from_secs(3600);
 const BLOCK: Duration = Duration::from_secs(1);
 
+impl Home for Cluster {
+    fn address(&self) -> String {
+        self.url()
+    }
+
+    fn all(&self) -> &[Server] {
+        self.servers()
+    }
+}
+
 /// A recipe whose keys have the queue's name for a hash tag.
 #[derive(Debug)]
 struct Tagged<R> {
@@ -59,7 +69,7 @@ macro_rules! on_three_nodes {
             #[test]
             fn $name() {
                 let guarantees = (|$key: String| $recipe)(String::new()).guarantees();
-                let harness = RecipeHarness::new(Home::Cluster(three()), guarantees, |_, redis| {
+                let harness = RecipeHarness::new(three(), guarantees, |_, redis| {
                     Arc::new(Tagged { redis: redis.clone(), with_key: |$key| $recipe })
                 });
                 plays($least, &harness);

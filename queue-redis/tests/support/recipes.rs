@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use queue_conformance::{Capabilities, Capability, Case, Ending, Harness, Play, Skip, cases};
 use queue_core::{Backend, Guarantees};
 use queue_redis::RedisBackend;
-use real_redis::{Cluster, Server};
+use real_redis::Server;
 use tokio::{runtime::Builder, time};
 
 /// How long an answer may take in real time: no connection fails in a case, and a busy machine is
@@ -25,31 +25,18 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(60);
 /// The recipe for the client of this number, as a backend.
 pub(crate) type Make = fn(u64, &RedisBackend) -> Arc<dyn Backend>;
 
-/// Where a recipe's keys are.
-pub(crate) enum Home {
-    Server(Server),
-    Cluster(Cluster),
+/// Where a recipe's keys are: a server or several.
+pub(crate) trait Home: Send + Sync + 'static {
+    fn address(&self) -> String;
+    fn all(&self) -> &[Server];
 }
 
-impl Home {
-    fn url(&self) -> String {
-        match self {
-            Self::Server(server) => server.url(),
-            Self::Cluster(cluster) => cluster.url(),
-        }
-    }
-
-    /// Takes away all keys: the names of published keys have no prefix.
-    fn clear(&self) {
-        let servers = match self {
-            Self::Server(server) => std::slice::from_ref(server),
-            Self::Cluster(cluster) => cluster.servers(),
-        };
-        for server in servers {
-            let mut connection = server.connect().expect("the server takes us");
-            let flushed = redis::cmd("FLUSHALL").exec(&mut connection);
-            flushed.expect("the server answers");
-        }
+/// Takes away all keys: the names of published keys have no prefix.
+fn clear(home: &dyn Home) {
+    for server in home.all() {
+        let mut connection = server.connect().expect("the server takes us");
+        let flushed = redis::cmd("FLUSHALL").exec(&mut connection);
+        flushed.expect("the server answers");
     }
 }
 
@@ -57,31 +44,24 @@ impl Home {
 pub(crate) struct RecipeHarness {
     make: Make,
     pub(crate) guarantees: Guarantees,
-    home: Home,
+    home: Box<dyn Home>,
     clients: AtomicU64,
 }
 
 impl RecipeHarness {
-    pub(crate) const fn new(home: Home, guarantees: Guarantees, make: Make) -> Self {
+    pub(crate) fn new(home: impl Home, guarantees: Guarantees, make: Make) -> Self {
         Self {
             make,
             guarantees,
-            home,
+            home: Box::new(home),
             clients: AtomicU64::new(0),
         }
     }
 
     /// How this case ends; `None` if it fails.
-    fn play(&self, case: &Case) -> Option<Ending> {
-        self.home.clear();
+    pub(crate) fn play(&self, case: &Case) -> Option<Ending> {
+        clear(&*self.home);
         catch_unwind(AssertUnwindSafe(|| case.run(self))).ok()
-    }
-
-    pub(crate) fn case(&self, name: &str) -> Ending {
-        let name = format!("{}::{name}", self.guarantees.kind);
-        let case = cases().iter().find(|case| case.name() == name);
-        let ending = self.play(case.expect("there is such a case"));
-        ending.expect("the case holds")
     }
 }
 
@@ -101,7 +81,7 @@ impl Harness for RecipeHarness {
     }
 
     async fn connect(&self) -> Arc<dyn Backend> {
-        let redis = RedisBackend::builder(&self.home.url())
+        let redis = RedisBackend::builder(&self.home.address())
             .expect("the URL is understood")
             .connect_timeout(ANSWER)
             .response_timeout(ANSWER)

@@ -12,7 +12,7 @@ use queue_core::*;
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 use redis::Connection;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::sleep};
 
 use super::peer::{Peer, Spoil};
 use crate::ground::within;
@@ -128,7 +128,7 @@ async fn after_a_slip(twice: bool) {
     let wrong = || all.map(|seen| seen.wrong.load(Ordering::Acquire));
     within("all is sound", async {
         while !are_right() {
-            tokio::task::yield_now().await;
+            sleep(Duration::from_millis(1)).await;
         }
     })
     .await;
@@ -138,7 +138,7 @@ async fn after_a_slip(twice: bool) {
     within("a reply slips, and all are right again", async {
         while wrong() == [0; 3] || !are_right() {
             assert!(wrong().iter().all(|wrong| *wrong <= WRONG), "{:?}", wrong());
-            tokio::task::yield_now().await;
+            sleep(Duration::from_millis(1)).await;
         }
     })
     .await;
