@@ -3,6 +3,8 @@
 
 use queue_core::{Error, Result};
 
+use super::written::is_number;
+
 /// The parameters that URLs of one form may have.
 pub(super) type Known = &'static [&'static str];
 
@@ -87,7 +89,6 @@ impl Parameters {
                 "the parameter protocol of the Redis URL can be 3 alone: queue-kit speaks RESP3, so leave it out",
             ));
         }
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if self.get("db").is_some_and(|named| !is_number(named)) {
             return Err(Error::invalid(
                 "the parameter db of the Redis URL is not understood: it is the number of a database",

@@ -16,7 +16,7 @@ pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
         (None, true) => flaw_of_path(place),
         (Some(place), false) => {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-            if !path.bytes().all(|byte| byte.is_ascii_digit()) {
+            if !path.is_empty() && !is_number(path) {
                 return Some("behind the host stands the number of a database, and no more");
             }
             let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -24,6 +24,12 @@ pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
         }
         (None, false) => Some("no // follows its scheme"),
     }
+}
+
+/// Whether this is a number in digits alone. One below zero gets a better error than that it is none.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Why a URL of any form cannot be read as it is written.
