@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, FutureExt};
 use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
-use redis::{Cmd, ToRedisArgs, Value};
+use redis::{Cmd, FromRedisValue, ParsingError, ToRedisArgs, Value};
 use tokio::time::Instant;
 
 use crate::{
@@ -170,9 +170,27 @@ impl Client {
             let deadline = made + self.inner.response_timeout;
             let channel = node.commands().channel_until(deadline).await?;
             let answer = channel.request_since(made, &ping).await;
-            answer.map_err(|failure| failure.into_error(node.address()))?;
+            let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
+            if answer != Value::SimpleString("PONG".to_owned()) {
+                channel.doubt();
+                let told = format!("{} did not answer a PING with a PONG", node.address());
+                return Err(Error::new(ErrorKind::Unavailable, told));
+            }
         }
         Ok(())
+    }
+
+    /// Reads a command's answer. If that is not what the command is answered with, the connection is tested,
+    /// as [`doubt`](Self::doubt) tells.
+    pub(crate) fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T, ParsingError> {
+        redis::from_redis_value(answer).inspect_err(|_| self.doubt())
+    }
+
+    /// Has the connection to these keys tested, since an answer was not what its request is answered with:
+    /// its replies may have come out of step. Where they have, it is replaced; where something that is
+    /// stored is damaged, it stays.
+    pub(crate) fn doubt(&self) {
+        self.node().commands().doubt();
     }
 
     /// The time of this client, or of the clock that stands for the server's.

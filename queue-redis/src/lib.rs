@@ -33,6 +33,21 @@
 //! no other call waits for that. For this, a [`Connector`] of your own has to lift its pipeline's
 //! limit.
 //!
+//! # Replies out of step
+//!
+//! A reply of Redis belongs to the oldest request that has none. If something between drops a reply or
+//! doubles one, every later call gets another's answer. The backend finds this out by the first answer that
+//! cannot be its call's, and by a call that gets none. It then sends one request more on the same connection,
+//! an `EVAL` that answers a word of its own, and every call there waits for that word before it ends. If the
+//! word comes back, the replies are in step, and what is stored is [damaged](#damage): the connection stays.
+//! If anything else comes, the connection is given up: the calls under way on it fail as `Unknown`, and
+//! another is opened. Calls whose answers can be read cost nothing more.
+//!
+//! An answer of another call that can be read passes for the call's own until then. Pushes to two queues may
+//! be told each other's ids, and an acknowledgement the fate of another, also that it was `NotApplied`. Calls
+//! of one verb alone may go on so for long. So where something between is not to be trusted, use TLS,
+//! through which it can neither drop nor double a reply. Nobody's number is ever taken for a confirmation's.
+//!
 //! # TLS
 //!
 //! A `rediss://` URL speaks TLS 1.2 or 1.3 (feature `tls`, off by default). The server's certificate
@@ -90,7 +105,7 @@
 //!
 //! Set `cluster-require-full-coverage no`, so that the queues of the other nodes go on while one is down.
 //! The server acknowledges a call before its replicas have it, so a failover may undo the last steps.
-//! Listing queues asks each queue's node. Recipes run on single servers only.
+//! Listing queues asks each queue's node. Of [`recipes`], those run here whose keys are in one slot.
 //!
 //! # Runtimes
 //!

@@ -1,8 +1,7 @@
 //! The list of queues: one sorted set of entries `name kind`. It lies outside the queues' slots, and so
 //! outside their scripts.
 
-use queue_core::{QueueKind, QueueName, Result};
-use redis::Value;
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 
 use crate::client::Client;
 
@@ -22,14 +21,11 @@ pub(crate) async fn entries_of(
     // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
     find.arg(format!("[{name} "));
     find.arg(format!("({name}!"));
-    let Value::Array(listed) = client.command(&find).await? else {
-        return Ok(Vec::new());
-    };
-    let entries = listed.into_iter().filter_map(|listed| match listed {
-        Value::BulkString(listed) => Some(listed),
-        _ => None,
-    });
-    Ok(entries.collect())
+    let listed = client.command(&find).await?;
+    client.read(listed).map_err(|error| {
+        let told = format!("the list of queues cannot be read: {error}");
+        Error::new(ErrorKind::Internal, told)
+    })
 }
 
 /// Adds a queue.

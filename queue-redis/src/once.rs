@@ -46,7 +46,8 @@ impl Once {
         for kind in OnceKeys::types() {
             call.push(kind);
         }
-        let mut reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let mut reply = reply.by(&self.client);
         let stored = reply.text()?;
         if stored == self.config {
             return Ok(());
@@ -72,7 +73,7 @@ impl Once {
         call.push(&self.config);
         fill(&mut call);
         match self.client.run(call).await {
-            Ok(value) => Ok(Reply::new(script, value)),
+            Ok(value) => Ok(Reply::new(script, value).by(&self.client)),
             Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
             Err(error) => Err(self.name(error)),
         }

@@ -6,13 +6,14 @@ use bytes::Bytes;
 use queue_core::{Counters, Error, ErrorKind, Outcome, QueueName, Result};
 use redis::Value;
 
-use crate::script::Script;
+use crate::{client::Client, script::Script};
 
 /// A script's answer, read from its first value on.
 #[derive(Debug)]
 pub(crate) struct Reply {
     script: &'static Script,
     queue: Option<QueueName>,
+    client: Option<Client>,
     values: std::vec::IntoIter<Value>,
 }
 
@@ -26,6 +27,7 @@ impl Reply {
         Self {
             script,
             queue: None,
+            client: None,
             values: values.into_iter(),
         }
     }
@@ -33,6 +35,12 @@ impl Reply {
     /// The same, whose errors name this queue.
     pub(crate) fn of(mut self, queue: &QueueName) -> Self {
         self.queue = Some(queue.clone());
+        self
+    }
+
+    /// The same, which this client got. If it cannot be read, the client's connection is tested.
+    pub(crate) fn by(mut self, client: &Client) -> Self {
+        self.client = Some(client.clone());
         self
     }
 
@@ -133,6 +141,9 @@ impl Reply {
     }
 
     fn wrong(&self, more: &str) -> Error {
+        if let Some(client) = &self.client {
+            client.doubt();
+        }
         let name = self.script.name();
         let message = format!("the script {name} answered what it should not{more}");
         let error = Error::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown);

@@ -8,6 +8,10 @@
 -- alone.
 --
 -- KEYS[1]  a key of the queue that nothing else uses
+-- ARGV[1]  a word that nobody else gets in answer
+-- Returns the word: a caller that gets it has the replies to its own requests, and the next is that of its
+-- wait.
 redis.call('UNLINK', KEYS[1])
 redis.call('HSET', KEYS[1], '', '')
 redis.call('UNLINK', KEYS[1])
+return ARGV[1]

@@ -11,7 +11,6 @@ use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 use super::{
     RedisBackend,
     connecting::{Connecting, To},
-    query,
 };
 use crate::{
     clock::Clock,
@@ -54,7 +53,7 @@ impl Builder {
         // spawner.
         connection::check_url(url)?;
         let mut builder = Self::new(Server::Url(url.to_owned()));
-        if let Some(prefix) = query::prefix(url)? {
+        if let Some(prefix) = connection::prefix(url)? {
             builder.prefix = prefix;
         }
         Ok(builder)

@@ -3,7 +3,6 @@
 mod builder;
 mod connecting;
 mod health;
-mod query;
 mod queues;
 mod removing;
 
@@ -42,7 +41,7 @@ pub struct RedisBackend {
 }
 
 impl RedisBackend {
-    /// Connects to the server at this URL: `redis://[user[:password]@]host[:port][/db]`, the same
+    /// Connects to the server at this URL: `redis://[[user]:password@]host[:port][/db]`, the same
     /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; to
     /// the primary that [sentinels](crate#sentinel) name; or to a [cluster](crate#cluster). Each may set the
     /// [prefix](Builder::prefix) of all keys, as in `redis://localhost?prefix=shop`.

@@ -103,12 +103,12 @@ impl RedisBackend {
         let mut read = redis::cmd("HMGET");
         let meta = keys::meta(self.prefix(), name);
         read.arg(&meta).arg("config").arg("capacity");
-        let fields = self.client().at(&meta).command(&read).await?;
-        let fields: (Option<String>, Option<u64>) =
-            redis::from_redis_value(fields).map_err(|error| {
-                let told = format!("the stored configuration cannot be read: {error}");
-                Error::new(ErrorKind::Internal, told)
-            })?;
+        let client = self.client().at(&meta);
+        let fields = client.command(&read).await?;
+        let fields: (Option<String>, Option<u64>) = client.read(fields).map_err(|error| {
+            let told = format!("the stored configuration cannot be read: {error}");
+            Error::new(ErrorKind::Internal, told)
+        })?;
         let (Some(config), capacity) = fields else {
             return Ok(None);
         };
@@ -134,7 +134,7 @@ impl RedisBackend {
             command.arg(&start[..]).arg("+");
             command.arg("LIMIT").arg(0).arg(left);
             let entries = self.client().command(&command).await?;
-            let entries: Vec<Vec<u8>> = redis::from_redis_value(entries).map_err(|error| {
+            let entries: Vec<Vec<u8>> = self.client().read(entries).map_err(|error| {
                 let told = format!("the list of queues cannot be read: {error}");
                 Error::new(ErrorKind::Internal, told)
             })?;

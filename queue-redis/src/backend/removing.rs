@@ -32,7 +32,8 @@ impl RedisBackend {
         for kind in KeysOfAnyKind::types() {
             call.push(kind);
         }
-        let mut reply = Reply::new(&scripts::REMOVE, client.run(call).await?);
+        let reply = Reply::new(&scripts::REMOVE, client.run(call).await?);
+        let mut reply = reply.by(&client);
         let (what, leased, config) = (reply.text()?, reply.count()?, reply.text()?);
         match &*what {
             "r" => Ok(true),

@@ -286,7 +286,7 @@ async fn ask(channel: &Channel, host: &str, address: &str) -> Result<Vec<Range>>
             .with_outcome(Outcome::NotApplied)
     };
     let answer = answer.map_err(unanswered)?;
-    let ranges = slots::read(&answer, host)?;
+    let ranges = slots::read(&answer, host).inspect_err(|_| channel.doubt())?;
     if ranges.is_empty() {
         let text = format!("{address} knows of no node of its cluster that has slots: add them");
         return Err(Error::new(ErrorKind::Unavailable, text));

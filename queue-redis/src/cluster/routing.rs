@@ -219,7 +219,9 @@ impl Shared {
 fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
     let told = match failure {
         Failure::Refused(error) => Refusal::of(error),
-        Failure::Silent(_) | Failure::Cut(_) => unreachable!("a redirection is an answer"),
+        Failure::Silent(_) | Failure::Cut(_) | Failure::OutOfStep => {
+            unreachable!("a redirection is an answer")
+        }
     };
     let text = format!(
         "no node of the cluster took the call within {}; the last that was asked, {}, answered: {} {} \

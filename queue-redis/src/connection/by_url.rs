@@ -1,37 +1,33 @@
-//! The connector for a URL of any scheme.
+//! The connector for a URL of any scheme, and the parameters of one.
 
-use std::{borrow::Cow, sync::Arc};
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
 
 use queue_core::{Result, Spawn};
 
 use super::{
-    Connector, SentinelConnector, ServerConnector, seeds, seeds::names_cluster,
-    sentinel::names_sentinels, target::Target, tls::Tls,
+    Connector, SentinelConnector, ServerConnector,
+    parameters::{OF_CLUSTERS, OF_HOSTS, OF_SENTINELS, OF_SOCKETS, Parameters},
+    seeds,
+    seeds::names_cluster,
+    sentinel::names_sentinels,
+    target::{Target, names_socket},
+    tls::Tls,
 };
 
-/// The parameters that a URL of a socket may have.
-const OF_SOCKETS: &[&str] = &["db", "user", "pass", "protocol", "prefix"];
-/// The parameters that a URL of a host may have: the rest has a place of its own in it.
-const OF_HOSTS: &[&str] = &["protocol", "prefix"];
-const OF_SENTINELS: &[&str] = &["sentinel_username", "sentinel_password", "prefix"];
-const OF_CLUSTERS: &[&str] = &["prefix"];
-
-/// A URL with the same parameters that the redis crate reads, and the parameters that it may have.
-pub(crate) fn parameters(url: &str) -> (Cow<'_, str>, &'static [&'static str]) {
-    let several = match url {
+/// The prefix that a URL sets, if it sets one.
+pub(crate) fn prefix(url: &str) -> Result<Option<String>> {
+    let known = match url {
         url if names_sentinels(url) => OF_SENTINELS,
         url if names_cluster(url) => OF_CLUSTERS,
-        url if url
-            .split(':')
-            .next()
-            .is_some_and(|scheme| scheme.ends_with("unix")) =>
-        {
-            return (url.into(), OF_SOCKETS);
-        }
-        url => return (url.into(), OF_HOSTS),
+        url if names_socket(url) => OF_SOCKETS,
+        _ => OF_HOSTS,
     };
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    (format!("redis://localhost?{query}").into(), several)
+    let parameters = Parameters::read(query, known)?;
+    Ok(parameters.get("prefix").map(str::to_owned))
 }
 
 /// Makes the connector for this URL.

@@ -12,7 +12,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::Link;
+use super::{Link, step::Step};
 use crate::error::Failure;
 
 /// After so many requests in a row without an answer, the channel takes its connection for
@@ -30,8 +30,9 @@ pub(crate) struct Channel {
     unanswered: AtomicU32,
     /// Requests that have an answer.
     answered: AtomicU64,
+    step: Step,
     given_up: AtomicBool,
-    /// Notified when one of the two above changes.
+    /// Notified when the connection falls silent, is heard again or is given up.
     changed: Notify,
 }
 
@@ -43,6 +44,7 @@ impl Channel {
             response_timeout,
             unanswered: AtomicU32::new(0),
             answered: AtomicU64::new(0),
+            step: Step::default(),
             given_up: AtomicBool::new(false),
             changed: Notify::new(),
         }
@@ -61,12 +63,9 @@ impl Channel {
         made: Instant,
         command: &Cmd,
     ) -> Result<Value, Failure> {
-        let mut link = self.link.clone();
-        let answer = link.req_packed_command(command);
-        match self.hear(made, answer).await? {
-            Value::ServerError(refusal) => Err(self.refused(refusal)),
-            value => Ok(value),
-        }
+        let answer = self.ask(made, command).await;
+        self.in_step().await?;
+        answer
     }
 
     /// Sends commands in one round trip, and answers the first error among their answers.
@@ -92,8 +91,9 @@ impl Channel {
         }
         let mut link = self.link.clone();
         let answer = link.req_packed_commands(&pipeline, 0, pipeline.len());
-        let answers = self.hear(Instant::now(), answer);
-        let answers = answers.await?.into_iter().map(|answer| match answer {
+        let answers = self.hear(Instant::now(), answer).await;
+        self.in_step().await?;
+        let answers = answers?.into_iter().map(|answer| match answer {
             Value::ServerError(refusal) => Err(self.refused(refusal)),
             value => Ok(value),
         });
@@ -105,10 +105,27 @@ impl Channel {
         self.link.told()
     }
 
-    /// Sends a `PING`: if no sign of life comes, the connection is replaced.
+    /// Sends a request whose reply nothing else gets. If no sign of life comes, or another's reply, the
+    /// connection is replaced.
     pub(super) async fn test(&self) {
-        // Any answer is a sign of life.
-        let _ = self.request(&redis::cmd("PING")).await;
+        let test = self.step.test();
+        let reply = self.ask(Instant::now(), &test.command).await;
+        if !self.step.judge(&test, reply.as_ref().ok()) {
+            self.give_up();
+            // What is under way would get others' replies, or wait for one that was dropped.
+            self.link.cut();
+        }
+    }
+
+    /// Has the connection tested, since a reply was none of its request's. Until the test has answered,
+    /// no call on it ends.
+    pub(crate) fn doubt(&self) {
+        self.step.doubt();
+    }
+
+    /// Waits until somebody doubts the connection.
+    pub(super) async fn doubted(&self) {
+        self.step.doubted().await;
     }
 
     /// Has the connection replaced. Requests under way on it may still get answers.
@@ -133,7 +150,9 @@ impl Channel {
 
     /// Why it is over, for callers that wait for the next one.
     pub(super) fn why_over(&self) -> Error {
-        let reason = if self.is_silent() {
+        let reason = if self.step.is_lost() {
+            "answered requests with other requests' replies".to_owned()
+        } else if self.is_silent() {
             format!("did not answer within {}", in_millis(self.response_timeout))
         } else if self.link.has_ended() {
             "was closed".to_owned()
@@ -179,6 +198,37 @@ impl Channel {
             }
             changed.await;
         }
+    }
+
+    /// Sends one command and waits for its answer, whether or not the connection is doubted.
+    async fn ask(&self, made: Instant, command: &Cmd) -> Result<Value, Failure> {
+        let mut link = self.link.clone();
+        let answer = link.req_packed_command(command);
+        match self.hear(made, answer).await? {
+            Value::ServerError(refusal) => Err(self.refused(refusal)),
+            value => Ok(value),
+        }
+    }
+
+    /// Fails if a reply that has come may be another request's. While the connection is doubted, this waits
+    /// for its test.
+    async fn in_step(&self) -> Result<(), Failure> {
+        if self.step.is_sure() {
+            return Ok(());
+        }
+        let settled = async {
+            tokio::select! {
+                biased;
+                () = self.step.settled() => {}
+                () = self.over() => {}
+            }
+        };
+        // It is bounded, since nobody tests it once the supervisor's runtime has ended.
+        let _ = time::timeout(self.response_timeout, settled).await;
+        if self.step.is_sure() {
+            return Ok(());
+        }
+        Err(Failure::OutOfStep)
     }
 
     /// Waits for an answer, until the server has been silent for the response timeout.

@@ -1,5 +1,7 @@
 //! Asks a server for copies of what a connection has written.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits};
 use redis::{Cmd, Value};
 
@@ -10,10 +12,11 @@ use crate::error::{Failure, Refusal};
 const WRITE: &str = include_str!("../../lua/connection/confirm.lua");
 
 /// How many copies to ask for, and of whom.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct CopiesAsked {
     confirmation: Confirmation,
     address: String,
+    waits: AtomicU64,
 }
 
 impl CopiesAsked {
@@ -21,6 +24,7 @@ impl CopiesAsked {
         Self {
             confirmation,
             address,
+            waits: AtomicU64::new(0),
         }
     }
 
@@ -29,9 +33,13 @@ impl CopiesAsked {
     /// primary that is demoted ends the wait with an error.
     ///
     /// Where the server cannot wait any more, the connection is replaced: the next one is asked first.
+    ///
+    /// The write answers a word that nobody else gets. So what follows it is the answer to the wait, and no
+    /// other number is taken for copies.
     pub(crate) async fn wait(&self, channel: &Channel, key: &str) -> Copies {
         let mut write = redis::cmd("EVAL");
-        write.arg(WRITE).arg(1).arg(key);
+        let word = format!("copies {}", self.waits.fetch_add(1, Ordering::Relaxed));
+        write.arg(WRITE).arg(1).arg(key).arg(&word);
         let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
         let wait = self.command(self.confirmation.replicas, within);
         let mut answers = match channel.request_each([write, wait]).await {
@@ -44,7 +52,13 @@ impl CopiesAsked {
                 self.unknown(failure)
             }
             (Some(Err(failure)), _) => self.unknown(failure),
-            (_, answer) => self.counted(answer.and_then(Result::ok)),
+            (Some(Ok(Value::BulkString(said))), Some(Ok(answer))) if said == word.as_bytes() => {
+                self.counted(&answer)
+            }
+            _ => {
+                channel.doubt();
+                self.unknown(Failure::OutOfStep)
+            }
         }
     }
 
@@ -65,10 +79,10 @@ impl CopiesAsked {
         command
     }
 
-    fn counted(&self, answer: Option<Value>) -> Copies {
+    fn counted(&self, answer: &Value) -> Copies {
         let (flushed, replicas) = match answer {
-            Some(Value::Int(replicas)) => (0, replicas),
-            Some(Value::Array(counts)) => match counts[..] {
+            Value::Int(replicas) => (0, *replicas),
+            Value::Array(counts) => match counts[..] {
                 [Value::Int(flushed), Value::Int(replicas)] => (flushed, replicas),
                 _ => (0, 0),
             },

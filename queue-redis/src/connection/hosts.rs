@@ -2,7 +2,11 @@
 
 use queue_core::{Error, ErrorKind, Result};
 
-use super::target::Target;
+use super::{
+    parameters::{Known, Parameters},
+    target::Target,
+    written,
+};
 
 /// A family of such URLs: their schemes are those of one server, a plus sign, and its name.
 #[derive(Debug)]
@@ -10,6 +14,7 @@ pub(super) struct Form {
     pub(super) family: &'static str,
     /// The port of a host that names none.
     pub(super) port: u16,
+    pub(super) parameters: Known,
     pub(super) example: &'static str,
 }
 
@@ -22,8 +27,7 @@ pub(super) struct Hosts<'a> {
     hosts: &'a str,
     /// What stands behind the first `/` after the hosts.
     pub(super) path: &'a str,
-    /// What stands behind the `?`.
-    pub(super) query: &'a str,
+    pub(super) parameters: Parameters,
 }
 
 impl Form {
@@ -53,7 +57,7 @@ impl<'a> Hosts<'a> {
             login: String::new(),
             hosts: "",
             path: "",
-            query: "",
+            parameters: Parameters::default(),
         };
         if server.is_none() {
             // What stands there instead may be part of a password.
@@ -64,8 +68,8 @@ impl<'a> Hosts<'a> {
         let Some(rest) = rest.strip_prefix("//") else {
             return Err(parts.malformed("no // follows its scheme"));
         };
-        if rest.contains('#') {
-            return Err(parts.malformed("write a # in a name or password as %23"));
+        if let Some(flaw) = written::flaw_of_signs(rest) {
+            return Err(parts.malformed(flaw));
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -81,7 +85,7 @@ impl<'a> Hosts<'a> {
             return Err(parts.malformed("it names no hosts"));
         }
         parts.path = path;
-        parts.query = query;
+        parts.parameters = Parameters::read(query, form.parameters)?;
         Ok(parts)
     }
 

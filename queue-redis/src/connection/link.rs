@@ -41,7 +41,8 @@ struct Driver {
     /// Whether its task has made a first step.
     begun: Arc<AtomicBool>,
     ended: watch::Receiver<()>,
-    _running: Running,
+    /// Until the connection is cut.
+    running: Mutex<Option<Running>>,
 }
 
 impl Link {
@@ -76,7 +77,7 @@ impl Link {
             driver: Some(Arc::new(Driver {
                 begun,
                 ended,
-                _running: running,
+                running: Mutex::new(Some(running)),
             })),
             told: Arc::default(),
             progress: None,
@@ -116,6 +117,15 @@ impl Link {
     pub(crate) fn has_ended(&self) -> bool {
         let driver = self.driver.as_ref();
         driver.is_some_and(|driver| driver.ended.has_changed().is_err())
+    }
+
+    /// Stops the driver: requests under way end. Nothing happens where there is none.
+    pub(super) fn cut(&self) {
+        if let Some(driver) = &self.driver {
+            let running = driver.running.lock();
+            let running = running.unwrap_or_else(PoisonError::into_inner).take();
+            drop(running);
+        }
     }
 
     /// Whether the driver ended before its first step: what should run it has ended, and runs

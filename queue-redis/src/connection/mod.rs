@@ -10,6 +10,7 @@ mod greeting;
 mod health;
 mod hosts;
 mod link;
+mod parameters;
 mod primary;
 mod progress;
 mod requirements;
@@ -17,10 +18,12 @@ mod rights;
 mod seeds;
 mod sentinel;
 mod server;
+mod step;
 mod supervisor;
 mod target;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
 mod tls;
+mod written;
 
 #[cfg(test)]
 pub(crate) use self::requirements::{as_info, check};
@@ -31,7 +34,7 @@ pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
-    by_url::{by_url, check_url, parameters},
+    by_url::{by_url, check_url, prefix},
     channel::Channel,
     copies::CopiesAsked,
     primary::{Primary, Timeouts, open},

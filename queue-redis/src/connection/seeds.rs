@@ -7,6 +7,7 @@ use queue_core::{Result, Spawn};
 use super::{
     ServerConnector,
     hosts::{Form, Hosts},
+    parameters::OF_CLUSTERS,
     target::Target,
     tls::Tls,
 };
@@ -14,6 +15,7 @@ use super::{
 const FORM: Form = Form {
     family: "cluster",
     port: 6379,
+    parameters: OF_CLUSTERS,
     example: "redis+cluster://user:password@host:6379,host:6379",
 };
 
@@ -55,7 +57,7 @@ pub(super) fn check(url: &str) -> Result<()> {
     targets(url).map(drop)
 }
 
-fn targets(url: &str) -> Result<Vec<Target>> {
+pub(super) fn targets(url: &str) -> Result<Vec<Target>> {
     let hosts = Hosts::split(url, &FORM)?;
     if !matches!(hosts.path, "" | "0") {
         return Err(hosts.malformed("a cluster has the database 0 alone, so none can be named"));

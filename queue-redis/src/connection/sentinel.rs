@@ -18,11 +18,8 @@ use queue_core::{Result, Spawn};
 use redis::{RedisResult, Value};
 use tokio::time;
 
-pub(super) use self::address::names_sentinels;
-use self::{
-    address::Address,
-    miss::{Miss, explain},
-};
+pub(super) use self::address::{Address, names_sentinels};
+use self::miss::{Miss, explain};
 use super::{Connector, Link, Role, ServerConnector, tls::Tls};
 
 /// A sentinel that has not led to a primary after this time goes on, beside the next one. So one

@@ -43,10 +43,10 @@ pub struct ServerConnector {
 }
 
 impl ServerConnector {
-    /// Understands `redis://[user[:password]@]host[:port][/db]`, the same with `rediss://`, which
+    /// Understands `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which
     /// speaks TLS (feature `tls`), and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written
-    /// `redis+unix://`. It does not read other parameters: a prefix is the
-    /// [backend's](crate::Builder::prefix).
+    /// `redis+unix://`. A prefix is the [backend's](crate::Builder::prefix) to read. Whatever else would have
+    /// no effect is refused.
     ///
     /// # Errors
     ///

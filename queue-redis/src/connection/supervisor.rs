@@ -98,6 +98,13 @@ impl Supervised {
         let _ = state.wait_for(other).await;
     }
 
+    /// Has the open connection tested, since a reply was none of its request's.
+    pub(crate) fn doubt(&self) {
+        if let State::Up(channel) = &*self.state.borrow() {
+            channel.doubt();
+        }
+    }
+
     /// Whether the task that keeps it open has ended: then a closed connection stays closed.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.has_changed().is_err()
@@ -183,13 +190,14 @@ async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     }
 }
 
-/// Tests the connection whenever this one or another is silent, until this one is over.
+/// Tests the connection whenever this one or another is silent, or this one is doubted, until this one is over.
 async fn watch_over(channel: &Channel, alarm: &Alarm) {
     loop {
         let rung = alarm.rung();
         tokio::select! {
             biased;
             () = channel.over() => return,
+            () = channel.doubted() => {}
             () = channel.silent() => alarm.ring(),
             () = rung => {}
         }

@@ -5,7 +5,11 @@ use redis::{
     ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo,
 };
 
-use super::tls::{self, Tls, TlsClient};
+use super::{
+    parameters::{OF_HOSTS, OF_SOCKETS, Parameters},
+    tls::{self, Tls, TlsClient},
+    written,
+};
 
 /// A server, and how to greet it.
 #[derive(Clone)]
@@ -48,22 +52,27 @@ impl Target {
         if is_secure {
             tls::check_is_built_in(scheme)?;
         }
-        let plain = format!("{plain}{}", &url[scheme.len()..]);
+        let Some((_, rest)) = url.split_once(':') else {
+            return Err(malformed(scheme, "no :// follows its scheme"));
+        };
         // What stands behind a # may be the rest of a password, which no error may show.
-        if is_secure && plain.contains('#') {
+        if is_secure && rest.contains('#') {
             return Err(Error::invalid(format!(
                 "the {scheme} URL has a # in it: certificates are always checked, so there is no \
                  #insecure, and a # in a user's name or password is written as %23"
             )));
         }
-        // The parser's message without the URL, which may have a password in it.
-        let info: ConnectionInfo = plain.into_connection_info().map_err(|error| {
-            Error::invalid(format!(
-                "the {scheme} URL is not understood: {error}; write it as \
-                 redis://user:password@host:port/db, rediss://user:password@host:port/db or \
-                 unix:///path/to/socket?db=0"
-            ))
-        })?;
+        let is_socket = names_socket(url);
+        let query = rest.split_once('?').map_or("", |(_, query)| query);
+        let known = if is_socket { OF_SOCKETS } else { OF_HOSTS };
+        Parameters::read(query, known)?;
+        if let Some(flaw) = written::flaw(rest, is_socket) {
+            return Err(malformed(scheme, flaw));
+        }
+        let info: ConnectionInfo = format!("{plain}:{rest}")
+            .into_connection_info()
+            // The parser's message without the URL, which may have a password in it.
+            .map_err(|error| malformed(scheme, &error.to_string()))?;
         let database = info.redis_settings().db();
         // No server can have others.
         if !(0..=i64::from(i32::MAX)).contains(&database) {
@@ -96,6 +105,19 @@ impl Target {
             _ => Ok(None),
         }
     }
+}
+
+/// Whether a URL names a socket.
+pub(super) fn names_socket(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default();
+    scheme == "unix" || scheme.ends_with("+unix")
+}
+
+fn malformed(scheme: &str, what: &str) -> Error {
+    Error::invalid(format!(
+        "the {scheme} URL is not understood: {what}; write it as redis://user:password@host:port/db, \
+         rediss://user:password@host:port/db or unix:///path/to/socket?db=0"
+    ))
 }
 
 /// What a URL starts with instead; nothing if that may be part of a password.

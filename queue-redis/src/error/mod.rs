@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     Silent(Duration),
     /// The connection broke. The request may have run.
     Cut(RedisError),
+    /// The connection's replies were found to be other requests', this one's perhaps among them.
+    OutOfStep,
     /// The server answered with an error.
     Refused(ServerError),
 }
@@ -64,6 +66,14 @@ impl Failure {
             )
             .with_outcome(Outcome::Unknown)
             .with_source(error),
+            Self::OutOfStep => Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{address} answered requests with other requests' replies, so this one's answer \
+                     is not known: something between drops replies or doubles them"
+                ),
+            )
+            .with_outcome(Outcome::Unknown),
             Self::Refused(error) => Refusal::of(&error).into_error(address).with_source(error),
         }
     }

@@ -6,6 +6,8 @@ mod frames;
 mod replies;
 mod urls;
 
+pub(crate) use self::cases::hold_for;
+
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
 

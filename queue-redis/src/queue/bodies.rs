@@ -137,6 +137,7 @@ impl Handle {
         }
         let bodies = self.send(vec![read]).await?.pop();
         let Some(Value::Array(bodies)) = bodies else {
+            self.client().doubt();
             return Err(self.name(damaged()));
         };
         let mut found_all = true;

@@ -165,7 +165,7 @@ impl Handle {
                     self.client.node().waiter().forget(&self.arrivals);
                     drop(self.open().await?);
                 }
-                Ok(value) => return Ok(Reply::new(script, value).of(&self.name)),
+                Ok(value) => return Ok(Reply::new(script, value).by(&self.client).of(&self.name)),
                 Err(error) if is_wrong_type(&error) => {
                     return Err(self.name(self.name_key(error).await));
                 }
@@ -312,7 +312,8 @@ impl Handle {
         for kind in self.keys.types() {
             call.push(kind);
         }
-        let mut reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let mut reply = reply.by(&self.client);
         let stored = Stored {
             config: reply.text()?,
             capacity: reply.count()?,

@@ -70,7 +70,7 @@ impl Recipe for BlockingList {
             longest: self.timeout,
             read: |answer| lists::popped(answer).map(|(_, body)| body),
         };
-        opening.shell(self.guarantees(), |server| List {
+        opening.shell(self.guarantees(), places.queue.clone(), |server| List {
             places,
             pops: Pops::new(server, pop),
         })

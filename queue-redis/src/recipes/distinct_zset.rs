@@ -82,7 +82,7 @@ impl Recipe for DistinctZset {
                 false => DROP_FIRST,
             },
         };
-        opening.shell(self.guarantees(), |_| set)
+        opening.shell(self.guarantees(), set.key.clone(), |_| set)
     }
 }
 

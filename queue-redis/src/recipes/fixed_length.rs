@@ -111,7 +111,7 @@ impl Recipe for FixedLength {
             key: opening.key(self.key.as_ref()),
             capacity: opening.capacity(),
         };
-        opening.shell(self.guarantees(), |_| list)
+        opening.shell(self.guarantees(), list.key.clone(), |_| list)
     }
 }
 

@@ -57,9 +57,9 @@ impl Recipe for KeyLock {
         let name = opening.key(self.key.as_ref());
         let locked = Locked {
             lock: format!("lock:{name}:"),
-            list: List::newest_last(name, opening.capacity()),
+            list: List::newest_last(name.clone(), opening.capacity()),
         };
-        opening.shell(self.guarantees(), |_| locked)
+        opening.shell(self.guarantees(), name, |_| locked)
     }
 }
 
@@ -107,6 +107,10 @@ impl Strategy for Locked {
 
     fn keys(&self) -> Vec<Key> {
         self.list.keys()
+    }
+
+    fn beginnings(&self) -> Vec<String> {
+        vec![self.lock.clone()]
     }
 
     fn capacity(&self) -> Option<NonZeroUsize> {

@@ -30,6 +30,18 @@
 //! `{name}:dead`. After a settlement of unknown outcome the handle gives its hold up, since another
 //! settlement could add a second entry. Times are the client's. Braces are place-holders: no published
 //! key has a hash tag.
+//!
+//! # On a cluster
+//!
+//! All keys of a queue have to be in one slot, or opening it fails with `Configuration` and names them.
+//! [`FixedLength`], [`DistinctZset`] and [`Rotation`] have one key, and open under any name. The others that
+//! have a key to set open where that has a hash tag, as
+//! `SharedBackup::default().key("{jobs}")`, whose backup is `{jobs}:backup`; [`ZsetString`] needs one in its
+//! prefix, too. [`WaitActive`], [`ZsetJson`] and [`PriorityLists`] have none to set.
+//!
+//! Calls go after a slot that moves, as those of the default queues do, and so do pops that block. While a
+//! slot moves key by key, a pop that blocks hears of what is pushed only at the end of the move, or of its
+//! own time; and a command over two keys waits for the end of the move where one of them is not there.
 
 mod blocking_list;
 mod declared;

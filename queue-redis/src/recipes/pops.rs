@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use super::server::Server;
-use crate::connection::{Link, Role};
+use crate::connection::Link;
 
 /// Between two tries to pop, after one that failed.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -186,12 +186,10 @@ async fn pop_once(
     link: &mut Option<Link>,
 ) -> Option<Value> {
     if link.is_none() {
-        let connecting = server.connector().connect(Role::Waiter);
-        let timeout = server.timeouts().connect;
-        *link = time::timeout(timeout, connecting).await.ok()?.ok();
+        *link = server.connect().await;
     }
     let answer = link.as_mut()?.req_packed_command(command);
-    let patience = longest + server.timeouts().response;
+    let patience = longest + server.response_timeout();
     match time::timeout(patience, answer).await.ok()?.ok()? {
         Value::ServerError(_) => None,
         value => Some(value),

@@ -97,7 +97,7 @@ impl Recipe for PrivateBackup {
             longest: self.timeout,
             read,
         };
-        opening.shell(self.guarantees(), |server| Lists {
+        opening.shell(self.guarantees(), places.queue.clone(), |server| Lists {
             pops: Pops::new(server, pop),
             taking: Mutex::default(),
             in_flight: AtomicBool::new(false),

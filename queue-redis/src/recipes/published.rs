@@ -4,8 +4,8 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, Error, ErrorKind, Guarantees, LeasingConfig, QueueConfig, QueueInfo,
-    QueueKind, QueueName, Result,
+    AnyQueue, Backend, Error, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind,
+    QueueName, Result,
     call::{Front, Service},
     limits,
 };
@@ -60,14 +60,16 @@ impl<'a> Opening<'a> {
         Box::pin(async move { Err(error) })
     }
 
-    /// Opens the strategy that `make` makes for one handle.
+    /// Opens the strategy that `make` makes for one handle. On a cluster it talks to the node that has `key`,
+    /// which is one of the strategy's.
     pub(super) fn shell<S: Strategy>(
         self,
         guarantees: Guarantees,
+        key: String,
         make: impl FnOnce(&Server) -> S + Send + 'a,
     ) -> Opened<'a> {
         Box::pin(async move {
-            let server = Server::of(self.backend);
+            let server = Server::of(self.backend, key);
             let strategy = make(&server);
             let max_body = match self.config {
                 QueueConfig::Rotating(config) => config.max_body,
@@ -113,7 +115,8 @@ impl RedisBackend {
     /// The queues of a published strategy, on this backend's server and connections.
     ///
     /// Its keys are the strategy's own: this backend's prefix does not apply, and its queues do not
-    /// show in [`queues`](Backend::queues).
+    /// show in [`queues`](Backend::queues). On a cluster all keys of a queue have to be in one slot, see
+    /// [`recipes`](crate::recipes#on-a-cluster).
     pub fn recipe<R: Recipe>(&self, recipe: R) -> Published<R> {
         let backend = self.clone();
         Published { backend, recipe }
@@ -129,11 +132,6 @@ impl<R: Recipe> Backend for Published<R> {
             return Err(config.kind().missing(name));
         }
         let backend = &self.backend;
-        if backend.client().is_guarded() {
-            let text = "a recipe keeps its keys where its authors put them, and they are not in one slot of a \
-                        cluster: connect to one server, or open the default queue";
-            return Err(Error::new(ErrorKind::Configuration, text).with_queue(name));
-        }
         let opening = Opening {
             backend,
             name,

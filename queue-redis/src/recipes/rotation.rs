@@ -74,7 +74,10 @@ impl Recipe for Rotation {
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let (list, poll) = (opening.key(self.key.as_ref()), self.poll);
-        opening.shell(self.guarantees(), move |_| Ring { list, poll })
+        opening.shell(self.guarantees(), list.clone(), move |_| Ring {
+            list,
+            poll,
+        })
     }
 }
 

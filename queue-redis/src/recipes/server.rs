@@ -4,56 +4,73 @@
 use std::{
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     sync::Arc,
+    time::Duration,
 };
 
 use queue_core::{Error, ErrorKind, MessageId, Outcome, QueueName, Result, Spawn, Timestamp};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
+use tokio::time;
 
 use crate::{
     backend::RedisBackend,
-    connection::{Connector, Timeouts},
-    node::Node,
+    client::Client,
+    cluster::slot_of,
+    connection::{Link, Role},
 };
 
-/// The server, as a strategy sees it.
+/// The server, as a strategy sees it: of a cluster, the node that has the strategy's keys.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     backend: RedisBackend,
-    node: Arc<Node>,
+    client: Client,
+    /// One of the strategy's keys.
+    key: Arc<str>,
     seed: u64,
 }
 
 impl Server {
-    /// The backend's server, for one handle.
-    pub(super) fn of(backend: &RedisBackend) -> Self {
+    /// The backend's server that has this key, for one handle.
+    pub(super) fn of(backend: &RedisBackend, key: String) -> Self {
         let now = backend.client().own_time().as_millis();
         Self {
             seed: hash(&(backend.seed(), now)),
-            node: backend.client().node(),
+            client: backend.client().at(&key),
+            key: key.into(),
             backend: backend.clone(),
         }
     }
 
     /// The time of this client, by which published strategies go.
     pub(super) fn now(&self) -> Timestamp {
-        self.backend.client().own_time()
+        self.client.own_time()
     }
 
     pub(super) fn spawn(&self) -> &dyn Spawn {
         &**self.backend.spawn()
     }
 
-    pub(super) fn connector(&self) -> &dyn Connector {
-        self.node.waiter().connector()
+    /// Opens a connection for calls that block, to the server that has the keys.
+    pub(super) async fn connect(&self) -> Option<Link> {
+        if self.client.is_guarded() {
+            // A slot may have moved. This goes after it, and so does what comes next.
+            let look = redis::cmd("TYPE").arg(&*self.key).take();
+            self.client.command(&look).await.ok()?;
+        }
+        let node = self.client.node();
+        let waiter = node.waiter();
+        let connecting = waiter.connector().connect(Role::Waiter);
+        let connected = time::timeout(waiter.timeouts().connect, connecting).await;
+        connected.ok()?.ok()
     }
 
-    pub(super) fn timeouts(&self) -> Timeouts {
-        self.node.waiter().timeouts()
+    /// How long the server may be silent while it does not block.
+    pub(super) fn response_timeout(&self) -> Duration {
+        self.client.response_timeout()
     }
 
     /// Sends a command.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        read(self.backend.client().command(command).await?)
+        self.read(self.client.command(command).await?)
     }
 
     /// Sends a published script in full, as its clients do.
@@ -74,10 +91,41 @@ impl Server {
     ///
     /// The first one's that failed, of unknown outcome, since the others may have run.
     pub(super) async fn pipeline<T: FromRedisValue>(&self, commands: Vec<Cmd>) -> Result<Vec<T>> {
-        let answers = self.backend.client().pipeline(commands).await?;
-        let answers = answers.into_iter().map(|answer| read(answer?));
+        let answers = self.client.pipeline(commands).await?;
+        let answers = answers.into_iter().map(|answer| self.read(answer?));
         let answers: Result<Vec<T>> = answers.collect();
         answers.map_err(|error| error.with_outcome(Outcome::Unknown))
+    }
+
+    /// Reads an answer as what it should be.
+    fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T> {
+        read(answer).inspect_err(|_| self.client.doubt())
+    }
+
+    /// Refuses keys that are not all in one slot of a cluster, also those whose names begin so.
+    pub(super) fn check_slots(&self, keys: &[Key], beginnings: &[String]) -> Result<()> {
+        if !self.client.is_guarded() {
+            return Ok(());
+        }
+        let slots = keys.iter().map(|key| slot_of(key.name.as_bytes()));
+        // Without a tag in the beginning, two different ends give two slots.
+        let ends = beginnings
+            .iter()
+            .flat_map(|begin| ['a', 'b'].map(|end| format!("{begin}{end}")));
+        let mut slots = slots.chain(ends.map(|key| slot_of(key.as_bytes())));
+        let slot = slot_of(self.key.as_bytes());
+        if slots.all(|other| other == slot) {
+            return Ok(());
+        }
+        let names = keys.iter().map(|key| key.name.clone());
+        let names = names.chain(beginnings.iter().map(|begin| format!("{begin}…")));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "the keys of this strategy, {names}, are not in one slot of the cluster: set a key with a hash \
+             tag, as {{jobs}}, where the strategy has one to set, or connect to one server, or open the \
+             default queue"
+        );
+        Err(Error::new(ErrorKind::Configuration, text))
     }
 
     /// Refuses a key that has another type than the strategy expects there.
@@ -149,7 +197,7 @@ pub(super) fn id_of(name: &[u8]) -> MessageId {
     MessageId::new(hash)
 }
 
-/// Reads an answer as what it should be.
+/// Reads a part of an answer as what it should be.
 pub(super) fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
     redis::from_redis_value(answer).map_err(|error| {
         let message = format!("the server's answer is not what this strategy expects: {error}");

@@ -121,7 +121,7 @@ impl Recipe for SharedBackup {
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let places = Places::of(opening.key(self.key.as_ref()));
         let backup = format!("{}:backup", places.queue);
-        opening.shell(self.guarantees(), move |server| {
+        opening.shell(self.guarantees(), places.queue.clone(), move |server| {
             let checker = self.checker.map(|after| Checker {
                 server: server.clone(),
                 queue: places.queue.clone(),

@@ -49,7 +49,7 @@ impl<S: Strategy> Service for Shell<S> {
 }
 
 impl<S: Strategy> Shell<S> {
-    /// A handle, once the types of the strategy's keys are checked.
+    /// A handle, once the slots and the types of the strategy's keys are checked.
     pub(super) async fn open(
         name: &QueueName,
         guarantees: Guarantees,
@@ -57,7 +57,9 @@ impl<S: Strategy> Shell<S> {
         server: Server,
         strategy: S,
     ) -> Result<Self> {
-        server.check_types(name, &strategy.keys()).await?;
+        let keys = strategy.keys();
+        server.check_slots(&keys, &strategy.beginnings())?;
+        server.check_types(name, &keys).await?;
         strategy.prepare(&server).await?;
         Ok(Self {
             name: name.clone(),

@@ -59,6 +59,11 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// Its keys, whose types an open checks.
     fn keys(&self) -> Vec<Key>;
 
+    /// What the names of the keys begin with that it makes as it goes.
+    fn beginnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The list of dead letters, where it has one.
     fn dead(&self) -> Option<&str> {
         None

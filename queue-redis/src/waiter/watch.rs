@@ -127,14 +127,14 @@ impl Watch {
                 }
             };
             match answers {
-                Ok(answers) => {
+                Ok(answers) if answers.iter().all(is_readable) => {
                     if self.hand_out(orders, answers) {
                         pause = Some(Instant::now() + ON_ITS_WAY);
                     }
                 }
-                Err(_) => {
-                    // Nothing else uses the connection. For any error, another connection is
-                    // needed.
+                // Replies that are out of step, or an error. Nothing else uses the connection, so for
+                // either another is opened.
+                Ok(_) | Err(_) => {
                     self.board.unanswered(orders);
                     return channel.give_up();
                 }
@@ -231,6 +231,11 @@ impl Watch {
         }
         has_moved
     }
+}
+
+/// Whether this can be the answer to an order: a number, whatever is stored.
+const fn is_readable(answer: &Result<Value, Failure>) -> bool {
+    matches!(answer, Ok(Value::Int(_)) | Err(_))
 }
 
 /// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker. The number

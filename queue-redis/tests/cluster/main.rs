@@ -6,7 +6,10 @@ mod conformance;
 mod failover;
 mod migration;
 mod parts;
+mod recipes;
 mod routing;
+#[path = "../support/recipes.rs"]
+mod suite;
 mod traffic;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};

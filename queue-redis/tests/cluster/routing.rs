@@ -1,12 +1,12 @@
 //! What a cluster is, and what a call to it costs.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use queue_core::*;
-use queue_redis::{RedisBackend, recipes::FixedLength};
+use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
 
-use super::{Test, connect, open, slot_of};
+use super::{PATIENCE, Test, connect, open, slot_of};
 
 /// Calls of scripts, redirections and other refusals, on each server.
 fn counts(cluster: &Cluster) -> Vec<(u64, u64)> {
@@ -58,6 +58,43 @@ async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
     Ok(())
 }
 
+/// Messages that the servers have sent each other since they started, for what was published.
+fn published(cluster: &Cluster) -> u64 {
+    let sent = cluster.servers().iter().map(|server| {
+        let mut connection = server.connect().expect("the server runs");
+        let mut info = redis::cmd("CLUSTER");
+        let told: String = info.arg("INFO").query(&mut connection).expect("it tells");
+        let mut lines = told.lines();
+        let sent = lines.find_map(|line| line.strip_prefix("cluster_stats_messages_publish_sent:"));
+        // It stands there from the first on.
+        sent.map_or(0, |sent| sent.trim().parse::<u64>().expect("a number"))
+    });
+    sent.sum()
+}
+
+#[tokio::test]
+async fn a_wake_up_costs_one_message_to_each_other_node() -> Test {
+    const ROUNDS: u64 = 10;
+    let cluster = Cluster::start(3, 0, Server::builder())?;
+    let (here, elsewhere) = (connect(&cluster).await?, connect(&cluster).await?);
+    let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
+    for _ in 0..ROUNDS {
+        let consumer = tokio::spawn({
+            let waiting = Arc::clone(&waiting);
+            async move { waiting.receive_one(PATIENCE, PATIENCE).await }
+        });
+        // It waits by then. If it is late, it finds the message without a wake-up.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        pushing.push_one("work").await?;
+        let receipt = consumer.await??.expect("it comes").receipt;
+        waiting.ack(receipt).await?;
+    }
+    let sent = published(&cluster);
+    assert!((2..=2 * ROUNDS).contains(&sent), "{sent}");
+    assert_eq!(sent % 2, 0, "as many to each of the two others");
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_cluster_and_a_single_server_are_told_apart() -> Test {
     let cluster = Cluster::start(2, 0, Server::builder())?;
@@ -92,21 +129,5 @@ async fn one_server_of_the_url_is_enough() -> Test {
         .expect_err("a wrong password");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
     assert!(!error.to_string().contains("other@"), "{error}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_recipe_is_refused_and_says_why() -> Test {
-    let cluster = Cluster::start(2, 0, Server::builder())?;
-    let backend = connect(&cluster).await?;
-    let published = backend.recipe(FixedLength::naive());
-    let config = BoundedConfig::new(10);
-    let name = QueueName::new("q")?;
-    let error = published
-        .open_bounded(&name, &config)
-        .await
-        .expect_err("a recipe");
-    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
-    assert!(error.to_string().contains("one slot"), "{error}");
     Ok(())
 }

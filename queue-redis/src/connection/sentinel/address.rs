@@ -5,21 +5,23 @@ use redis::{ProtocolVersion, RedisConnectionInfo};
 
 use crate::connection::{
     hosts::{Form, Hosts},
+    parameters::{OF_SENTINELS, Parameters},
     target::Target,
 };
 
 const FORM: Form = Form {
     family: "sentinel",
     port: 26379,
+    parameters: OF_SENTINELS,
     example: "redis+sentinel://user:password@host:26379,host:26379/service/db",
 };
 
 /// What a URL of sentinels says.
-pub(super) struct Address {
-    pub(super) sentinels: Vec<Target>,
-    pub(super) service: String,
+pub(in crate::connection) struct Address {
+    pub(in crate::connection) sentinels: Vec<Target>,
+    pub(in crate::connection) service: String,
     /// How to greet the servers that the sentinels name.
-    pub(super) primary: Target,
+    pub(in crate::connection) primary: Target,
 }
 
 /// Whether a URL names sentinels.
@@ -29,7 +31,7 @@ pub(in crate::connection) fn names_sentinels(url: &str) -> bool {
 
 impl Address {
     /// Reads a URL. No error shows what may be part of a password.
-    pub(super) fn parse(url: &str) -> Result<Self> {
+    pub(in crate::connection) fn parse(url: &str) -> Result<Self> {
         let hosts = Hosts::split(url, &FORM)?;
         let (service, database) = hosts.path.split_once('/').unwrap_or((hosts.path, ""));
         if service.is_empty() {
@@ -48,7 +50,7 @@ impl Address {
         }
         let mut sentinels = hosts.targets(database)?;
         let primary = sentinels[0].clone();
-        let login = login_to_sentinels(hosts.query);
+        let login = login_to_sentinels(&hosts.parameters);
         for sentinel in &mut sentinels {
             sentinel.handshake = login.clone();
         }
@@ -61,17 +63,15 @@ impl Address {
 }
 
 /// Sentinels have users and passwords of their own, and no databases.
-fn login_to_sentinels(query: &str) -> RedisConnectionInfo {
+fn login_to_sentinels(parameters: &Parameters) -> RedisConnectionInfo {
     let mut login = RedisConnectionInfo::default()
         .set_protocol(ProtocolVersion::RESP2)
         .set_skip_set_lib_name();
-    let url = redis::parse_redis_url(&format!("redis://localhost?{query}"));
-    for (name, value) in url.iter().flat_map(|url| url.query_pairs()) {
-        match &*name {
-            "sentinel_username" => login = login.set_username(&*value),
-            "sentinel_password" => login = login.set_password(&*value),
-            _ => {}
-        }
+    if let Some(user) = parameters.get("sentinel_username") {
+        login = login.set_username(user);
+    }
+    if let Some(password) = parameters.get("sentinel_password") {
+        login = login.set_password(password);
     }
     login
 }
@@ -128,7 +128,7 @@ mod tests {
             ("redis+sentinel://one,,two/orders", "hosts"),
             ("redis+sentinel://one:port/orders", "hosts"),
             ("redis+sentinel://one/orders/three", "database"),
-            ("redis+sentinel://one/two words", "two words"),
+            ("redis+sentinel://one/two*words", "two*words"),
             ("redis+sentinel://:hunter/2@one/orders", "%2F"),
             ("redis+sentinel://:hunter?2@one/orders", "%3F"),
             ("redis+sentinel://:hunter#2@one/orders", "%23"),

@@ -97,7 +97,8 @@ impl Recipe for PriorityLists {
             longest: self.timeout,
             read: popped,
         };
-        opening.shell(self.guarantees(), move |server| Levels {
+        let first = levels[0].1.clone();
+        opening.shell(self.guarantees(), first, move |server| Levels {
             levels,
             dead: format!("{name}:{DEAD}"),
             pops: Pops::new(server, pop),

@@ -98,6 +98,6 @@ impl Recipe for Stream {
             poll: self.poll,
             max_attempts: opening.max_attempts(),
         };
-        opening.shell(self.guarantees(), |_| entries)
+        opening.shell(self.guarantees(), entries.group.stream.clone(), |_| entries)
     }
 }

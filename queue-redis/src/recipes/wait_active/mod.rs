@@ -122,7 +122,7 @@ impl Recipe for WaitActive {
             longest: self.timeout,
             read: |answer| popped(answer).map(|(_, message)| message),
         };
-        opening.shell(self.guarantees(), move |server| {
+        opening.shell(self.guarantees(), active.clone(), move |server| {
             let distributor = Distributor {
                 server: server.clone(),
                 tick: self.tick,

@@ -138,6 +138,6 @@ impl Recipe for ZsetJson {
             consumed: format!("consumed:{name}"),
             recipe: self.clone(),
         };
-        opening.shell(self.guarantees(), |_| zset)
+        opening.shell(self.guarantees(), zset.queue.clone(), |_| zset)
     }
 }

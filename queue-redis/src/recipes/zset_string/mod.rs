@@ -119,6 +119,6 @@ impl Recipe for ZsetString {
             key,
             recipe: self.clone(),
         };
-        opening.shell(self.guarantees(), |_| zset)
+        opening.shell(self.guarantees(), zset.key.clone(), |_| zset)
     }
 }

@@ -62,6 +62,10 @@ impl Strategy for Zset {
         vec![Key::zset(&self.key), Key::list(&self.dead)]
     }
 
+    fn beginnings(&self) -> Vec<String> {
+        vec![format!("{}_", self.recipe.prefix)]
+    }
+
     fn dead(&self) -> Option<&str> {
         Some(&self.dead)
     }

@@ -23,6 +23,8 @@ pub(super) enum Spoil {
     Instead(Vec<u8>),
     /// The server never sees requests that have this in them. They get this answer.
     Answer(&'static str, Vec<u8>),
+    /// The next reply comes twice, or never. Then the peer is sound.
+    Slip { twice: bool },
 }
 
 /// Stands between clients and a server. What it spoils, it spoils on all connections, until it is sound again.
@@ -104,6 +106,15 @@ async fn carry(mut client: TcpStream, to: u16, spoil: Arc<Mutex<Option<Spoil>>>)
                 let now = lock(&spoil).clone();
                 match now {
                     None | Some(Spoil::Answer(..)) => {}
+                    Some(Spoil::Slip { twice }) => {
+                        // Others wait behind it, or the client would take it for a reply to nobody.
+                        if let Some(length) = length_of(&reply).filter(|length| *length < reply.len()) {
+                            *lock(&spoil) = None;
+                            let mut slipped = if twice { reply[..length].to_vec() } else { Vec::new() };
+                            slipped.append(&mut reply.split_off(if twice { 0 } else { length }));
+                            reply = slipped;
+                        }
+                    }
                     Some(Spoil::Instead(with)) => reply = with,
                     Some(Spoil::Change { each, by }) => {
                         for (at, byte) in (passed..).zip(&mut reply) {
@@ -133,4 +144,27 @@ fn has(request: &[u8], word: &str) -> bool {
     request
         .windows(word.len())
         .any(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// The length of the reply that these bytes begin with; `None` if it is cut off, or is no reply to a request.
+fn length_of(bytes: &[u8]) -> Option<usize> {
+    let line = 2 + bytes.windows(2).position(|two| two == b"\r\n")?;
+    let count = || {
+        let count = std::str::from_utf8(&bytes[1..line - 2]).ok()?;
+        Some(usize::try_from(count.parse::<i64>().ok()?).unwrap_or(0))
+    };
+    let parts = match bytes[0] {
+        b'$' if bytes.starts_with(b"$-1") => return Some(line),
+        b'$' | b'=' => {
+            let length = line + count()? + 2;
+            return (length <= bytes.len()).then_some(length);
+        }
+        b'*' | b'~' => count()?,
+        b'%' => 2 * count()?,
+        b'>' => return None,
+        _ => 0,
+    };
+    (0..parts).try_fold(line, |length, _| {
+        Some(length + length_of(bytes.get(length..)?)?)
+    })
 }

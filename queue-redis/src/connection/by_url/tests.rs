@@ -1,0 +1,357 @@
+//! A URL that is taken says what it means: a reader of its text that knows nothing of the parser finds the
+//! same.
+
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use queue_core::ErrorKind;
+use redis::{ConnectionAddr, RedisConnectionInfo};
+
+use super::*;
+use crate::{connection::sentinel::Address, fuzz::hold_for};
+
+const CASES: u32 = 6_000;
+
+/// All that a URL tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    /// In order; a socket is one without a port.
+    places: Vec<(String, Option<u16>)>,
+    is_secure: bool,
+    login: Login,
+    database: i64,
+    service: Option<String>,
+    login_to_sentinels: Login,
+    prefix: Option<String>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Login {
+    user: Option<String>,
+    password: Option<String>,
+}
+
+impl Login {
+    /// Without a password nobody is logged in, and the name would have no effect.
+    fn has_effect(&self) -> bool {
+        self.user.is_none() || self.password.is_some()
+    }
+}
+
+/// What this crate takes a URL for; `None` if it refuses it.
+fn taken(url: &str) -> Option<Told> {
+    let login = |handshake: &RedisConnectionInfo| Login {
+        user: handshake.username().map(str::to_owned),
+        password: handshake.password().map(str::to_owned),
+    };
+    let refused = |error: queue_core::Error| {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}: {error}");
+    };
+    let prefix = check_url(url)
+        .and_then(|()| prefix(url))
+        .map_err(refused)
+        .ok()?;
+    let known = "it was checked";
+    let (targets, first, service, of_sentinels) = if names_sentinels(url) {
+        let address = Address::parse(url).expect(known);
+        let of_sentinels = login(&address.sentinels[0].handshake);
+        (
+            address.sentinels,
+            address.primary,
+            Some(address.service),
+            of_sentinels,
+        )
+    } else {
+        let targets = match names_cluster(url) {
+            true => seeds::targets(url).expect(known),
+            false => vec![Target::parse(url).expect(known)],
+        };
+        let first = targets[0].clone();
+        (targets, first, None, Login::default())
+    };
+    let place = |target: &Target| match &target.server {
+        ConnectionAddr::Tcp(host, port) => (host.clone(), Some(*port)),
+        ConnectionAddr::Unix(path) => (path.display().to_string(), None),
+        other => panic!("{other:?}"),
+    };
+    Some(Told {
+        places: targets.iter().map(place).collect(),
+        is_secure: first.is_secure,
+        login: login(&first.handshake),
+        database: first.handshake.db(),
+        service,
+        login_to_sentinels: of_sentinels,
+        prefix,
+    })
+}
+
+/// Turns `%41` into `A`.
+fn plain(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let coded = (*first == b'%').then(|| after.get(..2)).flatten();
+        let coded = coded.filter(|two| two.iter().all(u8::is_ascii_hexdigit));
+        let coded =
+            coded.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+        bytes.push(coded.unwrap_or(*first));
+        rest = if coded.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).expect("what is no text is refused")
+}
+
+/// Reads a URL as a person does, from left to right. It believes that the URL is good.
+fn read(url: &str) -> Told {
+    let mut told = Told::default();
+    let (scheme, rest) = url.split_once(':').expect("a scheme");
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    told.is_secure = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = plain(value);
+        let set = match &*plain(name) {
+            "prefix" => &mut told.prefix,
+            "user" => &mut told.login.user,
+            "pass" => &mut told.login.password,
+            "sentinel_username" => &mut told.login_to_sentinels.user,
+            "sentinel_password" => &mut told.login_to_sentinels.password,
+            "db" => {
+                told.database = value.parse().expect("a number");
+                continue;
+            }
+            "protocol" => {
+                assert!(matches!(&*value, "3" | "resp3"), "nothing else is spoken");
+                continue;
+            }
+            other => panic!("{other:?} has no effect"),
+        };
+        assert_eq!(set.replace(value), None, "the first one has no effect");
+    }
+    if scheme.ends_with("unix") {
+        let path = place.strip_prefix("//").unwrap_or(place);
+        told.places.push((plain(path), None));
+        return told;
+    }
+    let place = place.strip_prefix("//").expect("two of them");
+    let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+    let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let some = |text: &str| (!text.is_empty()).then(|| plain(text));
+    told.login = Login {
+        user: some(user),
+        password: some(password),
+    };
+    let port = if scheme.ends_with("sentinel") {
+        26379
+    } else {
+        6379
+    };
+    for host in hosts.split(',') {
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, own)) if !own.contains(']') => (host, own.parse().expect("a port")),
+            _ => (host, port),
+        };
+        assert!(!host.is_empty() && port > 0, "{host}:{port}");
+        let host = host.trim_matches(['[', ']']).to_owned();
+        told.places.push((host, Some(port)));
+    }
+    let database = if scheme.ends_with("sentinel") {
+        let (service, database) = path.split_once('/').unwrap_or((path, ""));
+        told.service = Some(service.to_owned());
+        database
+    } else {
+        path
+    };
+    if !database.is_empty() {
+        told.database = database.parse().expect("a number");
+    }
+    told
+}
+
+/// One of these: good ones mostly, and then some that are wrong.
+fn one_of(good: &[&'static str], wrong: &[&'static str]) -> impl Strategy<Value = &'static str> {
+    prop_oneof![9 => select(good.to_vec()), 1 => select(wrong.to_vec())]
+}
+
+fn scheme() -> impl Strategy<Value = &'static str> {
+    const PLAIN: &[&str] = &[
+        "redis:",
+        "valkey:",
+        "redis+sentinel:",
+        "valkey+sentinel:",
+        "redis+cluster:",
+        "unix:",
+        "redis+unix:",
+        "valkey+unix:",
+    ];
+    const SECURE: &[&str] = &[
+        "rediss:",
+        "valkeys:",
+        "rediss+sentinel:",
+        "valkeys+cluster:",
+    ];
+    prop_oneof![
+        4 => one_of(PLAIN, &["Redis:", "redis+sentinels:", "rediss+unix:"]),
+        u32::from(cfg!(feature = "tls")) => select(SECURE),
+    ]
+}
+
+fn login() -> impl Strategy<Value = &'static str> {
+    let good = &[
+        "",
+        "",
+        ":p@",
+        "u:p@",
+        ":@",
+        ":p%40%23@",
+        "u:p:q@",
+        ":p@q@",
+        "ü:%C3%BC@",
+        ":100%@",
+        ":p+q@",
+    ];
+    one_of(
+        good,
+        &[
+            "@", "u@", "u:@", ":%FF@", ":p#@", ":p/q@", ":p?q@", "p q:r@", ":p\nq@",
+        ],
+    )
+}
+
+fn hosts() -> impl Strategy<Value = String> {
+    let host = one_of(
+        &["localhost", "a.b-c_d", "127.0.0.1", "[::1]", "EXAMPLE.org"],
+        &[
+            "", "0.0.0.0", "a b", "é.org", "a%41", "::1", "[::1", "..", "a\\b",
+        ],
+    );
+    let port = one_of(
+        &["", "", ":1", ":06379", ":65535"],
+        &[":", ":0", ":65536", ":-1", ":+1", ":x", ":1:2"],
+    );
+    let host = (host, port)
+        .prop_map(|(host, port)| format!("{host}{port}"))
+        .boxed();
+    let more = prop_oneof![4 => Just(0), 1 => 1..3_usize];
+    more.prop_flat_map(move |more| vec(host.clone(), more + 1))
+        .prop_map(|hosts| hosts.join(","))
+}
+
+fn path() -> impl Strategy<Value = &'static str> {
+    one_of(
+        &[
+            "",
+            "/",
+            "/3",
+            "/03",
+            "/orders",
+            "/orders/",
+            "/orders/3",
+            "/run/redis.sock",
+            "/run/a%20b",
+        ],
+        &[
+            "//",
+            "/3/",
+            "//3",
+            "/+3",
+            "/-3",
+            "/3x",
+            "/./3",
+            "/a/../3",
+            "/run/%2e/a",
+            "/9999999999",
+            "/3;a",
+            "/orders/3/",
+        ],
+    )
+}
+
+fn query() -> impl Strategy<Value = String> {
+    let parameter = one_of(
+        &[
+            "prefix=shop",
+            "db=3",
+            "user=u",
+            "pass=p",
+            "pass=p%26",
+            "protocol=3",
+            "protocol=resp3",
+            "sentinel_username=s",
+            "sentinel_password=p",
+            "%70refix=a",
+            "prefix=",
+            "pass",
+        ],
+        &[
+            "perfix=a",
+            "Prefix=a",
+            "db=+3",
+            "db=",
+            "db=x",
+            "protocol=2",
+            "protocol=resp2",
+            "pass=a+b",
+            "pass=%FF",
+            "=",
+            "a",
+            "&",
+            "timeout=3",
+            "prefix=a#b",
+            "prefix=a@b",
+            "prefix=a?b",
+        ],
+    );
+    option::of(vec(parameter, 0..4))
+        .prop_map(|query| query.map_or_else(String::new, |all| format!("?{}", all.join("&"))))
+}
+
+fn url() -> impl Strategy<Value = String> {
+    let slashes = one_of(&["//"], &["", "/", "///"]);
+    (
+        scheme(),
+        slashes,
+        login(),
+        hosts(),
+        path(),
+        query(),
+        any::<bool>(),
+    )
+        .prop_map(|(scheme, slashes, login, hosts, path, query, has_host)| {
+            // A socket is no host's.
+            let is_bare = scheme.ends_with("unix:") && has_host;
+            let authority = if is_bare {
+                String::new()
+            } else {
+                format!("{login}{hosts}")
+            };
+            format!("{scheme}{slashes}{authority}{path}{query}")
+        })
+}
+
+#[test]
+fn a_url_that_is_taken_says_what_it_means() {
+    hold_for(CASES, url(), |url| {
+        if let Some(taken) = taken(&url) {
+            assert_eq!(taken, read(&url), "{url:?}");
+            let logins = [&taken.login, &taken.login_to_sentinels];
+            assert!(logins.into_iter().all(Login::has_effect), "{url:?}");
+        }
+    });
+}
+
+#[test]
+fn urls_of_every_form_are_taken() {
+    for url in [
+        "redis://localhost",
+        "redis://localhost/?",
+        "valkey://u:p@[::1]:1/3?protocol=3&prefix=a%2Eb",
+        "redis://:100%@localhost",
+        "redis://:@localhost",
+        "redis+sentinel://u:p@a,b:1,[::1]/orders/3?sentinel_username=s&sentinel_password=q&prefix=shop",
+        "redis+sentinel://a/orders/",
+        "valkey+cluster://:p@a,b:1/0?prefix=shop",
+        "unix:///run/a%20b.sock?db=3&user=u&pass=p%2B&prefix=shop",
+        "redis+unix:/run/redis.sock",
+    ] {
+        let taken = taken(url).unwrap_or_else(|| panic!("{url} is refused"));
+        assert_eq!(taken, read(url), "{url}");
+    }
+}

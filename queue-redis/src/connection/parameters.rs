@@ -1,0 +1,180 @@
+//! The parameters of a URL, behind its question mark. Each has an effect, or the URL is refused: a mistyped
+//! one would be without effect.
+
+use queue_core::{Error, Result};
+
+use super::written::is_number;
+
+/// The parameters that URLs of one form may have.
+pub(super) type Known = &'static [&'static str];
+
+pub(super) const OF_SOCKETS: Known = &["db", "user", "pass", "protocol", "prefix"];
+/// The rest has a place of its own in a URL of a host.
+pub(super) const OF_HOSTS: Known = &["protocol", "prefix"];
+pub(super) const OF_SENTINELS: Known = &["sentinel_username", "sentinel_password", "prefix"];
+pub(super) const OF_CLUSTERS: Known = &["prefix"];
+
+/// A user's name, and the password without which nobody would learn of it.
+const LOGINS: [(&str, &str); 2] = [("user", "pass"), ("sentinel_username", "sentinel_password")];
+
+/// The parameters of one URL, each once.
+#[derive(Debug, Default)]
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Reads what stands behind the question mark of a URL.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a parameter that is unknown, stands there twice, or would have no effect.
+    pub(super) fn read(query: &str, known: Known) -> Result<Self> {
+        // What looks like a parameter may be the rest of a password, which no error may show.
+        if known != OF_SOCKETS && query.contains('@') {
+            return Err(Error::invalid(
+                "the Redis URL has an @ behind its ?: write a ? in a user's name or password as %3F",
+            ));
+        }
+        if query.contains('+') {
+            return Err(Error::invalid(
+                "the Redis URL has a + behind its ?, which means a blank to some: write a + as %2B, and a \
+                 blank as %20",
+            ));
+        }
+        let url = redis::parse_redis_url(&format!("redis://localhost?{query}"));
+        let mut read = Self::default();
+        let mut behind_password = false;
+        for (name, value) in url.iter().flat_map(|url| url.query_pairs()) {
+            if !known.contains(&&*name) {
+                let shown = !behind_password && is_plain(&name);
+                return Err(unknown(shown.then_some(&*name), known));
+            }
+            behind_password |= matches!(&*name, "pass" | "sentinel_password");
+            if value.contains(char::REPLACEMENT_CHARACTER) {
+                let told = "is no text: write its characters in UTF-8";
+                return Err(Error::invalid(format!(
+                    "the parameter {name} of the Redis URL {told}"
+                )));
+            }
+            if read.get(&name).is_some() {
+                let told = "stands there twice: leave one out";
+                return Err(Error::invalid(format!(
+                    "the parameter {name} of the Redis URL {told}"
+                )));
+            }
+            read.0.push((name.into_owned(), value.into_owned()));
+        }
+        read.check_values()?;
+        Ok(read)
+    }
+
+    /// The value of a parameter, if the URL has it.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| &**value)
+    }
+
+    fn check_values(&self) -> Result<()> {
+        for (user, password) in LOGINS {
+            if self.get(user).is_some() && self.get(password).is_none() {
+                return Err(Error::invalid(format!(
+                    "the Redis URL has the parameter {user} without {password}: nobody would be logged in"
+                )));
+            }
+        }
+        if self
+            .get("protocol")
+            .is_some_and(|named| !matches!(named, "3" | "resp3"))
+        {
+            return Err(Error::invalid(
+                "the parameter protocol of the Redis URL can be 3 alone: queue-kit speaks RESP3, so leave it out",
+            ));
+        }
+        if self.get("db").is_some_and(|named| !is_number(named)) {
+            return Err(Error::invalid(
+                "the parameter db of the Redis URL is not understood: it is the number of a database",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether this is a name that somebody mistyped, and not a password behind a mistyped sign.
+fn is_plain(name: &str) -> bool {
+    let has_more = |secret: &str| name.starts_with(secret) && name != secret;
+    name.len() <= 24
+        && (name == "password" || !has_more("pass"))
+        && !has_more("sentinel_password")
+        && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+fn unknown(name: Option<&str>, known: Known) -> Error {
+    let known = known.join(", ");
+    Error::invalid(match name {
+        Some(name) => format!(
+            "the Redis URL has an unknown parameter {name:?}: known are {known}; the settings of \
+             RedisBackend::builder are no parameters"
+        ),
+        None => format!(
+            "the Redis URL has an unknown parameter, which may be part of a password: known are \
+             {known}; write an & in a password as %26"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use queue_core::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_nothing_reads_is_named_beside_the_known_ones() {
+        for (query, known, name) in [
+            ("perfix=shop", OF_HOSTS, "perfix"),
+            ("db=3", OF_HOSTS, "db"),
+            ("database=3", OF_SOCKETS, "database"),
+            ("pass=3", OF_SENTINELS, "pass"),
+        ] {
+            let error = Parameters::read(query, known).expect_err(query);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            for part in [&*format!("{name:?}"), "known are", ", prefix"] {
+                assert!(error.to_string().contains(part), "{query}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused_with_the_way_out() {
+        for (query, known, named) in [
+            ("prefix=a&prefix=a", OF_HOSTS, "prefix"),
+            ("db=1&db=2", OF_SOCKETS, "twice"),
+            ("user=u&db=1", OF_SOCKETS, "pass"),
+            ("sentinel_username=u", OF_SENTINELS, "sentinel_password"),
+            ("protocol=2", OF_HOSTS, "RESP3"),
+            ("pass=a+b", OF_SOCKETS, "%2B"),
+            ("pass=%FF", OF_SOCKETS, "UTF-8"),
+            ("db=%2B1", OF_SOCKETS, "db"),
+        ] {
+            let error = Parameters::read(query, known).expect_err(query);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains(named), "{query}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_rest_of_a_password_is_shown() {
+        for (query, known) in [
+            ("hunter2@localhost", OF_HOSTS),
+            ("pass=a&hunter2=b", OF_SOCKETS),
+            ("pass/hunter2&db=1", OF_SOCKETS),
+            ("passhunter&db=1", OF_SOCKETS),
+            ("pass=hunter%FF", OF_SOCKETS),
+            ("pass=hunter&pass=hunter", OF_SOCKETS),
+            ("sentinel_password=a&hunter2=b", OF_SENTINELS),
+        ] {
+            let error = Parameters::read(query, known).expect_err(query);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(!error.to_string().contains("hunter"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the parser of URLs would pass over or change: of that, nothing may stand in one.
+
+/// Why a URL of one server cannot be read as it is written. `rest` is what follows the scheme and its colon.
+///
+/// The answer shows nothing of the URL, since any part may be that of a password.
+pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
+    if let Some(flaw) = flaw_of_signs(rest) {
+        return Some(flaw);
+    }
+    let place = rest.split_once('?').map_or(rest, |(place, _)| place);
+    match (place.strip_prefix("//"), is_socket) {
+        (Some(place), true) => match place.split_once('/') {
+            Some(("", path)) => flaw_of_path(path),
+            _ => Some("a socket has a path alone, which begins with a / behind the ://"),
+        },
+        (None, true) => flaw_of_path(place),
+        (Some(place), false) => {
+            let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+            if !path.is_empty() && !is_number(path) {
+                return Some("behind the host stands the number of a database, and no more");
+            }
+            let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+            flaw_of_login(login).or_else(|| flaw_of_host(host))
+        }
+        (None, false) => Some("no // follows its scheme"),
+    }
+}
+
+/// Whether this is a number in digits alone. One below zero gets a better error than that it is none.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Why a URL of any form cannot be read as it is written.
+pub(super) fn flaw_of_signs(url: &str) -> Option<&'static str> {
+    if url.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return Some(
+            "it has a blank, or a character that is not printed: write a blank in a password as %20",
+        );
+    }
+    // What stands behind a # may be the rest of a password.
+    url.contains('#')
+        .then_some("it has a # in it: a # in a user's name or password is written as %23")
+}
+
+/// A user without a password would not be logged in.
+fn flaw_of_login(login: &str) -> Option<&'static str> {
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    (!user.is_empty() && password.is_empty())
+        .then_some("it has a user and no password: write user:password@, or :password@")
+}
+
+fn flaw_of_host(host: &str) -> Option<&'static str> {
+    let (host, port) = match host.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (host, None),
+    };
+    if host.is_empty() {
+        return Some("it names no host");
+    }
+    if host.contains(',') {
+        return Some(
+            "it names several hosts: of sentinels they stand behind redis+sentinel://, of a cluster behind \
+             redis+cluster://",
+        );
+    }
+    if !host.is_ascii() || host.contains('%') {
+        return Some("its host has other characters than a host's name has");
+    }
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    match port {
+        Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) || !is_port(port) => {
+            Some("its port is no number from 1 to 65535")
+        }
+        _ => None,
+    }
+}
+
+/// A parser leaves out `.` and what a `..` follows, though a link may lead elsewhere.
+fn flaw_of_path(path: &str) -> Option<&'static str> {
+    let dots = |segment: &str| {
+        matches!(
+            &*segment.replace("%2e", ".").replace("%2E", "."),
+            "." | ".."
+        )
+    };
+    path.split('/')
+        .any(dots)
+        .then_some("the path of its socket has a . or .. in it: write where it leads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_have_no_effect_is_a_flaw() {
+        for (rest, named) in [
+            ("//local host", "%20"),
+            ("//localhost\n", "%20"),
+            ("//localhost/3#x", "%23"),
+            ("localhost", "//"),
+            ("//", "no host"),
+            ("//:6379", "no host"),
+            ("//localhost:", "port"),
+            ("//localhost:0", "port"),
+            ("//localhost:+1", "port"),
+            ("//localhost:65536", "port"),
+            ("//[::1]:x", "port"),
+            ("//user@localhost", "no password"),
+            ("//user:@localhost", "no password"),
+            ("//a,b:1", "several"),
+            ("//h%41", "host"),
+            ("//localhost/3/", "database"),
+            ("//localhost//3", "database"),
+            ("//localhost/+3", "database"),
+            ("//localhost/x/../3", "database"),
+        ] {
+            let told = flaw(rest, false).unwrap_or_else(|| panic!("{rest} is read"));
+            assert!(told.contains(named), "{rest}: {told}");
+        }
+        for (rest, named) in [
+            ("//localhost/run/redis.sock", "path alone"),
+            ("//me:secret@localhost:1/run/redis.sock", "path alone"),
+            ("//run", "path alone"),
+            ("///run/../redis.sock", ".."),
+            ("/run/%2e/redis.sock", ".."),
+        ] {
+            let told = flaw(rest, true).unwrap_or_else(|| panic!("{rest} is read"));
+            assert!(told.contains(named), "{rest}: {told}");
+        }
+    }
+
+    #[test]
+    fn all_else_is_none() {
+        for rest in [
+            "//localhost",
+            "//localhost/?prefix=shop",
+            "//:p%23w@localhost:06379/03",
+            "//:@localhost",
+            "//me:pa:ss@[::1]:1/0",
+            "//127.0.0.1?prefix=a/b",
+        ] {
+            assert_eq!(flaw(rest, false), None, "{rest}");
+        }
+        for rest in ["///run/redis.sock?pass=a/../b", "/run/.redis..sock", "///"] {
+            assert_eq!(flaw(rest, true), None, "{rest}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The suite on a recipe, on servers of its own in real time: the cases that its guarantees leave.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_conformance::{Capabilities, Capability, Case, Ending, Harness, Play, Skip, cases};
+use queue_core::{Backend, Guarantees};
+use queue_redis::RedisBackend;
+use real_redis::Server;
+use tokio::{runtime::Builder, time};
+
+/// How long an answer may take in real time: no connection fails in a case, and a busy machine is
+/// slow.
+pub(crate) const ANSWER: Duration = Duration::from_secs(60);
+
+/// The recipe for the client of this number, as a backend.
+pub(crate) type Make = fn(u64, &RedisBackend) -> Arc<dyn Backend>;
+
+/// Where a recipe's keys are: a server or several.
+pub(crate) trait Home: Send + Sync + 'static {
+    fn address(&self) -> String;
+    fn all(&self) -> &[Server];
+}
+
+/// Takes away all keys: the names of published keys have no prefix.
+fn clear(home: &dyn Home) {
+    for server in home.all() {
+        let mut connection = server.connect().expect("the server takes us");
+        let flushed = redis::cmd("FLUSHALL").exec(&mut connection);
+        flushed.expect("the server answers");
+    }
+}
+
+/// A harness for one case after another, each without a key before it.
+pub(crate) struct RecipeHarness {
+    make: Make,
+    pub(crate) guarantees: Guarantees,
+    home: Box<dyn Home>,
+    clients: AtomicU64,
+}
+
+impl RecipeHarness {
+    pub(crate) fn new(home: impl Home, guarantees: Guarantees, make: Make) -> Self {
+        Self {
+            make,
+            guarantees,
+            home: Box::new(home),
+            clients: AtomicU64::new(0),
+        }
+    }
+
+    /// How this case ends; `None` if it fails.
+    pub(crate) fn play(&self, case: &Case) -> Option<Ending> {
+        clear(&*self.home);
+        catch_unwind(AssertUnwindSafe(|| case.run(self))).ok()
+    }
+}
+
+#[async_trait]
+impl Harness for RecipeHarness {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::as_time_passes()
+            .without(Capability::Once)
+            .without(Capability::Removal)
+            .only([self.guarantees.kind])
+    }
+
+    fn run(&self, case: Play<'_>) {
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(case);
+    }
+
+    async fn connect(&self) -> Arc<dyn Backend> {
+        let redis = RedisBackend::builder(&self.home.address())
+            .expect("the URL is understood")
+            .connect_timeout(ANSWER)
+            .response_timeout(ANSWER)
+            .connect();
+        let client = self.clients.fetch_add(1, Ordering::Relaxed);
+        (self.make)(client, &redis.await.expect("the server takes us"))
+    }
+
+    async fn advance(&self, by: Duration) {
+        time::sleep(by).await;
+    }
+}
+
+impl fmt::Debug for RecipeHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Guarantees { name, kind, .. } = self.guarantees;
+        write!(f, "{name} ({kind})")
+    }
+}
+
+/// Plays all cases of the recipe's kind, and those of a backend as a whole. Fails if one fails, or if
+/// fewer than `least` play to their end.
+pub(crate) fn plays(least: usize, harness: &RecipeHarness) {
+    let mut played = 0;
+    let mut failed = Vec::new();
+    let mut skipped = BTreeMap::<String, usize>::new();
+    for case in cases() {
+        match harness.play(case) {
+            Some(Ending::Played) => played += 1,
+            // Another kind's, once keys', or removal's.
+            Some(Ending::Skipped(Skip::Needs(
+                Capability::Kind(_) | Capability::Once | Capability::Removal,
+            ))) => {}
+            Some(Ending::Skipped(skip)) => *skipped.entry(skip.to_string()).or_default() += 1,
+            None => failed.push(case.name()),
+        }
+    }
+    println!(
+        "{harness:?}: {played} played, {} skipped",
+        skipped.values().sum::<usize>()
+    );
+    for (reason, count) in &skipped {
+        println!("    {count:3} {reason}");
+    }
+    assert!(failed.is_empty(), "{harness:?} fails {failed:#?}");
+    assert!(
+        played >= least,
+        "{harness:?}: only {played} cases played to their end"
+    );
+}
