@@ -160,7 +160,8 @@ impl<'a> Facts<'a> {
                 for (at, item) in items.unwrap_or_default().iter().enumerate() {
                     self.add(item.id, entry(span, at), What::Visited(item));
                 }
-                self.ghost(span, items.is_some());
+                // It may have visited what it leaves out.
+                self.ghost(span, items.is_some() && done.gone.is_empty());
             }
             Call::Remove(ids) => {
                 for (at, id) in ids.iter().enumerate() {
