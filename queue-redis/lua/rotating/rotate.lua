@@ -1,8 +1,9 @@
 -- rotate: visits items from the head and puts them at the tail, in one step (T1).
--- needs: ARRIVALS, BODIES, DUE, FRESH, RING, add_to, arm, fits, pace, reference_of, size_of, sweep
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, arm, fits, pace, reference_of, size_of
+-- needs: sweep
 -- ARGV[3] how many at most
 -- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is. An item without a
--- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring.
+-- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring with its key.
 call('ZREM', ARRIVALS, '') -- as in `drainable`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
@@ -80,6 +81,12 @@ if gone[1] then
     call('ZREM', key, unpack(gone))
   end
   call('HDEL', BODIES, unpack(gone))
+  for _, key in ipairs(call('HMGET', NAMED, unpack(gone))) do
+    if key then
+      call('HDEL', KEYED, key)
+    end
+  end
+  call('HDEL', NAMED, unpack(gone))
 end
 if visited[1] then
   local number = add_to('joins', #visited) - #visited

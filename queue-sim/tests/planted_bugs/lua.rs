@@ -354,6 +354,19 @@ edits! {
     REMOVAL_LEAVES_THE_BODY {
         "rotating/remove": "call('HDEL', BODIES, id)" => "";
     }
+    REMOVAL_LEAVES_THE_LARGE_BODY {
+        "rotating/remove": "call('HDEL', BODIES, reference)" => "";
+    }
+    PRESENT_ITEM_LEAVES_ITS_UPLOAD {
+        "rotating/insert": "call('HDEL', BODIES, unpack(refused))" => "";
+    }
+    INSERTED_BODY_STAYS_NOTED {
+        "rotating/insert": "call('ZREM', UPLOADS, unpack(taken))" => "";
+    }
+    LARGE_ITEM_IS_INSERTED_TWICE {
+        "rotating/insert": "    if not waits then\n      return redis" =>
+            "    if false then\n      return redis";
+    }
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
     }
