@@ -78,6 +78,7 @@ static WAITING_KIND: Kind = Kind {
 
 const CALL: Part = Files(lua!["shared/call" "shared/arm"]);
 const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
+const RESIZE: Part = Files(lua!["bounded/same" "shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
@@ -221,7 +222,7 @@ scripts! {
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
     BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/unreadable" "bounded/capacity"])];
     BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![
-        DRAIN "shared/take_out" "bounded/shorten" "bounded/resize"
+        RESIZE "shared/take_out" "bounded/shorten" "bounded/resize"
     ];
 
     ROTATING_INSERT = ROTATING_KIND, "insert": &[
