@@ -203,7 +203,19 @@ local function look(queue, keys)
     end
   end
   if is_ring then
-    explain('bodies')
+    -- A large body is there as long as its item is, or uploads for its insert.
+    local kept, uploads, others = fields('bodies'), {}, {}
+    for _, reference in ipairs(members('uploads')) do
+      uploads[reference], others[reference] = true, true
+    end
+    for id in pairs(places) do
+      local reference = kept[id] and string.byte(kept[id], 1) == 2 and string.sub(kept[id], 6)
+      if reference and (uploads[reference] or not kept[reference]) then
+        say('bodies', 'lacks the body of', id)
+      end
+      others[reference or id] = true
+    end
+    explain('bodies', others)
   end
   for id in pairs(agree('keyed', 'named', itself)) do
     if not places[id] then

@@ -74,6 +74,12 @@ pub(crate) struct Payload<'a> {
     pub(crate) body: &'a Bytes,
 }
 
+impl Payload<'_> {
+    pub(crate) fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
+}
+
 impl ToRedisArgs for Payload<'_> {
     fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
         let mut argument = out.writer_for_next_arg();
@@ -147,6 +153,19 @@ impl Content {
             None => Self::Damaged(bytes),
         }
     }
+
+    /// Whether it is not here.
+    pub(crate) const fn is_apart(&self) -> bool {
+        matches!(self, Self::Apart(_))
+    }
+
+    /// The message or item of this id; `None` if its body is apart still, and so gone, or if it is damaged.
+    pub(crate) fn message(self, id: MessageId) -> Option<Message> {
+        match self {
+            Self::Here(headers, body) => Some(Message { id, body, headers }),
+            Self::Apart(_) | Self::Damaged(_) => None,
+        }
+    }
 }
 
 /// What a frame tells.
@@ -193,21 +212,9 @@ impl Frame {
         })
     }
 
-    /// Whether the body is not here.
-    pub(crate) const fn is_apart(&self) -> bool {
-        matches!(self.content, Content::Apart(_))
-    }
-
-    /// The message; `None` if its body is apart still, and so gone, or if it is damaged.
+    /// The message; `None` as for [`Content::message`].
     pub(crate) fn message(self) -> Option<Message> {
-        match self.content {
-            Content::Here(headers, body) => Some(Message {
-                id: self.id,
-                body,
-                headers,
-            }),
-            Content::Apart(_) | Content::Damaged(_) => None,
-        }
+        self.content.message(self.id)
     }
 
     /// A delivery, from the frame as it was before; `None` as for [`message`](Self::message).

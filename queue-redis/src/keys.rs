@@ -23,8 +23,8 @@
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
-//! | `…:bodies` | hash | all | a ring's id → headers and body; elsewhere a reference → headers and body of a large message, see `lua/shared/bodies.lua` |
-//! | `…:uploads` | zset | leasing | references of bodies that wait for their push, by the time (ms) at which a call first saw them |
+//! | `…:bodies` | hash | all | a reference → headers and body of a large message or item, see `lua/shared/bodies.lua`; a ring's id → headers and body, or of a large item the reference, see `lua/rotating/apart.lua` |
+//! | `…:uploads` | zset | all | references of bodies that wait for their push or insert, by the time (ms) at which a call first saw them |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
 //! | `…:once` | hash | once keys | `config`; `token` (the last one) |
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
@@ -66,7 +66,7 @@ const BOUNDED: &[&str] = &[
     "owned", "guard", "dedup", "firsts", "ends", "bodies", "uploads",
 ];
 const ROTATING: &[&str] = &[
-    "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard",
+    "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
 ];
 
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
@@ -97,8 +97,13 @@ fn type_of(suffix: &&str) -> &'static str {
     }
 }
 
-/// `dedup` and what follows it stand last, and only calls that need them send them.
-const OPTIONAL: usize = 5;
+/// What follows the guard stands last, and only calls that need it send it.
+const fn optional(kind: QueueKind) -> usize {
+    match kind {
+        QueueKind::Rotating => 1,
+        _ => 5,
+    }
+}
 
 /// The channel of one process.
 pub(crate) fn channel(prefix: &str, process: u64) -> String {
@@ -149,15 +154,11 @@ impl Keys {
         &self.names
     }
 
-    /// The keys that every call needs: without those of dedup marks, times to live and large bodies, of
-    /// which a ring has none; and with the guard where that is needed.
+    /// The keys that every call needs: without those of dedup marks, times to live and uploads; and with the
+    /// guard where that is needed.
     pub(crate) fn usual(&self, guarded: bool) -> &[String] {
-        let optional = match self.kind {
-            QueueKind::Rotating => 0,
-            _ => OPTIONAL,
-        };
         let guard = usize::from(!guarded);
-        &self.names[..self.names.len() - optional - guard]
+        &self.names[..self.names.len() - optional(self.kind) - guard]
     }
 
     /// The type of each key.
@@ -332,13 +333,14 @@ mod tests {
     fn the_keys_that_few_calls_need_stand_last() {
         let name = QueueName::new("q").unwrap();
         for kind in QueueKind::ALL {
-            if kind != QueueKind::Rotating {
-                let last = ["guard", "dedup", "firsts", "ends", "bodies", "uploads"];
-                assert!(table(kind).ends_with(&last), "{kind}");
-                let keys = Keys::new("qk", &name, kind);
-                assert_eq!(keys.usual(false).len() + last.len(), keys.all().len());
-                assert_eq!(keys.usual(true).len(), keys.usual(false).len() + 1);
-            }
+            let last: &[&str] = match kind {
+                QueueKind::Rotating => &["guard", "uploads"],
+                _ => &["guard", "dedup", "firsts", "ends", "bodies", "uploads"],
+            };
+            assert!(table(kind).ends_with(last), "{kind}");
+            let keys = Keys::new("qk", &name, kind);
+            assert_eq!(keys.usual(false).len() + last.len(), keys.all().len());
+            assert_eq!(keys.usual(true).len(), keys.usual(false).len() + 1);
         }
     }
 }

@@ -145,7 +145,7 @@
 //! | --- | --- |
 //! | a message's frame or body, or it is missing | who would lease it sets it aside: it becomes a dead letter with the bytes that were found. Pages leave it out until then |
 //! | a dead letter's record | it is shown as such a letter, and is not revived |
-//! | an item of a ring | `rotate` and `list` leave it out; one without a body leaves the ring |
+//! | an item of a ring | `rotate` and `list` leave it out; one without a body leaves the ring, and its key with it |
 //! | a counter in `meta`, or the last token | it counts anew |
 //! | a dedup mark's id | the mark counts as none |
 //! | the end of a time to live | the message has none any more |

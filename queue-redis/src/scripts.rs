@@ -78,14 +78,16 @@ static WAITING_KIND: Kind = Kind {
 
 const CALL: Part = Files(lua!["shared/call" "shared/arm"]);
 const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
+const RESIZE: Part = Files(lua!["bounded/same" "shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
 const SOUND: Part = Files(lua!["shared/sound"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
+const APART: Part = Files(lua!["rotating/apart"]);
 const EXPECT: Part = Files(lua!["shared/expect" "shared/add_to"]);
 const LEASES: Part = Files(lua![
-    "shared/ends" "shared/uniques" "shared/holders" "shared/bodies" "shared/graves"
+    "shared/ends" "shared/uniques" "shared/holders" "shared/bodies" "shared/sweep" "shared/graves"
 ]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
@@ -220,13 +222,17 @@ scripts! {
     BOUNDED_RECENT = BOUNDED_KIND, "recent": tidied![READ "bounded/recent"];
     BOUNDED_CAPACITY = BOUNDED_KIND, "capacity": &[CALL, Keys, PLAIN, Settings, Files(lua!["bounded/unreadable" "bounded/capacity"])];
     BOUNDED_RESIZE = BOUNDED_KIND, "resize": tidied![
-        DRAIN "shared/take_out" "bounded/shorten" "bounded/resize"
+        RESIZE "shared/take_out" "bounded/shorten" "bounded/resize"
     ];
 
-    ROTATING_INSERT = ROTATING_KIND, "insert": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/insert"])];
-    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["shared/add_to" "rotating/rotate"])];
-    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, Files(lua!["rotating/list"])];
-    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, Files(lua!["rotating/remove"])];
+    ROTATING_INSERT = ROTATING_KIND, "insert": &[
+        CALL, Keys, PLAIN, Settings, Files(lua!["shared/sweep" "rotating/insert"]),
+    ];
+    ROTATING_ROTATE = ROTATING_KIND, "rotate": &[
+        CALL, Keys, PLAIN, Settings, FRAMES, APART, Files(lua!["shared/sweep" "shared/add_to" "rotating/rotate"]),
+    ];
+    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, APART, Files(lua!["rotating/list"])];
+    ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, APART, Files(lua!["rotating/remove"])];
     ROTATING_RECONFIGURE = ROTATING_KIND, "reconfigure": &[
         CALL, Keys, PLAIN, Settings, Files(lua!["rotating/reconfigure"]),
     ];

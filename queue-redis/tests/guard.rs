@@ -26,6 +26,8 @@ priority, 1: push 7 / 466 / 4, turn 13 / 389 / 168
 priority, 100: push 8 / 11460 / 6, turn 21 / 2570 / 13438
 bounded, 1: push 12 / 555 / 4, turn 16 / 472 / 159
 bounded, 100: push 12 / 11349 / 6, turn 24 / 2653 / 12538
+rotating, 1: insert 8 / 441 / 4, rotate 9 / 332 / 131
+rotating, 100: insert 8 / 11235 / 6, rotate 15 / 334 / 12211
 ";
 
 /// One queue, seen through a proxy.
@@ -79,6 +81,19 @@ impl Guarded {
         self.cost(put).await.0
     }
 
+    async fn rotate(&mut self, count: usize) -> String {
+        let max = NonZeroUsize::new(count).expect("not zero");
+        let rotate = async |queue: &AnyQueue| {
+            let AnyQueue::Rotating(ring) = queue else {
+                panic!("{queue:?} is no ring");
+            };
+            ring.rotate(max).await.expect("rotates").items.len()
+        };
+        let (cost, visited) = self.cost(rotate).await;
+        assert_eq!(visited, count);
+        cost
+    }
+
     /// Acks these, and leases as many.
     async fn turn(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
         let acks: Vec<_> = held.iter().copied().map(Settlement::ack).collect();
@@ -99,11 +114,17 @@ async fn each_verb_costs_what_it_did() {
     let server = Server::start().expect("a server");
     let mut costs = String::from("\n");
     for kind in QueueKind::ALL {
-        if kind == QueueKind::Rotating {
-            continue;
-        }
         let mut guarded = Guarded::open(&server, kind).await;
         for count in [1, 100] {
+            if kind == QueueKind::Rotating {
+                guarded.put(count).await;
+                guarded.rotate(count).await;
+                let (insert, rotate) = (guarded.put(count).await, guarded.rotate(count).await);
+                costs.push_str(&format!(
+                    "{kind}, {count}: insert {insert}, rotate {rotate}\n"
+                ));
+                continue;
+            }
             let mut held = Vec::new();
             // The first of each kind sets up what stays.
             guarded.put(count).await;

@@ -43,6 +43,24 @@ fn calls_of_scripts(server: &Server) -> u64 {
 }
 
 #[tokio::test]
+async fn an_open_that_resizes_is_one_call_more_than_an_open() {
+    let server = Server::start().expect("a server");
+    let queue = filled(&server, 100).await;
+    let backend = connect(&server).await.expect("connects");
+    let name = QueueName::new("filled").expect("a name");
+    for (capacity, steps) in [(10_000, 1), (30, 1), (30, 1), (20_000, 1)] {
+        let before = calls_of_scripts(&server);
+        let config = BoundedConfig::new(capacity);
+        let opened = backend.open_or_resize(&name, &config).await;
+        assert_eq!(calls_of_scripts(&server) - before, 1 + steps, "{capacity}");
+        let now = opened.expect("opens").capacity().await.expect("a capacity");
+        assert_eq!(now.get(), capacity);
+    }
+    let depth = queue.depth().await.expect("a depth");
+    assert_eq!((depth.ready, depth.leased), (30, 0));
+}
+
+#[tokio::test]
 async fn a_large_purge_and_a_large_resize_take_as_many_calls_as_they_have_steps() {
     let server = Server::start().expect("a server");
     let queue = filled(&server, 2_000).await;

@@ -30,7 +30,8 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
 
     /// Visits up to `max` items: takes them from the head and puts them at the tail, in one atomic
     /// step, each at most once (T1, T3). With a pace it visits only due items, in the ring's order
-    /// (T4). It answers no more than 8 MiB of bodies and headers (but always one item).
+    /// (T4). It answers no more than 8 MiB of bodies and headers (but always one item). It may leave out
+    /// an item that is removed before it answers; if it leaves out all, `next` is zero.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Inserted {
 pub struct Rotated {
     /// The items, in the ring's order.
     pub items: Vec<Message>,
-    /// Only when no item was due: the time until one is. `None` for an empty ring.
+    /// Only when there are no items: the time until one is due. `None` for an empty ring.
     pub next: Option<Duration>,
 }
 

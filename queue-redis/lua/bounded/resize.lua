@@ -2,7 +2,8 @@
 -- What is too many goes by steps (B5).
 -- needs: DELAYED, LEASES, META, ROOM, arm, config, in_line, shorten, tidy, trim
 -- ARGV[3] capacity; '' for another step of the last resize, whoever made it
--- ARGV[4] for a reconfigure: the configuration to store with it. A capacity that is stored already stays as it is
+-- ARGV[4] for a reconfigure: the configuration to store with it. A capacity that is stored already stays as it is.
+-- For an open '', see `bounded/same`
 -- Returns the ids that this step dropped: in delivery order, delayed ones last, never what is leased. As many as
 -- one call may means that there may be more. For a reconfigure, how many dead letters are left to trim comes first.
 local capacity = tonumber(ARGV[3])
@@ -10,7 +11,7 @@ if capacity then
   tidy()
 end
 local left = nil
-if ARGV[4] then
+if ARGV[4] and ARGV[4] ~= '' then
   config = ARGV[4]
   call('HSET', META, 'config', config)
   left = trim()

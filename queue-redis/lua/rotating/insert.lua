@@ -1,15 +1,33 @@
 -- insert: puts items at the tail.
--- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, accepted, arm, pace
+-- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, UPLOADS, accepted, arm, flags, pace, sweep
 -- ARGV[3] how many items
--- ARGV[4 …] their payloads
+-- ARGV[4 …] their payloads; of a large one, where it was uploaded to
 -- ARGV[4 + items …] pairs of entry's number and key
 -- Returns the last id if all were added, which then have consecutive ids; or an array with the id
 -- of each, negative for one that is in the ring already. OOM: nothing was written.
+-- Errors: QKUPLOAD  a body does not wait for its insert; nothing was done.
 local count = tonumber(ARGV[3])
 local keys, ids, present = {}, {}, false
 local bodies, places, keyed, named, new, added = {}, {}, {}, {}, 0, {}
 for k = 4 + count, #ARGV, 2 do
   keys[tonumber(ARGV[k])] = ARGV[k + 1]
+end
+local uploads, taken, refused -- the references of large items, by their entries' numbers
+if UPLOADS then
+  local all = {}
+  uploads, taken, refused = {}, {}, {}
+  for k = 1, count do
+    if byte(ARGV[3 + k], 1) == 2 then
+      uploads[k] = sub(ARGV[3 + k], 6)
+      all[#all + 1] = uploads[k]
+    end
+  end
+  -- An insert that runs twice, since something on its way sent it again, finds them taken.
+  for _, waits in ipairs(all[1] and call('ZMSCORE', UPLOADS, unpack(all)) or all) do
+    if not waits then
+      return redis.error_reply('QKUPLOAD a body is not there: it was lost, or its insert has run before')
+    end
+  end
 end
 local number = tonumber(call('HGET', META, 'joins')) or 0
 if not (number >= 0 and number < 9007199254740991) then
@@ -20,11 +38,17 @@ for k = 1, count do
   local held = key and (added[key] or call('HGET', KEYED, key))
   if held and #held == 7 then
     ids[k], present = -decode('>I7', held), true
+    if uploads then
+      refused[#refused + 1] = uploads[k]
+    end
   else
     new = new + 1
     local id = pack('>I7', accepted + new)
     ids[k] = accepted + new
     bodies[2 * new - 1], bodies[2 * new] = id, ARGV[3 + k]
+    if uploads then
+      taken[#taken + 1] = uploads[k]
+    end
     places[2 * new - 1], places[2 * new] = number + new, id
     if key then
       added[key] = id
@@ -35,12 +59,25 @@ for k = 1, count do
 end
 if new > 0 then
   call('HSET', META, 'accepted', accepted + new, 'joins', number + new)
+  if taken and taken[1] and flags == '' then
+    call('HSET', META, 'flags', 'b')
+  end
   call('HSET', BODIES, unpack(bodies))
   if keyed[1] then
     call('HSET', NAMED, unpack(named))
     call('HSET', KEYED, unpack(keyed))
   end
   call('ZADD', pace and FRESH or RING, unpack(places))
+  if taken and taken[1] then
+    call('ZREM', UPLOADS, unpack(taken))
+  end
   arm(ARRIVALS, new)
+end
+if refused and refused[1] then
+  call('HDEL', BODIES, unpack(refused))
+  call('ZREM', UPLOADS, unpack(refused))
+end
+if sweep then
+  sweep()
 end
 return present and ids or accepted + new

@@ -1,5 +1,5 @@
 -- list: a page of items from the head on, moving nothing.
--- needs: BODIES, FRESH, RING, fits, pace
+-- needs: BODIES, FRESH, RING, fits, pace, reference_of, size_of
 -- ARGV[3] number of the last place read, 0 for the first page
 -- ARGV[4] how many at most
 -- Returns {number to go on after or -1 at the end, id, payload, …}.
@@ -19,10 +19,11 @@ while visited[v] or fresh[f] do
     id, place, f = fresh[f], tonumber(fresh[f + 1]), f + 2
   end
   local body = call('HGET', BODIES, id)
+  local reference = reference_of and body and reference_of(body)
   -- What is damaged is not shown.
-  if body and #id == 7 then
+  if body and #id == 7 and not (reference and call('HEXISTS', BODIES, reference) == 0) then
     bodies[#bodies + 1] = body
-    raw = raw + #body
+    raw = raw + (reference and size_of(body) or #body)
     if #bodies > limit or not fits(bodies, raw) then
       -- A page that shows anything ends behind where it began.
       reply[1] = math.max(math.floor(last), ARGV[3] + 1)

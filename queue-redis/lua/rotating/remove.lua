@@ -1,5 +1,5 @@
 -- remove: takes items out for good (T2).
--- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, pace
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, pace, reference_of
 -- ARGV[3 …] ids
 -- Returns how many were there.
 call('ZREM', ARRIVALS, '') -- as in `drainable`
@@ -17,6 +17,11 @@ for k = 3, #ARGV do
     if key then
       call('HDEL', KEYED, key)
       call('HDEL', NAMED, id)
+    end
+    local body = reference_of and call('HGET', BODIES, id)
+    local reference = body and reference_of(body)
+    if reference then
+      call('HDEL', BODIES, reference)
     end
     call('HDEL', BODIES, id)
   end

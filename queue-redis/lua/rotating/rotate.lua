@@ -1,8 +1,9 @@
 -- rotate: visits items from the head and puts them at the tail, in one step (T1).
--- needs: ARRIVALS, BODIES, DUE, FRESH, RING, add_to, arm, fits, pace
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, arm, fits, pace, reference_of, size_of
+-- needs: sweep
 -- ARGV[3] how many at most
 -- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is. An item without a
--- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring.
+-- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring with its key.
 call('ZREM', ARRIVALS, '') -- as in `drainable`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
@@ -55,11 +56,12 @@ for first = 1, math.min(max, #items), CHUNK do
   end
   local read = call('HMGET', BODIES, unpack(ids))
   for k = 1, #ids do
-    if not read[k] or #ids[k] ~= 7 then
+    local reference = reference_of and read[k] and reference_of(read[k])
+    if not read[k] or #ids[k] ~= 7 or reference and call('HEXISTS', BODIES, reference) == 0 then
       gone[#gone + 1] = ids[k]
     else
       bodies[#bodies + 1] = read[k]
-      raw = raw + #read[k]
+      raw = raw + (reference and size_of(read[k]) or #read[k])
       full = not fits(bodies, raw)
       if full then
         break
@@ -78,6 +80,13 @@ if gone[1] then
   for _, key in ipairs({ RING, FRESH, DUE }) do
     call('ZREM', key, unpack(gone))
   end
+  call('HDEL', BODIES, unpack(gone))
+  for _, key in ipairs(call('HMGET', NAMED, unpack(gone))) do
+    if key then
+      call('HDEL', KEYED, key)
+    end
+  end
+  call('HDEL', NAMED, unpack(gone))
 end
 if visited[1] then
   local number = add_to('joins', #visited) - #visited
@@ -99,5 +108,8 @@ elseif gone[1] then
   reply[1] = 0 -- there may be others
 elseif next_due then
   reply[1] = math.min(math.max(next_due - now, 0), 9007199254740991)
+end
+if sweep then
+  sweep()
 end
 return reply

@@ -3,8 +3,8 @@
 -- FRAMES keeps the reference under 'b' and the id. A producer uploads a body before its push, without a
 -- script, and notes the reference in UPLOADS before that; the push takes it out (see `terms`). Consumers
 -- read BODIES without a script.
--- needs: BODIES, FRAMES, UPLOADS, apart, fields_of, with_holders
--- gives: forget, sweep
+-- needs: BODIES, FRAMES, apart, fields_of, with_holders
+-- gives: forget
 
 -- These messages are gone for good, dead letters too: nothing is kept of them.
 local function forget(ids)
@@ -21,21 +21,4 @@ local function forget(ids)
     end
   end
   call('HDEL', FRAMES, unpack(with_holders and with_holders(ids) or ids))
-end
-
--- Drops the uploads of producers that died before their push. UPLOADS has 0 for each until a sweep first
--- sees it, then that time: so only the server's clock counts.
-local sweep = UPLOADS and function()
-  local over = call('ZRANGEBYSCORE', UPLOADS, '(0', string.format('%d', now - 60000), 'LIMIT', 0, CHUNK)
-  if over[1] then
-    call('HDEL', BODIES, unpack(over))
-    call('ZREM', UPLOADS, unpack(over))
-  end
-  local seen = {}
-  for k, reference in ipairs(call('ZRANGEBYSCORE', UPLOADS, 0, 0, 'LIMIT', 0, MANY)) do
-    seen[2 * k - 1], seen[2 * k] = now_text, reference
-  end
-  if seen[1] then
-    call('ZADD', UPLOADS, unpack(seen))
-  end
 end

@@ -10,7 +10,7 @@ end
 -- many.
 local function size_of(frame)
   local at = HEAD + 1
-  if byte(frame, 1) == WITH_PAST then
+  if HEAD > 0 and byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
   end
   local kind = byte(frame, at)

@@ -173,14 +173,10 @@ impl RedisBackend {
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
         let (handle, stored) = self.handle(name, &config.clone().into()).await?;
-        let queue = Queue::<Bounded>::new(handle, config.leasing.max_body);
-        let stored = stored.bounded()?;
-        config.check_stored(&stored, true)?;
-        let asked = NonZeroUsize::new(config.capacity);
-        if let Some(capacity) = asked.filter(|asked| asked.get() != stored.capacity) {
-            queue.resize(capacity).await?;
-        }
-        Ok(Arc::new(queue))
+        config.check_stored(&stored.bounded()?, true)?;
+        queue::ensure_capacity(&handle, config.capacity).await?;
+        let max_body = config.leasing.max_body;
+        Ok(Arc::new(Queue::<Bounded>::new(handle, max_body)))
     }
 }
 

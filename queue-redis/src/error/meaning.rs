@@ -100,7 +100,9 @@ impl Meaning {
             // It may have run before, if something between sends requests again.
             "QKUPLOAD" => Self {
                 is_certain: false,
-                ..Self::passing("look whether it was pushed, or push it again with a dedup key")
+                ..Self::passing(
+                    "look whether it is there, or put it in again with its dedup key or item key",
+                )
             },
             "QKDAMAGED" => Self::of_setup(
                 "somebody else wrote to it: set it right by hand, or remove the queue; nothing was \

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Push, Receipt, Result};
+use queue_core::{Error, ErrorKind, Outcome, Receipt, Result};
 use redis::Value;
 
 use super::Handle;
@@ -41,23 +41,33 @@ fn new_reference() -> Reference {
 pub(super) struct Uploads(Vec<(usize, Reference)>);
 
 impl Uploads {
-    /// References for those of these messages that have so many bytes or more.
-    pub(super) fn of<'a>(pushes: impl Iterator<Item = &'a Push>, large: usize) -> Self {
-        let uploads = pushes
+    /// References for those of a batch that have so many bytes or more.
+    pub(super) fn of<'a>(payloads: impl Iterator<Item = Payload<'a>>, large: usize) -> Self {
+        let uploads = payloads
             .enumerate()
-            .filter(|(_, push)| push.size() >= large)
+            .filter(|(_, payload)| payload.size() >= large)
             .map(|(entry, _)| (entry, new_reference()));
         Self(uploads.collect())
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The reference of the message at this place; `None` if its body goes with the push.
-    pub(super) fn at(&self, entry: usize) -> Option<&Reference> {
+    /// The reference of the message at this place; `None` if its body goes with the call.
+    fn at(&self, entry: usize) -> Option<&Reference> {
         let found = self.0.binary_search_by_key(&entry, |(large, _)| *large);
         found.ok().map(|found| &self.0[found].1)
+    }
+
+    /// Adds an argument for each of the batch: headers and body, or where they are.
+    pub(super) fn add_payloads<'a>(
+        &self,
+        payloads: impl Iterator<Item = Payload<'a>>,
+        call: &mut Call,
+    ) {
+        for (entry, payload) in payloads.enumerate() {
+            match self.at(entry) {
+                Some(reference) => call.push(&frame::apart(payload.size(), reference)[..]),
+                None => call.push(payload),
+            }
+        }
     }
 
     /// All, each with its message's place.
@@ -67,16 +77,41 @@ impl Uploads {
 }
 
 impl Handle {
-    /// Brings the large bodies of this batch to the server, before its push. What no push takes from
-    /// there is dropped a minute after a call first sees it.
-    pub(super) async fn upload(&self, batch: &[&Push], uploads: &Uploads) -> Result<()> {
+    /// Calls the script that puts a batch in, after it has brought the large bodies to the server. What the
+    /// script does not take from there is dropped a minute after a call first sees it. `all` as for
+    /// [`call_push`](Self::call_push).
+    pub(super) async fn call_with_bodies<'a>(
+        &self,
+        script: &'static Script,
+        all: bool,
+        uploads: &Uploads,
+        payloads: impl Iterator<Item = Payload<'a>> + Send,
+        fill: impl Fn(&mut Call) + Send + Sync,
+    ) -> Result<Reply> {
+        if uploads.0.is_empty() {
+            return self.call_push(script, all, fill).await;
+        }
+        self.upload(uploads, payloads).await?;
+        let put = self.call_push(script, true, fill).await;
+        if is_refused(&put) {
+            self.take_back(uploads).await;
+        }
+        put
+    }
+
+    async fn upload<'a>(
+        &self,
+        uploads: &Uploads,
+        payloads: impl Iterator<Item = Payload<'a>> + Send,
+    ) -> Result<()> {
         let (mut note, mut store) = (redis::cmd("ZADD"), redis::cmd("HSET"));
         note.arg(self.keys().uploads());
         store.arg(self.keys().bodies());
-        for (entry, reference) in uploads.iter() {
-            let Push { headers, body, .. } = batch[*entry];
-            note.arg(0).arg(reference);
-            store.arg(reference).arg(Payload { headers, body });
+        for (entry, payload) in payloads.enumerate() {
+            if let Some(reference) = uploads.at(entry) {
+                note.arg(0).arg(reference);
+                store.arg(reference).arg(payload);
+            }
         }
         // A note without a body does no harm; a body without its note would stay for ever. On a slow line
         // the first note may be gone by the time that the bodies are there.
@@ -84,7 +119,7 @@ impl Handle {
     }
 
     /// Takes back an upload whose push was refused. Where that fails, time does it.
-    pub(super) async fn take_back(&self, uploads: &Uploads) {
+    async fn take_back(&self, uploads: &Uploads) {
         let (mut body, mut note) = (redis::cmd("HDEL"), redis::cmd("ZREM"));
         body.arg(self.keys().bodies());
         note.arg(self.keys().uploads());
@@ -104,34 +139,34 @@ impl Handle {
         read: impl Fn(Reply) -> Result<(Vec<E>, T)> + Send + Sync,
     ) -> Result<(Vec<E>, T)>
     where
-        E: AsMut<Frame> + Send,
+        E: AsMut<Content> + Send,
         T: Send,
     {
         let mut looks = 0;
         loop {
             let (mut entries, rest) = read(self.call(script, &fill).await?)?;
             looks += 1;
-            let frames = entries.iter_mut().map(E::as_mut);
-            if self.bring_bodies(frames).await? || looks == LOOKS {
+            let contents = entries.iter_mut().map(E::as_mut);
+            if self.bring_bodies(contents).await? || looks == LOOKS {
                 return Ok((entries, rest));
             }
         }
     }
 
-    /// Brings what is not in these frames, all in one round trip; none if nothing is apart. Answers whether
-    /// it found all: a body that has gone meanwhile, with its message, leaves its frame as it was.
+    /// Brings what of these is apart, all in one round trip; none if nothing is. Answers whether it found
+    /// all: a body that has gone meanwhile, with its message, leaves its content as it was.
     pub(super) async fn bring_bodies<'a>(
         &self,
-        frames: impl Iterator<Item = &'a mut Frame> + Send,
+        contents: impl Iterator<Item = &'a mut Content> + Send,
     ) -> Result<bool> {
-        let mut apart: Vec<&mut Frame> = frames.filter(|frame| frame.is_apart()).collect();
+        let mut apart: Vec<&mut Content> = contents.filter(|each| each.is_apart()).collect();
         if apart.is_empty() {
             return Ok(true);
         }
         let mut read = redis::cmd("HMGET");
         read.arg(self.keys().bodies());
-        for frame in &apart {
-            if let Content::Apart(reference) = &frame.content {
+        for content in &apart {
+            if let Content::Apart(reference) = content {
                 read.arg(&reference[..]);
             }
         }
@@ -141,11 +176,11 @@ impl Handle {
             return Err(self.name(damaged()));
         };
         let mut found_all = true;
-        for (frame, body) in apart.iter_mut().zip(bodies) {
+        for (content, body) in apart.iter_mut().zip(bodies) {
             match body {
                 Value::BulkString(body) => {
                     let body = Bytes::from(body);
-                    frame.content = match Content::read(body.clone()) {
+                    **content = match Content::read(body.clone()) {
                         Content::Apart(_) => Content::Damaged(body),
                         content => content,
                     };
@@ -171,21 +206,28 @@ impl Handle {
     }
 }
 
-impl AsMut<Self> for Frame {
-    fn as_mut(&mut self) -> &mut Self {
-        self
+/// Whether the server answered, and did nothing.
+fn is_refused(put: &Result<Reply>) -> bool {
+    put.as_ref().is_err_and(|error| {
+        error.outcome() == Outcome::NotApplied && error.kind() != ErrorKind::Unavailable
+    })
+}
+
+impl AsMut<Content> for Frame {
+    fn as_mut(&mut self) -> &mut Content {
+        &mut self.content
     }
 }
 
-impl AsMut<Frame> for Dead {
-    fn as_mut(&mut self) -> &mut Frame {
-        &mut self.frame
+impl AsMut<Content> for Dead {
+    fn as_mut(&mut self) -> &mut Content {
+        &mut self.frame.content
     }
 }
 
-impl AsMut<Frame> for Shown {
-    fn as_mut(&mut self) -> &mut Frame {
-        &mut self.frame
+impl AsMut<Content> for Shown {
+    fn as_mut(&mut self) -> &mut Content {
+        &mut self.frame.content
     }
 }
 
@@ -205,15 +247,25 @@ fn damaged() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use queue_core::Headers;
+
     use super::*;
 
     #[test]
     fn only_large_messages_are_apart_each_in_a_place_of_its_own() {
-        let batch = [100, 1, 99, 101].map(|size| Push::new(vec![0; size]));
-        let uploads = Uploads::of(batch.iter(), 100);
-        let apart: Vec<bool> = (0..4).map(|entry| uploads.at(entry).is_some()).collect();
+        let headers = Headers::new();
+        let bodies = [100, 1, 99, 101].map(|size| Bytes::from(vec![0; size]));
+        let uploads = |large| {
+            let payloads = bodies.iter().map(|body| Payload {
+                headers: &headers,
+                body,
+            });
+            Uploads::of(payloads, large)
+        };
+        let some = uploads(100);
+        let apart: Vec<bool> = (0..4).map(|entry| some.at(entry).is_some()).collect();
         assert_eq!(apart, [true, false, false, true]);
-        assert_ne!(uploads.at(0), uploads.at(3));
-        assert!(Uploads::of(batch[1..3].iter(), 100).is_empty());
+        assert_ne!(some.at(0), some.at(3));
+        assert_eq!(uploads(102).iter().count(), 0);
     }
 }

@@ -93,6 +93,16 @@ pub(crate) async fn reconfigure(
     Ok(letters)
 }
 
+/// Makes sure of a capacity, in one step, and drops what is too many.
+pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
+    let fill = |call: &mut Call| {
+        call.push(capacity);
+        call.push("");
+    };
+    let first = handle.call(&scripts::BOUNDED_RESIZE, fill).await?;
+    shorten(handle, first).await.map(drop)
+}
+
 /// Takes the steps of a resize that are left after this one. Answers what all of them dropped.
 async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
     let mut dropped = Vec::new();

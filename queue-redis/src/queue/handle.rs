@@ -41,7 +41,8 @@ pub(crate) struct Handle {
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
-    /// pushed such messages, and clears old marks away with each push; or a script has asked for their keys.
+    /// pushed such messages, and clears old marks away with each push; a script has asked for their keys; or
+    /// a ring has shown it a large item.
     sends_all: AtomicBool,
     /// Counts them.
     plain_pushes: AtomicU32,
@@ -138,6 +139,12 @@ impl Handle {
         };
         let all = self.sends_all.load(Ordering::Relaxed) || clears();
         self.call_with(script, all, fill).await
+    }
+
+    /// Remembers that the queue has large bodies: from now on this handle's calls look for uploads that
+    /// wait in vain.
+    pub(crate) fn has_uploads(&self) {
+        self.sends_all.store(true, Ordering::Relaxed);
     }
 
     async fn call_with(

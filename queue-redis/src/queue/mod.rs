@@ -13,7 +13,7 @@ mod rotating;
 mod turns;
 
 pub(crate) use self::{
-    bounded::{Bounded, reconfigure},
+    bounded::{Bounded, ensure_capacity, reconfigure},
     config::Stored,
     delay::Delay,
     handle::Handle,

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, MessageId, Outcome, Push, Pushed, Result, TimeToLive, limits};
+use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
 
 use super::{Handle, bodies::Uploads};
 use crate::{
@@ -62,17 +62,12 @@ impl<P: Put> Verb for Way<P> {
 
     async fn send(&self, batch: &[P]) -> Result<Vec<P::Answer>> {
         let pushes = || batch.iter().map(P::push);
-        let uploads = Uploads::of(pushes(), self.handle.large());
+        let payloads = || pushes().map(|Push { headers, body, .. }| Payload { headers, body });
+        let uploads = Uploads::of(payloads(), self.handle.large());
         let fill = |call: &mut Call| {
             call.push(batch.len());
             P::add_before(batch, self.way, call);
-            for (entry, push) in pushes().enumerate() {
-                let Push { headers, body, .. } = push;
-                match uploads.at(entry) {
-                    Some(reference) => call.push(&frame::apart(push.size(), reference)[..]),
-                    None => call.push(Payload { headers, body }),
-                }
-            }
+            uploads.add_payloads(payloads(), call);
             P::add_behind(batch, call);
             // The triples that `lua/shared/terms.lua` reads. The windows and limits were checked
             // before.
@@ -105,19 +100,9 @@ impl<P: Put> Verb for Way<P> {
             }
         };
         let all = pushes().any(|push| push.dedup.is_some() || push.time_to_live.is_some());
-        let reply = match uploads.is_empty() {
-            true => self.handle.call_push(P::SCRIPT, all, fill).await?,
-            false => {
-                let pushes: Vec<&Push> = pushes().collect();
-                self.handle.upload(&pushes, &uploads).await?;
-                let pushed = self.handle.call_push(P::SCRIPT, true, fill).await;
-                if is_refused(&pushed) {
-                    self.handle.take_back(&uploads).await;
-                }
-                pushed?
-            }
-        };
-        P::answers(reply, batch.len())
+        let handle = &self.handle;
+        let put = handle.call_with_bodies(P::SCRIPT, all, &uploads, payloads(), fill);
+        P::answers(put.await?, batch.len())
     }
 
     fn size(message: &P) -> usize {
@@ -132,13 +117,6 @@ impl<P: Put> Verb for Way<P> {
     fn unsent(&self) -> Error {
         self.handle.name(self.handle.client().unsent())
     }
-}
-
-/// Whether the server answered, and did nothing.
-fn is_refused(pushed: &Result<Reply>) -> bool {
-    pushed.as_ref().is_err_and(|error| {
-        error.outcome() == Outcome::NotApplied && error.kind() != ErrorKind::Unavailable
-    })
 }
 
 /// The answers to a push of so many messages.

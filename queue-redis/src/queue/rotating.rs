@@ -4,17 +4,18 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Confirmer, Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Result, Rotated,
+    Confirmer, Cursor, Insert, Inserted, Message, MessageId, Outcome, Page, Paged, Result, Rotated,
     RotatingQueue, limits,
 };
 
 use super::{
     Handle,
+    bodies::Uploads,
     leasing::{add_ids, cursor},
 };
 use crate::{
     call::Call,
-    frame::{self, Payload},
+    frame::{self, Content, Payload},
     reply::Reply,
     scripts,
 };
@@ -41,14 +42,14 @@ impl Ring {
 impl RotatingQueue for Ring {
     async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>> {
         self.checked(Insert::check_all(items, self.max_body))?;
+        let payloads = || {
+            let items = items.iter();
+            items.map(|Insert { headers, body, .. }| Payload { headers, body })
+        };
+        let uploads = Uploads::of(payloads(), self.handle.large());
         let fill = |call: &mut Call| {
             call.push(items.len());
-            for item in items {
-                call.push(Payload {
-                    headers: &item.headers,
-                    body: &item.body,
-                });
-            }
+            uploads.add_payloads(payloads(), call);
             for (entry, item) in items.iter().enumerate() {
                 if let Some(key) = &item.key {
                     call.push(entry + 1);
@@ -56,7 +57,9 @@ impl RotatingQueue for Ring {
                 }
             }
         };
-        let reply = self.handle.call(&scripts::ROTATING_INSERT, fill).await?;
+        let (handle, script) = (&self.handle, &scripts::ROTATING_INSERT);
+        let inserted = handle.call_with_bodies(script, false, &uploads, payloads(), fill);
+        let reply = inserted.await?;
         let ids = reply.ids(items.len())?.into_iter().map(|id| {
             let item = MessageId::new(id.unsigned_abs());
             if id < 0 {
@@ -75,13 +78,28 @@ impl RotatingQueue for Ring {
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
         let fill = |call: &mut Call| call.push(max.get());
-        let call = self.handle.call(&scripts::ROTATING_ROTATE, fill);
-        let mut reply = self.handle.after_arrival(call).await?;
-        let mut next = reply.time()?;
-        let visited = reply.len();
-        let items = items(reply)?;
-        if items.is_empty() && visited > 0 {
-            // All were damaged, and there may be others behind them.
+        let call = async {
+            let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, fill).await?;
+            let next = reply.time()?;
+            let mut items = items(reply)?;
+            if items.iter().any(|item| item.content.is_apart()) {
+                self.handle.has_uploads();
+            }
+            let brought = self
+                .handle
+                .bring_bodies(items.iter_mut().map(AsMut::as_mut));
+            // The items have been visited.
+            let brought = brought
+                .await
+                .map_err(|error| error.with_outcome(Outcome::Unknown));
+            brought.map(|_| (items, next))
+        };
+        let (visited, mut next) = self.handle.after_arrival(call).await?;
+        let found_any = !visited.is_empty();
+        // What was removed before its body was here is left out, and what is damaged is.
+        let items: Vec<Message> = visited.into_iter().filter_map(Item::message).collect();
+        if items.is_empty() && found_any {
+            // There may be others behind them.
             next = Some(Duration::ZERO);
         }
         self.handle.looked(next);
@@ -98,9 +116,15 @@ impl RotatingQueue for Ring {
             call.push(page.after.map_or(0, Cursor::get));
             call.push(page.limit);
         };
-        let mut reply = self.handle.call(&scripts::ROTATING_LIST, fill).await?;
-        let next = cursor(&mut reply)?;
-        let entries = items(reply)?;
+        let read = |mut reply: Reply| {
+            let next = cursor(&mut reply)?;
+            Ok((items(reply)?, next))
+        };
+        let (items, next) = self
+            .handle
+            .look(&scripts::ROTATING_LIST, fill, read)
+            .await?;
+        let entries = items.into_iter().filter_map(Item::message).collect();
         Ok(Paged { entries, next })
     }
 
@@ -121,14 +145,32 @@ impl RotatingQueue for Ring {
     }
 }
 
-/// Items, each an id and a payload. What is damaged is left out, so that it takes nothing from the others.
-fn items(mut reply: Reply) -> Result<Vec<Message>> {
+/// An item as a script tells it.
+#[derive(Debug)]
+struct Item {
+    id: MessageId,
+    content: Content,
+}
+
+impl Item {
+    fn message(self) -> Option<Message> {
+        self.content.message(self.id)
+    }
+}
+
+impl AsMut<Content> for Item {
+    fn as_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+}
+
+/// Items, each an id and what stands there under it.
+fn items(mut reply: Reply) -> Result<Vec<Item>> {
     let mut items = Vec::with_capacity(reply.len() / 2);
     while reply.len() > 0 {
         let id = frame::id(reply.bytes()?).ok_or_else(|| reply.unexpected())?;
-        if let Some((headers, body)) = frame::payload(reply.bytes()?) {
-            items.push(Message { id, body, headers });
-        }
+        let content = Content::read(reply.bytes()?);
+        items.push(Item { id, content });
     }
     Ok(items)
 }

@@ -167,11 +167,15 @@ impl Turns {
 
     /// Brings the large bodies of what was leased, from this token on.
     async fn bring_bodies(&self, frames: &mut [Frame], first: u64) -> Result<()> {
-        if self.handle.bring_bodies(frames.iter_mut()).await? {
+        if self
+            .handle
+            .bring_bodies(frames.iter_mut().map(AsMut::as_mut))
+            .await?
+        {
             return Ok(());
         }
         let leased = frames.iter().zip(first..);
-        let missing = leased.filter(|(frame, _)| frame.is_apart());
+        let missing = leased.filter(|(frame, _)| frame.content.is_apart());
         let receipts = missing.map(|(frame, token)| Receipt::new(frame.id, Token::new(token)));
         self.handle.check_leased(receipts).await
     }

@@ -8,7 +8,7 @@ use real_redis::Server;
 
 use crate::{
     ground::{Clock, administer, connect_with, within},
-    subject::Subject,
+    subject::{CAPACITY, Subject},
     verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
 };
 
@@ -94,6 +94,12 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
         let queue = Subject::open(&*later, *kind).await;
         let queue = queue.unwrap_or_else(|error| panic!("{kind}: {error}"));
         assert_eq!(queue.leasing().depth().await.expect("depth").ready, 4);
+    }
+    let same = Subject::open_or_resize(&*later, CAPACITY).await;
+    same.expect("it has this capacity");
+    if let Some(code) = code {
+        let other = Subject::open_or_resize(&*later, CAPACITY + 1).await;
+        assert_refused(vec![("open_or_resize", other)], code);
     }
 }
 

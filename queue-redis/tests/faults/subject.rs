@@ -7,6 +7,17 @@ use queue_core::*;
 /// So many attempts that no test of something else spends them.
 const MANY_ATTEMPTS: u32 = 1_000_000;
 
+/// The capacity of a bounded queue.
+pub(crate) const CAPACITY: usize = 1_000_000;
+
+fn config(kind: QueueKind) -> QueueConfig {
+    let mut config = QueueConfig::of(kind, CAPACITY);
+    if let Some(leasing) = config.leasing_mut() {
+        leasing.max_attempts = MANY_ATTEMPTS;
+    }
+    config
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     queue: AnyQueue,
@@ -16,15 +27,23 @@ pub(crate) struct Subject {
 impl Subject {
     /// Opens the queue of this kind, named after the kind. A bounded queue has room for everything.
     pub(crate) async fn open(backend: &dyn Backend, kind: QueueKind) -> Result<Self> {
-        let mut config = QueueConfig::of(kind, 1_000_000);
-        if let Some(leasing) = config.leasing_mut() {
-            leasing.max_attempts = MANY_ATTEMPTS;
-        }
+        let config = config(kind);
         let queue = backend
             .open(&QueueName::new(kind.as_str())?, &config)
             .await?;
         let leasing = queue.leasing().expect("a queue that leases");
         Ok(Self { queue, leasing })
+    }
+
+    /// Opens the bounded queue as a client that asks for this capacity.
+    pub(crate) async fn open_or_resize(backend: &dyn Backend, capacity: usize) -> Result<()> {
+        let kind = QueueKind::Bounded;
+        let QueueConfig::Bounded(mut config) = config(kind) else {
+            panic!("the configuration of another kind");
+        };
+        config.capacity = capacity;
+        let name = QueueName::new(kind.as_str())?;
+        backend.open_or_resize(&name, &config).await.map(drop)
     }
 
     pub(crate) const fn queue(&self) -> &AnyQueue {

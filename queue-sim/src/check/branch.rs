@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use queue_core::call::Answer;
+use queue_core::{
+    MessageId,
+    call::{Answer, Call},
+};
 
 use crate::history::{Event, History, Moment, Outcome, Record};
 
@@ -23,6 +26,8 @@ pub(super) struct Done<'a> {
     pub(super) executed: Cow<'a, [Moment]>,
     /// The answer. `None` if an execution outside the branch may have answered.
     pub(super) answer: Option<&'a Answer>,
+    /// Of a rotation, the items that were removed between its execution and its end.
+    pub(super) gone: Vec<MessageId>,
 }
 
 /// The branches of a run, the last one last.
@@ -32,16 +37,47 @@ pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
         _ => None,
     });
     let undone: Vec<(u64, u64)> = undone.collect();
+    let removals = removals(history);
     let mut branches = Vec::with_capacity(undone.len() + 1);
     for (nth, (_, end)) in undone.iter().enumerate() {
-        branches.push(branch(history, &undone[..nth], *end));
+        branches.push(branch(history, &removals, &undone[..nth], *end));
     }
-    branches.push(branch(history, &undone, u64::MAX));
+    branches.push(branch(history, &removals, &undone, u64::MAX));
     branches
 }
 
+/// The removals from a ring, those too that a roll-back undid: each with its place in the order of the run.
+fn removals(history: &History) -> Vec<(u64, &[MessageId])> {
+    let removals = history.records.iter().filter_map(|record| {
+        let Call::Remove(ids) = &record.call else {
+            return None;
+        };
+        let executed = record.executed.iter();
+        Some(executed.map(|moment| (moment.order, &ids[..])))
+    });
+    removals.flatten().collect()
+}
+
+/// What was removed between a rotation's execution and its end.
+fn gone(record: &Record, removals: &[(u64, &[MessageId])]) -> Vec<MessageId> {
+    let (Call::Rotate(_), Some(first), Some(ended)) =
+        (&record.call, record.executed.first(), &record.ended)
+    else {
+        return Vec::new();
+    };
+    let meanwhile = removals
+        .iter()
+        .filter(|(order, _)| (first.order..ended.at.order).contains(order));
+    meanwhile.flat_map(|(_, ids)| ids.iter().copied()).collect()
+}
+
 /// The executions up to `end`, without those that a roll-back undid.
-fn branch<'a>(history: &'a History, undone: &[(u64, u64)], end: u64) -> Branch<'a> {
+fn branch<'a>(
+    history: &'a History,
+    removals: &[(u64, &[MessageId])],
+    undone: &[(u64, u64)],
+    end: u64,
+) -> Branch<'a> {
     let survives = |moment: &Moment| {
         moment.order <= end
             && !undone
@@ -62,6 +98,7 @@ fn branch<'a>(history: &'a History, undone: &[(u64, u64)], end: u64) -> Branch<'
                 record,
                 executed: Cow::Borrowed(&record.executed),
                 answer: record.answer(),
+                gone: gone(record, removals),
             });
         }
         let kept: Vec<Moment> = record.executed.iter().copied().filter(survives).collect();
@@ -70,6 +107,7 @@ fn branch<'a>(history: &'a History, undone: &[(u64, u64)], end: u64) -> Branch<'
             record,
             executed: Cow::Owned(kept),
             answer: record.answer().filter(|_| all),
+            gone: gone(record, removals),
         })
     });
     Branch {

@@ -1,15 +1,22 @@
 //! Compares two answers as far as the contract determines them.
 
+use std::time::Duration;
+
 use crate::{
     model,
     model::{Model, UNDETERMINED},
 };
-use queue_core::call::Answer;
+use queue_core::{MessageId, Rotated, call::Answer};
 
-/// Whether the backend's answer is the model's. Three things may differ: each backend has its own
-/// cursors, a backend clears expired dedup marks away when it likes, and a page of a peek goes on in a
-/// line that has changed.
-pub(super) fn agree(answer: &Answer, expected: &model::Answer<Answer>, model: &Model) -> bool {
+/// Whether the backend's answer is the model's. Four things may differ: each backend has its own
+/// cursors, a backend clears expired dedup marks away when it likes, a page of a peek goes on in a
+/// line that has changed, and a rotation may leave out what is `gone` by the time that it answers.
+pub(super) fn agree(
+    answer: &Answer,
+    expected: &model::Answer<Answer>,
+    model: &Model,
+    gone: &[MessageId],
+) -> bool {
     let Ok(expected) = expected else {
         return false;
     };
@@ -32,6 +39,22 @@ pub(super) fn agree(answer: &Answer, expected: &model::Answer<Answer>, model: &M
                 || page.entries == expected.entries
                     && page.next.is_some() == expected.next.is_some()
         }
+        (Answer::Rotated(rotated), Answer::Rotated(expected)) => {
+            rotated == expected || leaves_out(rotated, expected, gone)
+        }
         _ => answer == expected,
     }
+}
+
+/// Whether a rotation leaves out some of these items, and nothing else differs. If it leaves out all, it
+/// cannot tell when the next is due, and has its caller look again.
+fn leaves_out(rotated: &Rotated, expected: &Rotated, gone: &[MessageId]) -> bool {
+    let mut items = rotated.items.iter().peekable();
+    let others = expected.items.iter();
+    let mut others = others.filter(|other| items.next_if_eq(other).is_none());
+    let next = rotated.items.is_empty().then_some(Duration::ZERO);
+    rotated.items.len() < expected.items.len()
+        && others.all(|other| gone.contains(&other.id))
+        && items.next().is_none()
+        && rotated.next == next
 }

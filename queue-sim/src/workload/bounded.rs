@@ -70,10 +70,8 @@ pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
-/// Opens the queue as a client does whose configuration service now says another length. Each lane
-/// asks for its own length, and no resize asks for the same. Otherwise the checks could not tell
-/// two opens apart: one that finds its length and changes nothing, and one that finds another
-/// length, comes late, and resizes to its own.
+/// Opens the queue as a client does whose configuration service says a length, which now and then is the
+/// one that the queue has.
 async fn open_or_resize(actor: &Actor) {
     let QueueConfig::Bounded(config) = &actor.workload.config else {
         return;
@@ -83,7 +81,7 @@ async fn open_or_resize(actor: &Actor) {
         Size::Usual | Size::Heavy => [4, 14],
     };
     let mut config = config.clone();
-    config.capacity = lengths[actor.choose(2) as usize] + usize::from(actor.lane.0);
+    config.capacity = lengths[actor.choose(2) as usize];
     let opened = actor.backend.open_or_resize(&actor.name, &config).await;
     if opened.is_ok() {
         actor.reached(goals::OPENED_OR_RESIZED);

@@ -3,12 +3,12 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Cancelled, Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place,
-    QueueConfig, Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    Cancelled, Disposition, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place, Receipt,
+    Settled, Settlement, Standing, Timestamp, Token,
 };
 use tokio::time;
 
-use super::{Size, abandon::abandon, actor::Actor, bounded, goals, lost_hints, verbs::Verb};
+use super::{abandon::abandon, actor::Actor, goals, lost_hints, operators, verbs::Verb};
 use crate::plan::Chance;
 
 /// The largest purge that a call allows.
@@ -18,9 +18,6 @@ static MOST: LazyLock<NonZeroUsize> =
 /// The chance that an extension ends a lease almost at once.
 const SHORTENS: Chance = 40;
 const SHORT: Duration = Duration::from_millis(1);
-
-/// The most pages that a lane reads in a row.
-pub(super) const PAGES_AT_ONCE: usize = 4;
 
 /// Does this verb on the queue. Answers false if not every leasing queue has it.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
@@ -32,9 +29,9 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Turn => turn(actor, queue).await,
         Verb::Extend => extend(actor, queue).await,
         Verb::Read => read(actor, queue).await,
-        Verb::DeadLetters => dead_letters(actor, queue).await,
-        Verb::Revive => revive(actor, queue).await,
-        Verb::Discard => discard(actor, queue).await,
+        Verb::DeadLetters => operators::dead_letters(actor, queue).await,
+        Verb::Revive => operators::revive(actor, queue).await,
+        Verb::Discard => operators::discard(actor, queue).await,
         Verb::Purge => {
             let max = if actor.flip(50) {
                 *MOST
@@ -43,8 +40,8 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
             };
             let _ = queue.purge(max).await;
         }
-        Verb::Pause => pause(actor, queue).await,
-        Verb::Reconfigure => reconfigure(actor).await,
+        Verb::Pause => operators::pause(actor, queue).await,
+        Verb::Reconfigure => operators::reconfigure(actor).await,
         Verb::PutOff => lost_hints::put_off(actor, queue).await,
         Verb::Cancel => cancel(actor, queue).await,
         Verb::Peek => peek(actor, queue).await,
@@ -260,71 +257,6 @@ async fn read(actor: &Actor, queue: &dyn Leasing) {
     }
 }
 
-/// Reads dead letters page by page, perhaps from the end of an earlier page. Meanwhile other lanes
-/// bury, revive and discard, as this lane does.
-async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
-    let limit = actor.page_limit();
-    let mut page = actor.page(limit);
-    for _ in 0..PAGES_AT_ONCE {
-        let Ok(read) = queue.dead_letters(page).await else {
-            return;
-        };
-        for letter in &read.entries {
-            actor.pool.add_id(letter.id);
-        }
-        if page.after.is_some() {
-            actor.reached(goals::SECOND_PAGE);
-        }
-        actor.page_end = read.next;
-        let Some(cursor) = read.next else {
-            return;
-        };
-        match actor.draw(4, 40) {
-            1 => return,
-            2 => revive(actor, queue).await,
-            3 => discard(actor, queue).await,
-            _ => {}
-        }
-        page = Page::after(cursor, limit);
-    }
-}
-
-async fn revive(actor: &Actor, queue: &dyn Leasing) {
-    let mut ids = actor.ids();
-    if actor.flip(60) {
-        // An operator looks first.
-        let most = actor.or_a_handful(10);
-        let page = queue.dead_letters(Page::first(most)).await;
-        let letters = page.map(|page| page.entries).unwrap_or_default();
-        if !letters.is_empty() {
-            let letter = actor.choose(letters.len() as u32) as usize;
-            ids = vec![letters[letter].id];
-            if actor.workload.size == Size::Crowd {
-                ids = letters.iter().map(|letter| letter.id).collect();
-            }
-        }
-    }
-    let _ = queue.revive(&ids).await;
-}
-
-/// Changes how many attempts a message has, to no more than at first, so that the drain has the time
-/// that it needs; how many dead letters the queue keeps; and how many messages fit.
-async fn reconfigure(actor: &Actor) {
-    let guarantees = actor.backend.guarantees(actor.workload.kind);
-    if !guarantees.has(Feature::Stored) {
-        return;
-    }
-    let mut config = actor.workload.config.clone();
-    if let Some(leasing) = config.leasing_mut() {
-        leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
-        leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
-    }
-    if let QueueConfig::Bounded(config) = &mut config {
-        config.capacity = bounded::capacity(actor).get();
-    }
-    let _ = actor.backend.reconfigure(&actor.name, &config).await;
-}
-
 async fn cancel(actor: &Actor, queue: &dyn Leasing) {
     if actor.flip(25) {
         actor.sleep().await;
@@ -364,7 +296,7 @@ async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
         Some((of, cursor)) if of == place && actor.flip(50) => Page::after(cursor, limit),
         _ => Page::first(limit),
     };
-    for _ in 0..PAGES_AT_ONCE {
+    for _ in 0..operators::PAGES_AT_ONCE {
         let Ok(seen) = queue.peek(place, page).await else {
             return;
         };
@@ -404,17 +336,4 @@ async fn stop(actor: &Actor, queue: &dyn Leasing, seen: &[Peeked]) {
     {
         actor.reached(goals::STOPPED);
     }
-}
-
-async fn discard(actor: &Actor, queue: &dyn Leasing) {
-    let _ = queue.discard(&actor.ids()).await;
-}
-
-async fn pause(actor: &Actor, queue: &dyn Leasing) {
-    if queue.pause().await.is_err() {
-        return;
-    }
-    time::sleep(actor.span()).await;
-    // If the lane dies before this, the queue stays paused; the drain resumes it.
-    let _ = queue.resume().await;
 }

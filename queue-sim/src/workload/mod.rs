@@ -22,6 +22,7 @@ mod leasing;
 mod lost_hints;
 mod messages;
 mod mode;
+mod operators;
 mod plain;
 mod player;
 mod pool;

@@ -6,7 +6,7 @@ use queue_core::{
 };
 
 use super::{
-    abandon::abandon, actor::Actor, goals, leasing::PAGES_AT_ONCE, lost_hints, verbs::Verb,
+    abandon::abandon, actor::Actor, goals, lost_hints, operators::PAGES_AT_ONCE, verbs::Verb,
 };
 use crate::world::Fault;
 

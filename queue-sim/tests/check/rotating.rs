@@ -1,4 +1,4 @@
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
     QueueConfig,
@@ -87,6 +87,58 @@ fn t2_a_key_is_added_twice() {
         Answer::Inserted(vec![Inserted::Added(MessageId::new(4))]),
     );
     story.breaks("T2");
+}
+
+/// A rotation of two items answers only the second; the first is removed once that is executed.
+fn leaves_out_the_first(removal_comes_before_the_answer: bool) -> Story {
+    let mut story = ring(RotatingConfig::default());
+    let second = Message {
+        id: MessageId::new(2),
+        body: "b".into(),
+        headers: Headers::new(),
+    };
+    let two = Call::Rotate(NonZeroUsize::new(2).unwrap());
+    story.says(two, visits(&[&second]));
+    story.call(Call::Remove(vec![MessageId::new(1)]));
+    if removal_comes_before_the_answer {
+        let later = story.moment();
+        let (rotation, _) = story.last_two();
+        rotation.ended.as_mut().unwrap().at = later;
+    }
+    story
+}
+
+#[test]
+fn what_is_removed_before_the_answer_may_be_left_out() {
+    let mut story = leaves_out_the_first(true);
+    rotate(&mut story);
+    assert_eq!(rotate(&mut story).id, MessageId::new(2));
+    story.holds();
+}
+
+#[test]
+fn what_is_removed_after_the_answer_may_not_be_left_out() {
+    leaves_out_the_first(false).breaks_first("linearisable");
+}
+
+#[test]
+fn a_rotation_that_leaves_out_all_has_its_caller_look_again() {
+    for next in [Some(ms(0)), Some(ms(1)), None] {
+        let mut story = ring(RotatingConfig::default());
+        let nothing = Rotated {
+            items: Vec::new(),
+            next,
+        };
+        story.says(one(), Answer::Rotated(nothing));
+        story.call(Call::Remove(vec![MessageId::new(1)]));
+        let later = story.moment();
+        let (rotation, _) = story.last_two();
+        rotation.ended.as_mut().unwrap().at = later;
+        match next {
+            Some(Duration::ZERO) => story.holds(),
+            _ => story.breaks_first("linearisable"),
+        }
+    }
 }
 
 #[test]

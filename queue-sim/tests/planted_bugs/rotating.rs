@@ -27,6 +27,10 @@ mod redis {
         inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2" | "linearisable";
         removes_the_head: lua::REMOVES_THE_HEAD, by "T2";
         removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
+        removal_leaves_the_large_body: lua::REMOVAL_LEAVES_THE_LARGE_BODY, by "leftovers";
+        present_item_leaves_its_upload: lua::PRESENT_ITEM_LEAVES_ITS_UPLOAD, by "leftovers";
+        inserted_body_stays_noted: lua::INSERTED_BODY_STAYS_NOTED, by "leftovers";
+        large_item_is_inserted_twice: lua::LARGE_ITEM_IS_INSERTED_TWICE, by "leftovers" | "T1" | "linearisable";
         visits_twice: lua::VISITS_TWICE, by "T1";
         pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
         pace_keeps_due_times: lua::PACE_KEEPS_DUE_TIMES, by "linearisable";

@@ -3,11 +3,12 @@
 mod bad_input;
 mod pace;
 mod ring;
+mod sizes;
 mod waiting;
 
 use std::sync::Arc;
 
-pub(super) use self::{bad_input::*, pace::*, ring::*, waiting::*};
+pub(super) use self::{bad_input::*, pace::*, ring::*, sizes::*, waiting::*};
 use crate::steps::count;
 use queue_core::*;
 

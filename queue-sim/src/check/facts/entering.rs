@@ -157,10 +157,15 @@ impl<'a> Facts<'a> {
                     Some(Answer::Rotated(rotated)) => Some(&rotated.items[..]),
                     _ => None,
                 };
-                for (at, item) in items.unwrap_or_default().iter().enumerate() {
+                for (at, item) in (1..).zip(items.unwrap_or_default()) {
                     self.add(item.id, entry(span, at), What::Visited(item));
                 }
-                self.ghost(span, items.is_some());
+                // What it leaves out it may have visited before the others, and after them.
+                let told = items.is_some() && done.gone.is_empty();
+                if !told {
+                    self.ghosts.push(entry(span, 0));
+                }
+                self.ghost(span, told);
             }
             Call::Remove(ids) => {
                 for (at, id) in ids.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(in crate::check) struct Facts<'a> {
     pub(in crate::check) pushes: Vec<Pushing<'a>>,
     /// All events of messages, by id, then in order.
     happened: Vec<Happened<'a>>,
-    /// Leases and rotations without an answer: they may have taken anything.
+    /// Leases and rotations that do not tell all that they took: they may have taken anything.
     pub(in crate::check) ghosts: Vec<Span>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn deviation(
         let Some(answer) = done.answer else {
             continue;
         };
-        let agrees = known.is_none() || agree(answer, &expected, &model);
+        let agrees = known.is_none() || agree(answer, &expected, &model, &done.gone);
         if let (Some(_), true, Ok(expected)) = (known, agrees, &expected) {
             cursors.note(&done.record.call, answer, expected);
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use queue_core::{
-    QueueConfig, Timestamp,
+    MessageId, QueueConfig, Timestamp,
     call::{Answer, Call},
 };
 
@@ -43,6 +43,8 @@ struct Item<'a> {
     call: &'a Call,
     /// `None` if the caller got no answer.
     answer: Option<&'a Answer>,
+    /// What its answer may leave out.
+    gone: &'a [MessageId],
     /// The first and the last place in the run's order at which it may have taken effect.
     from: u64,
     to: u64,
@@ -65,7 +67,7 @@ struct Node {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn of(config: &'a QueueConfig, branch: &Branch<'a>, steps: &Steps) -> Self {
+    pub(super) fn of(config: &'a QueueConfig, branch: &'a Branch<'a>, steps: &Steps) -> Self {
         let mut items: Vec<Item<'a>> = Vec::new();
         let mut met = vec![false; branch.calls.len()];
         for step in &steps.0 {
@@ -83,6 +85,7 @@ impl<'a> Search<'a> {
             items.push(Item {
                 call: &done.record.call,
                 answer,
+                gone: &done.gone,
                 from,
                 to,
                 times,
@@ -167,7 +170,7 @@ impl<'a> Search<'a> {
         let known = cursors.known(item.call);
         let expected = model.apply(time, known.as_deref().unwrap_or(item.call));
         if let (Some(answer), Some(_)) = (item.answer, known) {
-            if !agree(answer, &expected, &model) {
+            if !agree(answer, &expected, &model, item.gone) {
                 return None;
             }
             if let Ok(expected) = &expected {

@@ -1,72 +1,6 @@
-//! Bugs in the scripts of the Redis backend: a replacement of text in a file of `lua/`.
-//!
-//! Each replaced text occurs exactly once in its file, or the test fails. So a script that changes
-//! cannot quietly lose its bug.
+//! Bugs in what the scripts do to messages and answer.
 
-use std::{collections::BTreeMap, fs};
-
-/// A change of one file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Edit {
-    /// The path below `queue-redis/lua`, without the extension.
-    pub(crate) file: &'static str,
-    pub(crate) find: &'static str,
-    pub(crate) replace: &'static str,
-}
-
-/// A bug: all its changes.
-pub(crate) type Edits = &'static [Edit];
-
-/// The scripts that have this bug, by name; only those whose name ends with `only`.
-///
-/// # Panics
-///
-/// If a text does not occur exactly once in its file, or no script has the file in it.
-pub(crate) fn with(edits: Edits, only: &str) -> BTreeMap<&'static str, String> {
-    let mut files = BTreeMap::<&str, (String, String)>::new();
-    for Edit {
-        file,
-        find,
-        replace,
-    } in edits
-    {
-        let (_, edited) = files.entry(file).or_insert_with(|| {
-            let text = read(file);
-            (text.clone(), text)
-        });
-        assert_eq!(edited.matches(find).count(), 1, "{find:?} in {file}.lua");
-        *edited = edited.replace(find, replace);
-    }
-    let mut scripts = BTreeMap::<&str, String>::new();
-    for (file, (text, edited)) in &files {
-        let mut found = false;
-        for (name, script) in queue_redis::scripts().filter(|(name, _)| name.ends_with(only)) {
-            if script.contains(text) {
-                let script = scripts.entry(name).or_insert_with(|| script.to_owned());
-                *script = script.replace(text, edited);
-                found = true;
-            }
-        }
-        assert!(found, "{file}.lua is in no script");
-    }
-    scripts
-}
-
-fn read(file: &str) -> String {
-    let path = format!(
-        "{}/../queue-redis/lua/{file}.lua",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-macro_rules! edits {
-    ($($(#[$doc:meta])* $name:ident { $($file:literal: $find:literal => $replace:literal;)+ })+) => {
-        $($(#[$doc])* pub(crate) const $name: (&str, Edits) = (stringify!($name), &[
-            $(Edit { file: $file, find: $find, replace: $replace }),+
-        ]);)+
-    };
-}
+use super::edit::{Edit, Edits};
 
 edits! {
     ACK_IGNORES_THE_TOKEN {
@@ -295,99 +229,11 @@ edits! {
     RECONFIGURE_KEEPS_THE_CAPACITY {
         "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
     }
-    PUSH_WAKES_NOBODY {
-        "reliable/push": "arm(ARRIVALS, #frames)" => "";
-        "reliable/push_plain": "arm(ARRIVALS, count)" => "";
-    }
-    SCHEDULE_WAKES_NOBODY {
-        "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
-        "delay/schedule_plain": "arm(ARRIVALS, math.max(1, ready))" => "";
-    }
-    ENQUEUE_WAKES_NOBODY {
-        "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
-        "priority/enqueue_plain": "arm(ARRIVALS, count)" => "";
-    }
-    OFFER_WAKES_NOBODY {
-        "bounded/offer": "arm(ARRIVALS, ready)" => "";
-    }
-    INSERT_WAKES_NOBODY {
-        "rotating/insert": "arm(ARRIVALS, new)" => "";
-    }
-    ROOM_WAKES_NOBODY {
-        "bounded/distinct": "arm(ROOM, #ids)" => "";
-    }
-    EARLIER_WAKES_NOBODY {
-        "delay/schedule": "not head or first_due < head or" => "not head or";
-        "delay/schedule_plain": "not head or first_due < head or" => "not head or";
-    }
-    EVICTION_LEAVES_THE_BODY {
-        "bounded/offer": "forget({ victim })" => "";
-    }
-    REPLACEMENT_LEAVES_THE_BODY {
-        "bounded/offer": "forget({ owner })" => "";
-    }
-    REPLACEMENT_LEAVES_THE_KEY {
-        "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
-    }
-    RESIZE_LEAVES_THE_BODY {
-        "bounded/shorten": "    forget(ids)\n" => "";
-    }
-    CANCEL_LEAVES_THE_BODY {
-        "leasing/cancel": "forget(ids)" => "";
-    }
-    DISCARD_LEAVES_THE_BODY {
-        "leasing/discard": "forget(ids)" => "";
-    }
-    PURGE_LEAVES_THE_BODY {
-        "leasing/purge": "forget(ids)" => "";
-    }
-    TRIM_LEAVES_THE_BODY {
-        "shared/graves": "forget(oldest)" => "";
-    }
-    ACK_AMONG_OTHERS_LEAVES_THE_BODY {
-        "shared/settle": "forget(done)" => "";
-    }
-    QUEUE_LEAVES_ITS_HINTS {
-        "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
-            "call('UNLINK', KEYS[1], KEYS[2], unpack(KEYS, 4))";
-    }
-    REMOVAL_LEAVES_THE_BODY {
-        "rotating/remove": "call('HDEL', BODIES, id)" => "";
-    }
-    DEATH_MAKES_NO_ROOM {
-        "shared/tidy": "gone(dead)" => "disown(dead)";
-    }
-    /// On a list either would do: a call that promotes sends one hint more than it takes messages.
-    DELAYED_IS_NOTHING_AHEAD {
-        "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
-            "call('EXISTS', READY, LINE) > 0";
-        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
-        "shared/list_moves": "  call('ZADD', LINE, unpack(places))
-  arm(ARRIVALS, #ids)" =>
-            "  call('ZADD', LINE, unpack(places))";
-    }
-    NOT_YET_DUE_IS_NOTHING_AHEAD {
-        "delay/line": "call('EXISTS', LINE) > 0" =>
-            "call('ZCOUNT', LINE, '-inf', now_text) > 0";
-    }
-    EXPIRY_WAKES_NOBODY {
-        "shared/tidy": "arm(ARRIVALS, #back / 2)" => "";
-    }
-    DUE_ITEMS_WAKE_NOBODY {
-        "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>
-            "local fresh_left = pace and call('ZREM', FRESH, unpack(visited)) and false
-             if not pace or fresh_left";
-        "rotating/rotate": "    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then" =>
-            "    then";
-    }
     DUE_IS_IGNORED {
         "shared/terms": "due > now and due or nil" => "nil";
     }
     DUE_ARRIVES_AT_ITS_PUSH {
         "shared/delay_new": "due, message.biased, due)" => "due, message.biased, now)";
-    }
-    DELAYED_PUSH_WAKES_NOBODY {
-        "shared/delay_new": "arm(ARRIVALS, 1)" => "";
     }
     CANCELS_THE_LEASED {
         "leasing/cancel": "  local number = decode('>I7', ARGV[k])" =>
@@ -402,73 +248,21 @@ edits! {
     CANCEL_FORGETS_THE_COUNT {
         "leasing/cancel": "add_to('cancelled', #ids)" => "";
     }
-    CANCEL_LEAVES_ITS_PLACE {
-        "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
-    }
-    HOLES_ARE_NOT_COUNTED {
-        "shared/list_lookup": "holes = add_to('holes', 1)" => "holes = 1";
-    }
     PEEK_SKIPS_THE_RETURNED {
         "leasing/peek": "local function take_ready(frame)" =>
             "local function take_ready(frame)
                if byte(frame, 1) > 0 then return true end";
-    }
-    UNIQUE_OUTLIVES_ITS_MESSAGE {
-        "shared/uniques": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
     }
     MARKS_END_WITH_THEIR_MESSAGES {
         "shared/terms": "local unique = byte(what, 1) == 117" => "local unique = true";
         "shared/terms": "tonumber(unique and sub(what, 2) or what)" =>
             "tonumber((string.gsub(what, 'u', '')))";
     }
-    HOLDER_OUTLIVES_ITS_LEASE {
-        "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
-    }
     OUTDATED_IS_DELIVERED {
         "shared/tidy": "  if limited then\n    outdate()" => "  if false then\n    outdate()";
     }
-    OUTDATED_STAYS_AFTER_RETURN {
-        "shared/wait_on": "if not limited or not ids[1] then" => "if true then";
-    }
-    LEASED_STAYS_AMONG_ENDS {
-        "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
-    }
-    OUTDATED_LEAVES_THE_BODY {
-        "shared/outdate": "forget(dropped)" => "";
-    }
     BURIED_IS_DROPPED {
         "shared/terms": ".. sub(live, 1, 1)" => ".. 'd'";
-    }
-    BODY_OUTLIVES_ITS_MESSAGE {
-        "shared/bodies": "call('HDEL', BODIES, unpack(references))" => "";
-    }
-    BODY_GOES_WITH_DEATH {
-        "shared/graves": "local function die(id, frame, why, reason)" =>
-            "local function die(id, frame, why, reason)
-             forget({ id })";
-    }
-    REFUSED_BODY_STAYS {
-        "shared/terms": "call('HDEL', BODIES, unpack(refused))" => "";
-    }
-    UPLOAD_IS_TAKEN_TWICE {
-        "shared/terms": "    if not waits then\n      return redis" =>
-            "    if false then\n      return redis";
-    }
-    OUTDATED_MAKES_NO_ROOM {
-        "shared/outdate": "gone(ended)" => "disown(ended)";
-    }
-    LEASE_IS_NOT_EXPECTED_TO_END {
-        "leasing/turn": "    expect(now + ttl)\n" => "";
-        "leasing/usual_turn": "if now + ttl < quiet_until then" => "if false then";
-    }
-    RETRY_IS_NOT_EXPECTED {
-        "shared/settle": "    expect(due)\n" => "";
-    }
-    DELAYED_PUSH_IS_NOT_EXPECTED {
-        "shared/delay_new": "    expect(due)\n" => "";
-    }
-    EXTENSION_IS_NOT_EXPECTED_TO_END {
-        "leasing/extend": "  expect(deadline)\n" => "";
     }
     USUAL_TURN_TAKES_NOTHING {
         "leasing/usual_turn": "call('LTRIM', next_list, taken == 1 and '1' or taken, '-1')" => "";
@@ -477,9 +271,6 @@ edits! {
     USUAL_TURN_TAKES_ONE {
         "leasing/usual_turn": "taken == 1 and '1' or taken, '-1')" => "'1', '-1')";
         "leasing/usual_turn": "unpack(next_places, 1, taken)" => "next_places[1]";
-    }
-    USUAL_TURN_WAKES_NOBODY {
-        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
     USUAL_TURN_ACKS_THE_LOST {
         "leasing/acks": "  if acked_now < settlements or lost then" =>
@@ -493,9 +284,6 @@ edits! {
         "leasing/acks": "answers[k], lost[member], acked_now = 'd', true, acked_now + 1" =>
             "answers[k], acked_now = 'd', acked_now + 1";
     }
-    USUAL_TURN_LEAVES_THE_HOLDER {
-        "leasing/acks": "flags == 'h' and acked_now or 0" => "0";
-    }
     USUAL_TURN_PASSES_THE_RETURNED {
         "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "";
     }
@@ -507,14 +295,5 @@ edits! {
     }
     USUAL_TURN_FORGETS_THE_DELAYED {
         "leasing/usual_turn": "math.min(expires, due)" => "expires";
-    }
-    USUAL_TURN_TELLS_OF_NO_ROOM {
-        "leasing/acks": "arm(makes_room, acked_now)" => "";
-    }
-    USUAL_TURN_LEAVES_THE_KEY {
-        "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
-    }
-    TOLD_AND_GONE {
-        "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
     }
 }

@@ -1,0 +1,87 @@
+//! What operators do to every queue that leases: its dead letters, its configuration, a pause.
+
+use queue_core::{Feature, Leasing, Page, QueueConfig};
+use tokio::time;
+
+use super::{Size, actor::Actor, bounded, goals};
+
+/// The most pages that a lane reads in a row.
+pub(super) const PAGES_AT_ONCE: usize = 4;
+
+/// Reads dead letters page by page, perhaps from the end of an earlier page. Meanwhile other lanes
+/// bury, revive and discard, as this lane does.
+pub(super) async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
+    let limit = actor.page_limit();
+    let mut page = actor.page(limit);
+    for _ in 0..PAGES_AT_ONCE {
+        let Ok(read) = queue.dead_letters(page).await else {
+            return;
+        };
+        for letter in &read.entries {
+            actor.pool.add_id(letter.id);
+        }
+        if page.after.is_some() {
+            actor.reached(goals::SECOND_PAGE);
+        }
+        actor.page_end = read.next;
+        let Some(cursor) = read.next else {
+            return;
+        };
+        match actor.draw(4, 40) {
+            1 => return,
+            2 => revive(actor, queue).await,
+            3 => discard(actor, queue).await,
+            _ => {}
+        }
+        page = Page::after(cursor, limit);
+    }
+}
+
+pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
+    let mut ids = actor.ids();
+    if actor.flip(60) {
+        // An operator looks first.
+        let most = actor.or_a_handful(10);
+        let page = queue.dead_letters(Page::first(most)).await;
+        let letters = page.map(|page| page.entries).unwrap_or_default();
+        if !letters.is_empty() {
+            let letter = actor.choose(letters.len() as u32) as usize;
+            ids = vec![letters[letter].id];
+            if actor.workload.size == Size::Crowd {
+                ids = letters.iter().map(|letter| letter.id).collect();
+            }
+        }
+    }
+    let _ = queue.revive(&ids).await;
+}
+
+/// Changes how many attempts a message has, to no more than at first, so that the drain has the time
+/// that it needs; how many dead letters the queue keeps; and how many messages fit.
+pub(super) async fn reconfigure(actor: &Actor) {
+    let guarantees = actor.backend.guarantees(actor.workload.kind);
+    if !guarantees.has(Feature::Stored) {
+        return;
+    }
+    let mut config = actor.workload.config.clone();
+    if let Some(leasing) = config.leasing_mut() {
+        leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
+        leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
+    }
+    if let QueueConfig::Bounded(config) = &mut config {
+        config.capacity = bounded::capacity(actor).get();
+    }
+    let _ = actor.backend.reconfigure(&actor.name, &config).await;
+}
+
+pub(super) async fn discard(actor: &Actor, queue: &dyn Leasing) {
+    let _ = queue.discard(&actor.ids()).await;
+}
+
+pub(super) async fn pause(actor: &Actor, queue: &dyn Leasing) {
+    if queue.pause().await.is_err() {
+        return;
+    }
+    time::sleep(actor.span()).await;
+    // If the lane dies before this, the queue stays paused; the drain resumes it.
+    let _ = queue.resume().await;
+}

@@ -1,0 +1,95 @@
+//! Bugs by which something stays of what is gone, or goes with what is there.
+
+use super::edit::{Edit, Edits};
+
+edits! {
+    EVICTION_LEAVES_THE_BODY {
+        "bounded/offer": "forget({ victim })" => "";
+    }
+    REPLACEMENT_LEAVES_THE_BODY {
+        "bounded/offer": "forget({ owner })" => "";
+    }
+    REPLACEMENT_LEAVES_THE_KEY {
+        "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
+    }
+    RESIZE_LEAVES_THE_BODY {
+        "bounded/shorten": "    forget(ids)\n" => "";
+    }
+    CANCEL_LEAVES_THE_BODY {
+        "leasing/cancel": "forget(ids)" => "";
+    }
+    DISCARD_LEAVES_THE_BODY {
+        "leasing/discard": "forget(ids)" => "";
+    }
+    PURGE_LEAVES_THE_BODY {
+        "leasing/purge": "forget(ids)" => "";
+    }
+    TRIM_LEAVES_THE_BODY {
+        "shared/graves": "forget(oldest)" => "";
+    }
+    ACK_AMONG_OTHERS_LEAVES_THE_BODY {
+        "shared/settle": "forget(done)" => "";
+    }
+    QUEUE_LEAVES_ITS_HINTS {
+        "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
+            "call('UNLINK', KEYS[1], KEYS[2], unpack(KEYS, 4))";
+    }
+    REMOVAL_LEAVES_THE_BODY {
+        "rotating/remove": "call('HDEL', BODIES, id)" => "";
+    }
+    REMOVAL_LEAVES_THE_LARGE_BODY {
+        "rotating/remove": "call('HDEL', BODIES, reference)" => "";
+    }
+    PRESENT_ITEM_LEAVES_ITS_UPLOAD {
+        "rotating/insert": "call('HDEL', BODIES, unpack(refused))" => "";
+    }
+    INSERTED_BODY_STAYS_NOTED {
+        "rotating/insert": "call('ZREM', UPLOADS, unpack(taken))" => "";
+    }
+    LARGE_ITEM_IS_INSERTED_TWICE {
+        "rotating/insert": "    if not waits then\n      return redis" =>
+            "    if false then\n      return redis";
+    }
+    CANCEL_LEAVES_ITS_PLACE {
+        "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
+    }
+    HOLES_ARE_NOT_COUNTED {
+        "shared/list_lookup": "holes = add_to('holes', 1)" => "holes = 1";
+    }
+    UNIQUE_OUTLIVES_ITS_MESSAGE {
+        "shared/uniques": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
+    }
+    HOLDER_OUTLIVES_ITS_LEASE {
+        "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
+    }
+    OUTDATED_STAYS_AFTER_RETURN {
+        "shared/wait_on": "if not limited or not ids[1] then" => "if true then";
+    }
+    LEASED_STAYS_AMONG_ENDS {
+        "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
+    }
+    OUTDATED_LEAVES_THE_BODY {
+        "shared/outdate": "forget(dropped)" => "";
+    }
+    BODY_OUTLIVES_ITS_MESSAGE {
+        "shared/bodies": "call('HDEL', BODIES, unpack(references))" => "";
+    }
+    BODY_GOES_WITH_DEATH {
+        "shared/graves": "local function die(id, frame, why, reason)" =>
+            "local function die(id, frame, why, reason)
+             forget({ id })";
+    }
+    REFUSED_BODY_STAYS {
+        "shared/terms": "call('HDEL', BODIES, unpack(refused))" => "";
+    }
+    UPLOAD_IS_TAKEN_TWICE {
+        "shared/terms": "    if not waits then\n      return redis" =>
+            "    if false then\n      return redis";
+    }
+    USUAL_TURN_LEAVES_THE_HOLDER {
+        "leasing/acks": "flags == 'h' and acked_now or 0" => "0";
+    }
+    USUAL_TURN_LEAVES_THE_KEY {
+        "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
+    }
+}
