@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use queue_core::{QueueKind, call::Call};
+use queue_core::QueueKind;
 use queue_sim::{
     engine::End,
     history::Event,
