@@ -2,10 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -14,8 +11,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect::connect, keys_of_bodies, leftovers, longest_argument, name,
-    two,
+    LARGE, LEASE, MIB, ask, connect::connect, connect_with_clock, keys_of_bodies, leftovers,
+    length_under, log_commands, longest_argument, name, two,
 };
 
 async fn ring(backend: &RedisBackend) -> Arc<dyn RotatingQueue> {
@@ -31,10 +28,7 @@ fn ids(items: &[Message]) -> Vec<u64> {
 async fn no_script_is_called_with_a_large_item() {
     let server = Server::start().expect("a server");
     let ring = ring(&connect(&server).await.expect("connects")).await;
-    for (setting, value) in [("log-slower-than", "0"), ("max-len", "1000")] {
-        let setting = format!("slowlog-{setting}");
-        let _: () = ask(&server, &["CONFIG", "SET", &setting, value]);
-    }
+    log_commands(&server);
     for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
         let _: () = ask(&server, &["SLOWLOG", "RESET"]);
         let item = Insert::new(vec![7; size]).with_key("key");
@@ -47,12 +41,7 @@ async fn no_script_is_called_with_a_large_item() {
             assert!(shown.len() == 1 && shown[0].body == vec![7; size]);
         }
         // What the scripts read of it is as long as this.
-        let mut length = redis::cmd("HSTRLEN");
-        let number = id.get().to_be_bytes();
-        length.arg("qk:{rotating}:bodies").arg(&number[1..]);
-        let length: usize = length
-            .query(&mut server.connect().expect("connects"))
-            .expect("an answer");
+        let length = length_under(&server, "qk:{rotating}:bodies", id);
         assert_eq!(
             length < 100,
             apart,
@@ -69,12 +58,7 @@ async fn no_script_is_called_with_a_large_item() {
 #[tokio::test]
 async fn an_upload_without_its_insert_goes_after_a_minute() {
     let server = Server::start().expect("a server");
-    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
-    let clock = Arc::clone(&now);
-    let url = server.url();
-    let builder = RedisBackend::builder(&url).expect("understood");
-    let backend = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
-    let backend = backend.connect().await.expect("connects");
+    let (backend, now) = connect_with_clock(&server).await;
     let (producer, visitor) = (ring(&backend).await, ring(&backend).await);
     let upload = || {
         let _: () = ask(

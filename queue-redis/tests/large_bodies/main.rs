@@ -7,10 +7,17 @@ mod connect;
 mod items;
 mod messages;
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use queue_core::{QueueKind, QueueName};
-use queue_redis::LEFTOVERS;
+use queue_core::{MessageId, QueueKind, QueueName, Timestamp};
+use queue_redis::{LEFTOVERS, RedisBackend};
 use real_redis::Server;
 
 const MIB: usize = 1024 * 1024;
@@ -34,6 +41,24 @@ fn ask<T: redis::FromRedisValue>(server: &Server, command: &[&str]) -> T {
     asked.query(&mut connection).expect("the server answers")
 }
 
+/// A backend, and the time that stands for its server's, in ms.
+async fn connect_with_clock(server: &Server) -> (RedisBackend, Arc<AtomicU64>) {
+    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let clock = Arc::clone(&now);
+    let url = server.url();
+    let builder = RedisBackend::builder(&url).expect("understood");
+    let backend = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
+    (backend.connect().await.expect("connects"), now)
+}
+
+/// How many bytes a hash holds under this id.
+fn length_under(server: &Server, hash: &str, id: MessageId) -> usize {
+    let mut length = redis::cmd("HSTRLEN");
+    length.arg(hash).arg(&id.get().to_be_bytes()[1..]);
+    let mut connection = server.connect().expect("the server takes us");
+    length.query(&mut connection).expect("the server answers")
+}
+
 fn leftovers(server: &Server) -> Vec<String> {
     ask(server, &["EVAL", LEFTOVERS, "0", "qk"])
 }
@@ -43,6 +68,14 @@ fn keys_of_bodies(server: &Server) -> Vec<String> {
     let mut keys: Vec<String> = ask(server, &["KEYS", "qk:*:bodies"]);
     keys.extend(ask::<Vec<String>>(server, &["KEYS", "qk:*:uploads"]));
     keys
+}
+
+/// Has the slow log take every command.
+fn log_commands(server: &Server) {
+    for (setting, value) in [("log-slower-than", "0"), ("max-len", "1000")] {
+        let setting = format!("slowlog-{setting}");
+        let _: () = ask(server, &["CONFIG", "SET", &setting, value]);
+    }
 }
 
 /// The bytes of the longest argument that a script was called with, as the slow log tells, which cuts

@@ -10,8 +10,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect::connect, keys_of_bodies, leftovers, longest_argument, name,
-    two,
+    LARGE, LEASE, MIB, ask, connect::connect, connect_with_clock, keys_of_bodies, leftovers,
+    length_under, log_commands, longest_argument, name, two,
 };
 
 /// A queue of each leasing kind.
@@ -31,14 +31,7 @@ async fn no_script_is_called_with_a_large_body() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await.expect("connects");
     let queues = queues(&backend).await;
-    for setting in ["slowlog-log-slower-than", "slowlog-max-len"] {
-        let value = if setting.ends_with("len") {
-            "1000"
-        } else {
-            "0"
-        };
-        let _: () = ask(&server, &["CONFIG", "SET", setting, value]);
-    }
+    log_commands(&server);
     for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
         let _: () = ask(&server, &["SLOWLOG", "RESET"]);
         for queue in &queues {
@@ -50,12 +43,7 @@ async fn no_script_is_called_with_a_large_body() {
             };
             assert_eq!(delivery.body, vec![7; size]);
             let frames = format!("qk:{{{}}}:frames", queue.kind());
-            let id = delivery.id().get().to_be_bytes();
-            let mut length = redis::cmd("HSTRLEN");
-            length.arg(frames).arg(&id[1..]);
-            let length: usize = length
-                .query(&mut server.connect().expect("connects"))
-                .expect("an answer");
+            let length = length_under(&server, &frames, delivery.id());
             assert_eq!(length < 100, apart, "{length} bytes of a frame for {size}");
             let acked = leasing.settle(&[Settlement::ack(delivery.receipt)]).await;
             assert_eq!(acked.expect("settles"), [Settled::Done]);
@@ -69,12 +57,7 @@ async fn no_script_is_called_with_a_large_body() {
 #[tokio::test]
 async fn an_upload_without_its_push_goes_after_a_minute() {
     let server = Server::start().expect("a server");
-    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
-    let clock = Arc::clone(&now);
-    let url = server.url();
-    let builder = RedisBackend::builder(&url).expect("understood");
-    let backend = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
-    let backend = backend.connect().await.expect("connects");
+    let (backend, now) = connect_with_clock(&server).await;
     for queue in queues(&backend).await {
         let key = |suffix: &str| format!("qk:{{{}}}:{suffix}", queue.kind());
         let _: () = ask(&server, &["ZADD", &key("uploads"), "0", "a reference"]);
