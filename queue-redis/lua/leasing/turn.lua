@@ -63,7 +63,7 @@ local function time_left()
   return first <= 9007199254740991 and math.max(first - now, 0) or -1
 end
 
--- `tidy` is there if it may be needed.
+-- `settle` and `tidy` are there if they may be needed.
 local function act(settle, tidy)
   if for_several then
     for_all = now < quiet_until and not string.find(flags, '[pe]') and pick(wants)
@@ -79,7 +79,7 @@ local function act(settle, tidy)
   end
   if settle and settlements > 0 then
     reply[1], done = settle(6, settlements)
-    if wants > 0 and tidy then
+    if wants > 0 then
       tidy()
     end
   end
