@@ -5,11 +5,13 @@
 //! again and all clients sleep often. A consumer that leaves a message behind comes back only when
 //! another has taken it: if it came back at once, it would make up for another's lost wake-up. The
 //! test does not judge a client's lateness by the clock alone, but by this machine's other work:
-//! meanwhile the same runtime and the same server answer twenty other calls.
+//! meanwhile the same server answers twenty other calls, and each thread of the runtime runs as many
+//! other tasks. Each thread, since a machine can stop one of them for a tenth of a second in the
+//! middle of a client's poll while another thread answers all calls.
 
 use std::{
     sync::{
-        Arc,
+        Arc, Barrier,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
     },
     thread::sleep,
@@ -150,8 +152,8 @@ pub(crate) fn nobody(
         ] {
             if let Some(for_long) = overslept(runtime, &other, supply, sleepers) {
                 panic!(
-                    "{}: somebody has slept for {for_long:?} while {what} all the time, and the \
-                     backend answered {LOOKS} other calls",
+                    "{}: somebody has slept for {for_long:?} while {what} all the time, the \
+                     backend answered {LOOKS} other calls, and each thread ran {LOOKS} other tasks",
                     config.kind()
                 );
             }
@@ -184,6 +186,7 @@ fn overslept(
         let answer = runtime.spawn(async move { other.counts().await });
         let answer = runtime.block_on(answer).expect("it does not panic");
         answer.expect("nothing goes wrong");
+        each_thread_ran_a_task(runtime);
         sleep(BETWEEN_LOOKS);
         asleep.retain(|(sleeper, nap)| sleeper.nap() == Some(*nap));
         if asleep.is_empty() || supply.stretch() != Some(stretch) {
@@ -191,6 +194,22 @@ fn overslept(
         }
     }
     Some(start.elapsed())
+}
+
+/// Returns when each thread of the runtime has taken a task.
+fn each_thread_ran_a_task(runtime: &Handle) {
+    let threads = runtime.metrics().num_workers();
+    let met = Arc::new(Barrier::new(threads));
+    // A task blocks its thread until each of the others has one, too.
+    let tasks = (0..threads).map(|_| {
+        let met = Arc::clone(&met);
+        runtime.spawn(async move {
+            met.wait();
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        runtime.block_on(task).expect("it does not panic");
+    }
 }
 
 async fn produce(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
