@@ -36,6 +36,29 @@ fn l11_what_was_released_comes_last() {
     story.breaks("L11");
 }
 
+/// Without the backend's own order, only the tokens tell which of two overlapping calls came first.
+#[test]
+fn l11_a_call_that_began_first_and_leased_last_is_no_alarm() {
+    let mut story = Story::reliable();
+    story.call(Call::Push(vec![Push::new("a").with_due(ms(10))]));
+    story.push("b");
+    let second = story.take();
+    assert_eq!(second.body, "b");
+    story.settle(Settlement::release(second.receipt));
+    story.after(10);
+    let began = story.moment();
+    let both = [story.take(), story.take()];
+    assert_eq!(both[0].body, "b");
+    story.call(Call::Settle(
+        both.iter()
+            .map(|delivery| Settlement::release(delivery.receipt))
+            .collect(),
+    ));
+    story.call(lease(2));
+    story.last().began = began;
+    story.holds();
+}
+
 fn priority(config: PriorityConfig, first: i16, second: i16) -> Story {
     let mut story = Story::of(QueueConfig::Priority(config));
     story.call(Call::Enqueue(vec![Prioritized::new("a", first)]));

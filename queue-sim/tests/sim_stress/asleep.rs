@@ -13,6 +13,7 @@ use std::{
     sync::{
         Arc, Barrier,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
+        mpsc,
     },
     thread::sleep,
     time::{Duration, Instant},
@@ -199,17 +200,19 @@ fn overslept(
 /// Returns when each thread of the runtime has taken a task.
 fn each_thread_ran_a_task(runtime: &Handle) {
     let threads = runtime.metrics().num_workers();
-    let met = Arc::new(Barrier::new(threads));
-    // A task blocks its thread until each of the others has one, too.
-    let tasks = (0..threads).map(|_| {
-        let met = Arc::clone(&met);
+    let all = Arc::new(Barrier::new(threads + 1));
+    let (began, begun) = mpsc::channel();
+    // A task holds its thread until each thread has one. The next task begins after the one before
+    // it: a thread that finds two takes both, and another that is always busy takes none from it.
+    for _ in 0..threads {
+        let (all, began) = (Arc::clone(&all), began.clone());
         runtime.spawn(async move {
-            met.wait();
-        })
-    });
-    for task in tasks.collect::<Vec<_>>() {
-        runtime.block_on(task).expect("it does not panic");
+            began.send(()).expect("the test waits for it");
+            all.wait();
+        });
+        begun.recv().expect("the task says that it began");
     }
+    all.wait();
 }
 
 async fn produce(environment: Arc<Environment>, own: usize, queue: AnyQueue) {

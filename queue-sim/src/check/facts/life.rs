@@ -25,7 +25,8 @@ impl<'f, 'a> Life<'f, 'a> {
         self.0.iter()
     }
 
-    /// The deliveries, in order, with the times of their leases.
+    /// The deliveries, with the times of their leases, in order: the backend's own, or else that of
+    /// their tokens.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
         self.0.iter().filter_map(|happened| match happened.what {
             What::Delivered(delivery, ttl) => Some(Lease {

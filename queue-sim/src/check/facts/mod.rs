@@ -125,6 +125,9 @@ impl<'a> Facts<'a> {
             (*id, span.first, span.call, span.entry)
         };
         facts.happened.sort_by_key(place);
+        if !case.history.has_truth {
+            by_token(&mut facts.happened);
+        }
         facts
     }
 
@@ -315,4 +318,22 @@ pub(in crate::check) fn due(due: Due, span: &Span) -> (u64, u64) {
 /// Whole milliseconds, rounded up.
 pub(in crate::check) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// Puts the deliveries of each message in the order of their tokens: calls of real threads overlap,
+/// so one that began first may have leased last.
+fn by_token(happened: &mut [Happened<'_>]) {
+    let token = |happened: &Happened<'_>| match happened.what {
+        What::Delivered(delivery, _) => Some(delivery.receipt.token),
+        _ => None,
+    };
+    for life in happened.chunk_by_mut(|one, other| one.id == other.id) {
+        let places = (0..life.len()).filter(|at| token(&life[*at]).is_some());
+        let places: Vec<usize> = places.collect();
+        let mut deliveries: Vec<_> = places.iter().map(|at| life[*at]).collect();
+        deliveries.sort_by_key(token);
+        for (at, delivery) in places.into_iter().zip(deliveries) {
+            life[at] = delivery;
+        }
+    }
 }

@@ -132,15 +132,21 @@ fn tokens(facts: &Facts<'_>, found: &mut Vec<Found>) {
         let mut last: Option<Lease<'_>> = None;
         for lease in life.leases() {
             let token = lease.delivery.receipt.token;
-            if let Some(last) = last.filter(|last| last.span.before(&lease.span))
-                && token <= last.delivery.receipt.token
+            // Without the backend's own order, these come by their tokens, and not by their times.
+            let sure = last.and_then(|last| match last.span.before(&lease.span) {
+                true => Some((last, lease)),
+                false => lease.span.before(&last.span).then_some((lease, last)),
+            });
+            if let Some((before, after)) = sure
+                && after.delivery.receipt.token <= before.delivery.receipt.token
             {
                 let message = format!(
-                    "message {} is delivered with the token {token} after {}",
+                    "message {} is delivered with the token {} after {}",
                     life.id(),
-                    last.delivery.receipt.token
+                    after.delivery.receipt.token,
+                    before.delivery.receipt.token
                 );
-                found.push(Found::at("L4", &[&last.span, &lease.span], message));
+                found.push(Found::at("L4", &[&before.span, &after.span], message));
             }
             if facts.case.history.has_truth
                 && token.get() < lease.span.earliest.saturating_mul(Token::PER_MILLI)
