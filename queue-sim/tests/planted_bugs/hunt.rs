@@ -1,8 +1,21 @@
-//! Looks for a bug: plays seed after seed until the checks find the rule that it breaks.
+//! Looks for a bug: plays the seed that caught it last, and if that does not catch it any more, seed
+//! after seed until the checks find the rule that it breaks.
+//!
+//! `seeds.txt` has the seeds. Whoever changes what a seed plays makes it anew, since without it the
+//! tests take four times as long. Then its changes show which bugs need more seeds than before, and
+//! which need fewer:
+//!
+//! ```console
+//! $ : > queue-sim/tests/planted_bugs/seeds.txt
+//! $ cargo test --workspace --all-features --test planted_bugs -- --nocapture |
+//!       grep -o '^.*: seed [0-9]*' | LC_ALL=C sort > /tmp/seeds.txt
+//! $ mv /tmp/seeds.txt queue-sim/tests/planted_bugs/
+//! ```
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Debug,
+    ops::RangeInclusive,
     sync::{LazyLock, Mutex, PoisonError},
 };
 
@@ -26,69 +39,109 @@ use crate::{
 /// The checks must find a bug within this many seeds.
 const SEEDS: u64 = 2_000;
 
+/// The seed that caught each bug when somebody wrote them down.
+const CAUGHT_LAST: &str = include_str!("seeds.txt");
+
 /// Looks for a bug inside the memory backend.
 pub(crate) fn in_memory(kind: QueueKind, bug: Bug, rules: &[&str]) {
+    let hunt = Hunt::new(&MEMORY, kind, &bug);
     let planted = planted::plant(bug);
-    let caught = hunt(kind, rules, &mut MemoryEnvironment::new());
+    let caught = hunt.play(rules, &mut MemoryEnvironment::new());
     drop(planted);
-    MEMORY.told(kind, &bug, &caught);
+    hunt.told(caught);
 }
 
 /// Looks for a bug in front of the memory backend.
 pub(crate) fn before_memory<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
+    let hunt = Hunt::new(&MEMORY, kind, &flaw);
     let mut environment = InFront(MemoryEnvironment::new(), Flawed(flaw));
-    let caught = hunt(kind, rules, &mut environment);
-    MEMORY.told(kind, &flaw, &caught);
+    hunt.told(hunt.play(rules, &mut environment));
 }
 
 /// Looks for a bug in the scripts of the Redis backend.
 pub(crate) fn in_scripts(kind: QueueKind, bug: (&str, Edits), rules: &[&str]) {
     let (name, edits) = bug;
+    let hunt = Hunt::new(&REDIS, kind, &name);
     let scripts = lua::with(edits, "");
     let environment = RedisEnvironment::builder();
     let environment = environment.with_scripts(move |name, _| scripts.get(name).cloned());
-    let caught = hunt(kind, rules, &mut environment.start().expect("a server"));
-    REDIS.told(kind, &name, &caught);
+    hunt.told(hunt.play(rules, &mut environment.start().expect("a server")));
 }
 
 /// Looks for a bug between the client and the server of the Redis backend.
 pub(crate) fn between<M: Meddling>(kind: QueueKind, meddling: M, rules: &[&str]) {
+    let hunt = Hunt::new(&REDIS, kind, &meddling);
     let scripts = lua::with(M::EDITS, M::SCRIPT);
     let environment = RedisEnvironment::builder();
     let environment = environment.with_scripts(move |name, _| scripts.get(name).cloned());
     let environment = environment.with_rewrite(meddling).start();
-    let caught = hunt(kind, rules, &mut environment.expect("a server"));
-    REDIS.told(kind, &meddling, &caught);
+    hunt.told(hunt.play(rules, &mut environment.expect("a server")));
 }
 
 /// Looks for a bug in front of the Redis backend.
 pub(crate) fn before_redis<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
+    let hunt = Hunt::new(&REDIS, kind, &flaw);
     let environment = RedisEnvironment::start().expect("a server");
-    let caught = hunt(kind, rules, &mut InFront(environment, Flawed(flaw)));
-    REDIS.told(kind, &flaw, &caught);
+    hunt.told(hunt.play(rules, &mut InFront(environment, Flawed(flaw))));
+}
+
+struct Hunt {
+    sound: &'static Sound,
+    kind: QueueKind,
+    /// The backend, the kind of queue and the bug.
+    name: String,
 }
 
 struct Caught {
-    /// The number of seeds that it took.
-    seeds: u64,
+    /// The seeds that were played. The last caught the bug.
+    seeds: RangeInclusive<u64>,
     finding: Finding,
 }
 
-fn hunt(kind: QueueKind, rules: &[&str], environment: &mut dyn Environment) -> Caught {
-    let mut others = BTreeMap::<String, u64>::new();
-    for seed in 0..SEEDS {
-        let Verdict::Broken(violations) = judge(kind, seed, environment) else {
-            continue;
-        };
-        for finding in violations {
-            if rules.contains(&&*finding.rule) {
-                let seeds = seed + 1;
-                return Caught { seeds, finding };
-            }
-            *others.entry(finding.rule.into_owned()).or_default() += 1;
-        }
+impl Hunt {
+    fn new(sound: &'static Sound, kind: QueueKind, bug: &dyn Debug) -> Self {
+        let name = format!("{} {kind} {bug:?}", sound.backend);
+        Self { sound, kind, name }
     }
-    panic!("not caught by {rules:?} within {SEEDS} seeds; by other rules: {others:?}");
+
+    fn play(&self, rules: &[&str], environment: &mut dyn Environment) -> Caught {
+        let mut others = BTreeMap::<String, u64>::new();
+        let caught_last = self.caught_last().map(|seed| seed..=seed);
+        for seeds in caught_last.into_iter().chain([0..=SEEDS - 1]) {
+            for seed in seeds.clone() {
+                let Verdict::Broken(violations) = judge(self.kind, seed, environment) else {
+                    continue;
+                };
+                for finding in violations {
+                    if rules.contains(&&*finding.rule) {
+                        let seeds = *seeds.start()..=seed;
+                        return Caught { seeds, finding };
+                    }
+                    *others.entry(finding.rule.into_owned()).or_default() += 1;
+                }
+            }
+        }
+        panic!(
+            "{}: not caught by {rules:?} within {SEEDS} seeds; by other rules: {others:?}",
+            self.name
+        );
+    }
+
+    /// The seed that caught this bug last, if it was one of those that may be needed.
+    fn caught_last(&self) -> Option<u64> {
+        let mut lines = CAUGHT_LAST.lines();
+        let seed = lines.find_map(|line| line.strip_prefix(&self.name)?.strip_prefix(": seed "))?;
+        let seed = seed.parse().expect("seeds.txt has a number there");
+        (seed < SEEDS).then_some(seed)
+    }
+
+    /// Tells how the checks caught the bug, and makes sure that the same seeds break nothing without
+    /// it.
+    fn told(&self, Caught { seeds, finding }: Caught) {
+        let told: String = finding.to_string().chars().take(160).collect();
+        println!("{}: seed {}, {told}", self.name, seeds.end());
+        self.sound.passes(self.kind, seeds);
+    }
 }
 
 fn judge(kind: QueueKind, seed: u64, environment: &mut dyn Environment) -> Verdict {
@@ -96,7 +149,7 @@ fn judge(kind: QueueKind, seed: u64, environment: &mut dyn Environment) -> Verdi
     check(&played, Budget::default())
 }
 
-/// A backend without bugs, and the seeds up to which it is known to pass, by kind of queue.
+/// A backend without bugs, and the seeds that it is known to pass.
 struct Sound {
     backend: &'static str,
     known: LazyLock<Mutex<Known>>,
@@ -104,7 +157,8 @@ struct Sound {
 
 struct Known {
     environment: Box<dyn Environment>,
-    seeds: BTreeMap<u8, u64>,
+    /// By the kind of queue.
+    seeds: BTreeSet<(u8, u64)>,
 }
 
 static MEMORY: Sound = Sound {
@@ -119,30 +173,23 @@ static REDIS: Sound = Sound {
 fn known(environment: impl Environment + 'static) -> Mutex<Known> {
     Mutex::new(Known {
         environment: Box::new(environment),
-        seeds: BTreeMap::new(),
+        seeds: BTreeSet::new(),
     })
 }
 
 impl Sound {
-    /// Tells how the checks caught a bug, and makes sure that the same seeds break nothing without
-    /// it.
-    fn told(&self, kind: QueueKind, bug: &dyn Debug, caught: &Caught) {
-        let Caught { seeds, finding } = caught;
-        let told: String = finding.to_string().chars().take(160).collect();
-        println!(
-            "{bug:?} of {kind} on {}: {seeds} seeds, {told}",
-            self.backend
-        );
+    /// Plays those of these seeds that were not played yet.
+    fn passes(&self, kind: QueueKind, seeds: RangeInclusive<u64>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Known {
             environment,
             seeds: known,
         } = &mut *known;
-        let known = known.entry(kind as u8).or_default();
-        while *known < *seeds {
-            let verdict = judge(kind, *known, &mut **environment);
-            assert_eq!(verdict, Verdict::Holds, "seed {known} without the bug");
-            *known += 1;
+        for seed in seeds {
+            if known.insert((kind as u8, seed)) {
+                let verdict = judge(kind, seed, &mut **environment);
+                assert_eq!(verdict, Verdict::Holds, "seed {seed} without the bug");
+            }
         }
     }
 }
