@@ -16,7 +16,14 @@ struct Module {
     uses: BTreeSet<Names>,
     /// Its re-exports of this crate's definitions, by the name that it gives them.
     offers: BTreeMap<String, Names>,
+    /// The modules all of whose names it re-exports.
+    globs: Vec<Names>,
+    /// What its text defines.
+    defines: BTreeSet<String>,
 }
+
+/// The words before the names of definitions.
+const DEFINING: [&str; 6] = ["const", "enum", "fn", "struct", "trait", "type"];
 
 /// The files of one crate, by module.
 struct Crate(BTreeMap<Names, Module>);
@@ -43,20 +50,25 @@ fn a_circle_is_found_also_through_what_a_parent_offers() {
     let modules = [
         (
             "",
-            "mod a;\nmod b;\npub use self::{a::A, b::{B, other as C}};",
+            "mod a;\nmod b;\npub use self::{a::A, b::{B, other as C}, c::*};",
         ),
         ("a", "use crate::{C, std::Thing};\npub struct A;"),
         (
             "b",
             "pub struct B;\npub fn other() { super::A; } // crate::a",
         ),
+        ("c", "mod d;\npub use self::d::D;\npub struct E;"),
+        ("c::d", "use crate::{f::F, g::G};\npub struct D;"),
+        ("f", "use crate::D;\npub struct F;"),
+        ("g", "use crate::E;\npub struct G;"),
     ];
     let modules = modules.map(|(name, text)| {
         let module: Names = name.split_terminator("::").map(str::to_owned).collect();
         (module.clone(), Module::read(name.into(), &module, text))
     });
     let house = Crate(modules.into_iter().collect());
-    assert_eq!(house.circles(), ["a and b import each other"]);
+    let circles = ["a and b import each other", "c::d and f import each other"];
+    assert_eq!(house.circles(), circles);
 }
 
 impl Crate {
@@ -120,7 +132,14 @@ impl Crate {
                 let elsewhere = [&elsewhere[..], &rest[1..]].concat();
                 self.home(&elsewhere, depth + 1)
             }
-            _ => Some(module),
+            _ => {
+                let has_it =
+                    |glob: &&Names| self.0.get(*glob).is_some_and(|there| there.has(&rest[0]));
+                match found.globs.iter().find(has_it) {
+                    Some(glob) => self.home(&[&glob[..], rest].concat(), depth + 1),
+                    None => Some(module),
+                }
+            }
         }
     }
 }
@@ -131,6 +150,8 @@ impl Module {
             file,
             uses: BTreeSet::new(),
             offers: BTreeMap::new(),
+            globs: Vec::new(),
+            defines: BTreeSet::new(),
         };
         let code = code(text);
         let mut rest = String::new();
@@ -152,21 +173,30 @@ impl Module {
             let tree = statement[at + 4..].trim_end_matches(';');
             for (path, name) in leaves(tree, &[]) {
                 if let Some(path) = from_root(module, &path) {
-                    if offers {
-                        read.offers.insert(name, path.clone());
+                    match name.as_str() {
+                        _ if !offers => {}
+                        "*" => read.globs.push(path.clone()),
+                        _ => drop(read.offers.insert(name, path.clone())),
                     }
                     read.uses.insert(path);
                 }
             }
         }
         let words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-        for path in words.filter(|word| word.contains("::")) {
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let defined = words.windows(2).filter(|pair| DEFINING.contains(&pair[0]));
+        read.defines = defined.map(|pair| pair[1].to_owned()).collect();
+        for path in words.into_iter().filter(|word| word.contains("::")) {
             let path: Names = path.split("::").map(str::to_owned).collect();
             if matches!(path[0].as_str(), "crate" | "super" | "self") {
                 read.uses.extend(from_root(module, &path));
             }
         }
         read
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.offers.contains_key(name) || self.defines.contains(name)
     }
 }
 
@@ -192,14 +222,13 @@ fn leaves(tree: &str, before: &[String]) -> Vec<(Names, String)> {
         let mut path = before.to_vec();
         path.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
         if branches.is_empty() {
-            if path
-                .last()
-                .is_some_and(|last| last == "self" || last == "*")
-                && path.len() > 1
-            {
+            let mut last = path.last().cloned().unwrap_or_default();
+            if matches!(last.as_str(), "self" | "*") && path.len() > 1 {
                 path.pop();
             }
-            let last = path.last().cloned().unwrap_or_default();
+            if last == "self" {
+                last = path.last().cloned().unwrap_or_default();
+            }
             let name = if renamed.is_empty() {
                 last
             } else {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    Disposition, Error, ErrorKind, Insert, Offer, Overflow, Push, QueueKind, Result, Settlement,
+    Disposition, Error, ErrorKind, Insert, Overflow, Push, QueueKind, Result, Settlement,
     call::Call,
 };
 
@@ -253,29 +253,25 @@ impl Guarantees {
             return Err(self.lacks(call.name()));
         }
         match call {
-            Call::Push(messages) => messages.iter().try_for_each(|push| self.check_push(push)),
-            Call::Schedule(messages) => {
-                let mut pushes = messages.iter().map(|scheduled| &scheduled.push);
-                pushes.try_for_each(|push| self.check_push(push))
+            Call::Enqueue(messages) => {
+                let mut priorities = messages.iter().map(|message| message.priority);
+                priorities.try_for_each(|priority| self.check_priority(priority))?;
             }
-            Call::Enqueue(messages) => messages.iter().try_for_each(|message| {
-                self.check_priority(message.priority)?;
-                self.check_push(&message.push)
-            }),
             Call::Offer(messages, overflow) => {
                 if *overflow == Overflow::Reject && !self.has(Feature::Reject) {
                     return Err(self.lacks(Feature::Reject.as_str()));
                 }
-                messages
-                    .iter()
-                    .try_for_each(|offer| self.check_offer(offer))
+                let has_key = messages.iter().any(|offer| offer.distinct.is_some());
+                self.place_for(Feature::Keys, has_key)?;
             }
-            Call::Insert(items) => items.iter().try_for_each(|item| self.check_item(item)),
+            Call::Insert(items) => items.iter().try_for_each(|item| self.check_item(item))?,
             Call::Settle(settlements) | Call::Turn(settlements, ..) => settlements
                 .iter()
-                .try_for_each(|each| self.check_settlement(each)),
-            _ => Ok(()),
+                .try_for_each(|each| self.check_settlement(each))?,
+            _ => {}
         }
+        let mut pushes = call.pushes().unwrap_or_default().into_iter();
+        pushes.try_for_each(|push| self.check_push(push))
     }
 
     fn check_push(&self, push: &Push) -> Result<()> {
@@ -285,11 +281,6 @@ impl Guarantees {
         self.place_for(Feature::Unique, until_done)?;
         self.place_for(Feature::Due, push.due.is_some())?;
         self.place_for(Feature::TimeToLive, push.time_to_live.is_some())
-    }
-
-    fn check_offer(&self, offer: &Offer) -> Result<()> {
-        self.place_for(Feature::Keys, offer.distinct.is_some())?;
-        self.check_push(&offer.push)
     }
 
     fn check_item(&self, item: &Insert) -> Result<()> {

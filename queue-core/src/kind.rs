@@ -10,15 +10,15 @@ use crate::{Error, ErrorKind, QueueName};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueKind {
-    /// First in, first out.
+    /// First in, first out: [`ReliableQueue`](crate::ReliableQueue).
     Reliable,
-    /// Each message at its due time.
+    /// Each message at its due time: [`DelayQueue`](crate::DelayQueue).
     Delay,
-    /// The most urgent first.
+    /// The most urgent first: [`PriorityQueue`](crate::PriorityQueue).
     Priority,
-    /// A fixed length.
+    /// A fixed length, never exceeded: [`BoundedQueue`](crate::BoundedQueue).
     Bounded,
-    /// A ring.
+    /// A ring, each item in turn: [`RotatingQueue`](crate::RotatingQueue).
     Rotating,
 }
 
@@ -43,6 +43,16 @@ impl QueueKind {
             Self::Priority => "priority",
             Self::Bounded => "bounded",
             Self::Rotating => "rotating",
+        }
+    }
+
+    /// The rule of its delivery order.
+    pub const fn order(self) -> &'static str {
+        match self {
+            Self::Reliable | Self::Bounded => "F1",
+            Self::Delay => "D2",
+            Self::Priority => "P2",
+            Self::Rotating => "T1",
         }
     }
 

@@ -1,16 +1,8 @@
-//! The contract of queue-kit in code: five kinds of queue behind one set of traits. Open it to
+//! The contract of queue-kit in code: the kinds of queue behind one set of traits. Open it to
 //! write a backend, or a layer in front of one; programs get all of it from the crate `queue-kit`.
 //!
-//! | kind | trait | what it does |
-//! | --- | --- | --- |
-//! | reliable | [`ReliableQueue`] | first in, first out |
-//! | delay | [`DelayQueue`] | each message at its due time |
-//! | priority | [`PriorityQueue`] | the most urgent first |
-//! | bounded | [`BoundedQueue`] | a fixed length, never exceeded |
-//! | rotating | [`RotatingQueue`] | a ring, each item in turn |
-//!
-//! The first four hand out messages under leases ([`Leasing`]). The traits are object-safe and
-//! carry bytes; a batch is their primitive. An `…Ext` trait beside each serves callers: it takes
+//! [`QueueKind`] lists the kinds, each with its trait. All but the ring hand out messages under
+//! leases ([`Leasing`]). The traits are object-safe and carry bytes; a batch is their primitive. An `…Ext` trait beside each serves callers: it takes
 //! single messages, waits, and splits large batches. [`Typed`] puts serde types on top, [`Backend`]
 //! opens queues, and [`Queues`] opens typed ones. [`Once`] stands beside the queues: a handler's
 //! effect happens once under it, though its message is delivered twice. The crate `queue-worker`
@@ -60,10 +52,7 @@ pub use self::{
     backend::{Backend, QueueInfo, QueueState, StoredQueue},
     cancel::Cancelled,
     codec::{Codec, Json, Raw},
-    config::{
-        BoundedConfig, DelayConfig, LAYOUT_VERSION, LeasingConfig, PriorityConfig, ReliableConfig,
-        RotatingConfig, check_capacity, config_mismatch,
-    },
+    config::{LAYOUT_VERSION, LeasingConfig, config_mismatch},
     confirmation::{Confirmation, Confirmed, Confirmer, Copies},
     counters::{Counters, Depth},
     dead::{DeadLetter, DeathReason, Revived},
@@ -80,22 +69,14 @@ pub use self::{
     page::{Cursor, Page, Paged},
     partitioned::Partitioned,
     peek::{Peeked, Place, Standing},
-    queue::{
-        AnyQueue, BoundedQueue, BoundedQueueExt, DelayQueue, DelayQueueExt, Insert, Inserted,
-        Leasing, LeasingExt, Offer, Offered, Overflow, Prioritized, PriorityQueue,
-        PriorityQueueExt, QueueConfig, ReliableQueue, ReliableQueueExt, Rescheduled, Rotated,
-        RotatingQueue, RotatingQueueExt, Scheduled,
-    },
+    queue::*,
     removal::Removal,
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp},
     time_to_live::{Outdated, TimeToLive},
     trace_parent::TraceParent,
-    typed::{
-        Bounded, Consumer, Delay, MessageBuilder, Priority, Queues, Reliable, Rotating, Typed,
-        TypedDeadLetter, TypedDelivery, TypedMessage, TypedPeeked,
-    },
+    typed::*,
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.
 pub use bytes::Bytes;

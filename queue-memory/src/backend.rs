@@ -21,8 +21,8 @@ use queue_core::{
 
 use crate::{
     clock::Clock,
-    handle::{Handle, Home, OnceHandle, Queue},
-    state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State},
+    handle::{ByKind, Handle, Home, OnceHandle, Opens, Queue, by_kind},
+    state::{Bounded, State},
 };
 
 /// Opens queues in this process's memory. Clones share the queues; two backends from
@@ -171,31 +171,6 @@ impl<S> Home<S> for Nowhere {
     }
 }
 
-/// A state whose handles are queues of a kind.
-trait Opens: Openable {
-    fn handle(handle: Handle<Self>) -> AnyQueue
-    where
-        Self: Sized;
-}
-
-macro_rules! opens {
-    ($($kind:ident: $state:ty;)*) => {
-        $(impl Opens for $state {
-            fn handle(handle: Handle<Self>) -> AnyQueue {
-                AnyQueue::$kind(Arc::new(handle))
-            }
-        })*
-    };
-}
-
-opens! {
-    Reliable: State<Reliable>;
-    Delay: State<Delay>;
-    Priority: State<Priority>;
-    Bounded: State<Bounded>;
-    Rotating: Ring;
-}
-
 impl Registry {
     fn queue(&self, name: &QueueName) -> Option<Arc<dyn Registered>> {
         let queues = self.lock();
@@ -259,10 +234,36 @@ impl Registry {
     }
 }
 
-impl MemoryBackend {
-    fn change<S: Opens>(&self, name: &QueueName, config: &S::Config) -> Result<bool> {
+/// An open.
+struct Opening<'a> {
+    backend: &'a MemoryBackend,
+    name: &'a QueueName,
+    max_body: usize,
+}
+
+impl ByKind for Opening<'_> {
+    type Answer = Result<AnyQueue>;
+
+    fn work<S: Opens>(self, config: &S::Config) -> Result<AnyQueue> {
+        let agrees = |state: &S| state.agrees(config);
+        let queue = self.backend.0.open(self.name, config, agrees)?;
+        let handle = self.backend.handle_to(queue, config, self.max_body);
+        Ok(S::handle(handle))
+    }
+}
+
+/// A change of the configuration; answers whether there is such a queue.
+struct Change<'a> {
+    backend: &'a MemoryBackend,
+    name: &'a QueueName,
+}
+
+impl ByKind for Change<'_> {
+    type Answer = Result<bool>;
+
+    fn work<S: Opens>(self, config: &S::Config) -> Result<bool> {
         S::check(config)?;
-        let Some(queue) = self.0.queue(name) else {
+        let Some(queue) = self.backend.0.queue(self.name) else {
             return Ok(false);
         };
         let kind = queue.kind();
@@ -276,18 +277,9 @@ impl MemoryBackend {
             ControlFlow::Continue(_) => Ok(false),
         }
     }
+}
 
-    fn handle<S: Opens>(
-        &self,
-        name: &QueueName,
-        config: &S::Config,
-        max_body: usize,
-    ) -> Result<AnyQueue> {
-        let agrees = |state: &S| state.agrees(config);
-        let queue = self.0.open(name, config, agrees)?;
-        Ok(S::handle(self.handle_to(queue, config, max_body)))
-    }
-
+impl MemoryBackend {
     fn handle_to<S: Opens>(
         &self,
         queue: Arc<Queue<S>>,
@@ -306,21 +298,12 @@ impl MemoryBackend {
 #[async_trait]
 impl Backend for MemoryBackend {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
-        match config {
-            QueueConfig::Reliable(config) => {
-                self.handle::<State<Reliable>>(name, config, config.leasing.max_body)
-            }
-            QueueConfig::Delay(config) => {
-                self.handle::<State<Delay>>(name, config, config.leasing.max_body)
-            }
-            QueueConfig::Priority(config) => {
-                self.handle::<State<Priority>>(name, config, config.leasing.max_body)
-            }
-            QueueConfig::Bounded(config) => {
-                self.handle::<State<Bounded>>(name, config, config.leasing.max_body)
-            }
-            QueueConfig::Rotating(config) => self.handle::<Ring>(name, config, config.max_body),
-        }
+        let opening = Opening {
+            backend: self,
+            name,
+            max_body: config.max_body(),
+        };
+        by_kind(config, opening)
     }
 
     async fn open_or_resize(
@@ -336,13 +319,11 @@ impl Backend for MemoryBackend {
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
-        let changed = match config {
-            QueueConfig::Reliable(config) => self.change::<State<Reliable>>(name, config),
-            QueueConfig::Delay(config) => self.change::<State<Delay>>(name, config),
-            QueueConfig::Priority(config) => self.change::<State<Priority>>(name, config),
-            QueueConfig::Bounded(config) => self.change::<State<Bounded>>(name, config),
-            QueueConfig::Rotating(config) => self.change::<Ring>(name, config),
+        let change = Change {
+            backend: self,
+            name,
         };
+        let changed = by_kind(config, change);
         changed.map_err(|error| error.with_queue(name))
     }
 

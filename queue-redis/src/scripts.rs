@@ -44,11 +44,11 @@ static PRIORITY_KIND: Kind = Kind {
     name: "priority",
     keys: lua!["priority/keys"],
     settings: lua!["priority/settings"],
-    next: lua!["priority/next" "shared/next_members"],
+    next: lua!["shared/line_next" "shared/next_members"],
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
-    lookup: lua!["shared/line_lookup" "priority/lookup"],
+    lookup: lua!["shared/line_lookup" "shared/line_show"],
 };
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{AnyQueue, Insert, Offer, Overflow, Prioritized, Push, Scheduled};
+use queue_core::{AnyQueue, Offer, Overflow, Prioritized, Push, Scheduled};
 use queue_redis::RedisBackend;
 use redis::{AsyncCommands, aio::MultiplexedConnection};
 use tokio::time::sleep;
@@ -87,9 +87,9 @@ impl Jobs {
                 let offered = queue.offer(&batch, Overflow::DropOldest).await;
                 offered.expect("offered");
             }
-            AnyQueue::Rotating(ring) => {
-                let batch: Vec<_> = numbers.map(|_| Insert::new(body(next()))).collect();
-                ring.insert(&batch).await.expect("inserted");
+            other => {
+                let batch: Vec<_> = numbers.map(|_| Push::new(body(next()))).collect();
+                other.put(&batch).await.expect("put");
             }
         }
     }

@@ -1,8 +1,21 @@
 //! F1 and F2: first in, first out.
 
+use std::sync::Arc;
+
 use queue_core::*;
 
-use crate::{stage::Stage, steps::*};
+use crate::{
+    stage::{Stage, openers},
+    steps::*,
+};
+
+openers!(open_reliable: reliable_with, try_reliable, ReliableConfig, ReliableQueue);
+
+impl Stage<'_> {
+    pub(crate) async fn reliable(&self) -> Arc<dyn ReliableQueue> {
+        self.reliable_with(ReliableConfig::default()).await
+    }
+}
 
 pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<'_>) {
     stage.needs(Feature::Whole);

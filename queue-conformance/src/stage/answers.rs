@@ -34,7 +34,8 @@ impl Answered {
             }
             _ => return,
         };
-        for (push, accepted) in pushes(call).into_iter().zip(accepted) {
+        let pushes = call.pushes().unwrap_or_default();
+        for (push, accepted) in pushes.into_iter().zip(accepted) {
             match push.time_to_live.filter(|_| accepted).map(|ttl| ttl.then) {
                 Some(Outdated::Drop) => self.to_drop += 1,
                 Some(Outdated::Bury) => self.to_bury += 1,
@@ -44,24 +45,13 @@ impl Answered {
     }
 }
 
-/// The messages that a call puts into a queue that leases.
-fn pushes(call: &Call) -> Vec<&Push> {
-    match call {
-        Call::Push(messages) => messages.iter().collect(),
-        Call::Schedule(messages) => messages.iter().map(|each| &each.push).collect(),
-        Call::Enqueue(messages) => messages.iter().map(|each| &each.push).collect(),
-        Call::Offer(messages, _) => messages.iter().map(|each| &each.push).collect(),
-        _ => Vec::new(),
-    }
-}
-
 fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
     let each = |entries: usize, answers: usize| {
         assert_eq!(answers, entries, "one answer for each entry");
     };
     match (call, answer) {
         (call, Answer::Pushed(pushed)) => {
-            each(call.puts().unwrap_or_default(), pushed.len());
+            each(call.pushes().map_or(0, |pushes| pushes.len()), pushed.len());
             counts.accepted += accepted(pushed);
         }
         (Call::Offer(messages, _), Answer::Offered(offered)) => {

@@ -214,73 +214,34 @@ impl<'h> Stage<'h> {
     }
 }
 
-/// The openers of one kind: with the default configuration, with the case's own, and as a try.
-macro_rules! opener {
-    ($open:ident, $open_with:ident, $try_open:ident, $config:ident, $queue:ident, $kind:ident) => {
-        impl Stage<'_> {
-            pub(crate) async fn $open_with(&self, config: $config) -> Arc<dyn $queue> {
-                self.$try_open(QUEUE, &config).await.expect("opens")
+/// The openers of one leasing kind: with the case's own configuration, and as a try.
+macro_rules! openers {
+    ($open:ident: $open_with:ident, $try_open:ident, $config:ident, $queue:ident) => {
+        impl $crate::stage::Stage<'_> {
+            pub(crate) async fn $open_with(&self, config: $config) -> std::sync::Arc<dyn $queue> {
+                self.$try_open($crate::stage::QUEUE, &config)
+                    .await
+                    .expect("opens")
             }
 
             pub(crate) async fn $try_open(
                 &self,
                 queue: &str,
                 config: &$config,
-            ) -> Result<Arc<dyn $queue>> {
-                self.audited.$open(&name(queue), config).await
+            ) -> Result<std::sync::Arc<dyn $queue>> {
+                self.audited()
+                    .$open(&$crate::stage::name(queue), config)
+                    .await
             }
         }
     };
 }
-
-opener!(
-    open_reliable,
-    reliable_with,
-    try_reliable,
-    ReliableConfig,
-    ReliableQueue,
-    Reliable
-);
-opener!(
-    open_delay,
-    delay_with,
-    try_delay,
-    DelayConfig,
-    DelayQueue,
-    Delay
-);
-opener!(
-    open_priority,
-    priority_with,
-    try_priority,
-    PriorityConfig,
-    PriorityQueue,
-    Priority
-);
-opener!(
-    open_bounded,
-    bounded_with,
-    try_bounded,
-    BoundedConfig,
-    BoundedQueue,
-    Bounded
-);
+pub(crate) use openers;
 
 impl Stage<'_> {
-    pub(crate) async fn reliable(&self) -> Arc<dyn ReliableQueue> {
-        self.reliable_with(ReliableConfig::default()).await
-    }
-
-    pub(crate) async fn delay(&self) -> Arc<dyn DelayQueue> {
-        self.delay_with(DelayConfig::default()).await
-    }
-
-    pub(crate) async fn priority(&self) -> Arc<dyn PriorityQueue> {
-        self.priority_with(PriorityConfig::default()).await
-    }
-
-    pub(crate) async fn bounded(&self, capacity: usize) -> Arc<dyn BoundedQueue> {
-        self.bounded_with(BoundedConfig::new(capacity)).await
+    /// The guarded backend behind the audit.
+    pub(crate) fn audited(&self) -> &impl Backend {
+        &self.audited
     }
 
     /// Opens the bounded queue again, with this capacity.

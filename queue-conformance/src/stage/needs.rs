@@ -51,13 +51,7 @@ impl Stage<'_> {
     }
 
     fn no_order(&self) -> Option<Skip> {
-        let rule = match self.kind() {
-            QueueKind::Reliable | QueueKind::Bounded => "F1",
-            QueueKind::Delay => "D2",
-            QueueKind::Priority => "P2",
-            QueueKind::Rotating => "T1",
-        };
-        guard::broken_alone(&self.guarantees, rule)
+        guard::broken_alone(&self.guarantees, self.kind().order())
     }
 
     /// Whether the queues of the case's kind keep this rule.

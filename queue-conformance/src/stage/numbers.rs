@@ -49,14 +49,7 @@ struct Pushing<'a>(Option<&'a Numbered>);
 
 impl<'a> Pushing<'a> {
     fn begin(queue: &'a Numbered, call: &Call) -> Self {
-        let pushes = matches!(
-            call,
-            Call::Push(_)
-                | Call::Schedule(_)
-                | Call::Enqueue(_)
-                | Call::Offer(..)
-                | Call::Insert(_)
-        );
+        let pushes = call.pushes().is_some() || matches!(call, Call::Insert(_));
         if pushes {
             queue.numbers().under_way += 1;
         }

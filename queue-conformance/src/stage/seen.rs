@@ -126,15 +126,11 @@ pub(super) fn settlements(call: &Call) -> &[Settlement] {
 pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
     let push = |push: &Push| (push.body.clone(), push.size());
     match call {
-        Call::Push(messages) => messages.iter().map(push).collect(),
-        Call::Schedule(messages) => messages.iter().map(|each| push(&each.push)).collect(),
-        Call::Enqueue(messages) => messages.iter().map(|each| push(&each.push)).collect(),
-        Call::Offer(messages, _) => messages.iter().map(|each| push(&each.push)).collect(),
         Call::Insert(items) => {
             let items = items.iter();
             items.map(|item| (item.body.clone(), item.size())).collect()
         }
-        _ => Vec::new(),
+        call => call.pushes().into_iter().flatten().map(push).collect(),
     }
 }
 
@@ -145,15 +141,12 @@ fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
         Some(Due::At(_)) => false,
         None => true,
     };
-    let pushed = |push: &Push| at_once(push.due);
-    match call {
-        Call::Push(messages) => messages.iter().map(pushed).collect(),
-        Call::Schedule(messages) => {
-            let due = messages.iter().map(|each| Some(each.due));
-            due.map(at_once).collect()
-        }
-        Call::Enqueue(messages) => messages.iter().map(|each| pushed(&each.push)).collect(),
-        Call::Offer(messages, _) => messages.iter().map(|each| pushed(&each.push)).collect(),
+    match (call, call.pushes()) {
+        (Call::Schedule(messages), _) => messages
+            .iter()
+            .map(|each| at_once(Some(each.due)))
+            .collect(),
+        (_, Some(pushes)) => pushes.iter().map(|push| at_once(push.due)).collect(),
         _ => vec![true; count],
     }
 }

@@ -265,15 +265,37 @@ impl Call {
         own.iter().chain(leasing).copied()
     }
 
-    /// The number of messages that it puts into a queue that leases; `None` for any other call.
-    pub const fn puts(&self) -> Option<usize> {
+    /// The messages that it puts into a queue that leases, in the batch's order; `None` for any other
+    /// call.
+    pub fn pushes(&self) -> Option<Vec<&Push>> {
         Some(match self {
-            Self::Push(messages) => messages.len(),
-            Self::Schedule(messages) => messages.len(),
-            Self::Enqueue(messages) => messages.len(),
-            Self::Offer(messages, _) => messages.len(),
+            Self::Push(messages) => messages.iter().collect(),
+            Self::Schedule(messages) => messages.iter().map(|message| &message.push).collect(),
+            Self::Enqueue(messages) => messages.iter().map(|message| &message.push).collect(),
+            Self::Offer(messages, _) => messages.iter().map(|message| &message.push).collect(),
             _ => return None,
         })
+    }
+
+    /// The messages that [`pushes`](Self::pushes) shows, for a layer that changes them; none for any
+    /// other call.
+    pub fn pushes_mut(&mut self) -> Vec<&mut Push> {
+        match self {
+            Self::Push(messages) => messages.iter_mut().collect(),
+            Self::Schedule(messages) => messages
+                .iter_mut()
+                .map(|message| &mut message.push)
+                .collect(),
+            Self::Enqueue(messages) => messages
+                .iter_mut()
+                .map(|message| &mut message.push)
+                .collect(),
+            Self::Offer(messages, _) => messages
+                .iter_mut()
+                .map(|message| &mut message.push)
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether it waits for something instead of doing something.

@@ -9,7 +9,13 @@ use super::{
     leasing::{Leasing, chunks},
     patience::Patience,
 };
-use crate::{Dedup, Error, Message, MessageId, Push, Result, limits};
+use crate::{
+    Dedup, Error, LeasingConfig, Message, MessageId, Push, Result,
+    config::{leasing_setters, mismatch},
+    limits,
+};
+
+const MAX_CAPACITY: usize = u32::MAX as usize;
 
 /// A bounded queue: ready + delayed + leased never exceed the capacity, at any instant that anyone
 /// can observe (B1). It delivers in the order of a reliable queue (F1, L11).
@@ -227,3 +233,71 @@ pub trait BoundedQueueExt: BoundedQueue {
 }
 
 impl<Q: BoundedQueue + ?Sized> BoundedQueueExt for Q {}
+
+/// A bounded queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BoundedConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+    /// The most messages, ready, delayed and leased together (B1): 1 to 2^32 − 1.
+    pub capacity: usize,
+}
+
+impl BoundedConfig {
+    /// The default configuration with this capacity.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            leasing: LeasingConfig::default(),
+            capacity,
+        }
+    }
+
+    leasing_setters!();
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()?;
+        check_capacity(self.capacity)
+    }
+
+    /// Checks this against the stored configuration. `resized` says that a
+    /// [`resize`](crate::BoundedQueue::resize) has changed the capacity: from then on the stored
+    /// one wins, and this does not compare it.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values; for the capacity also the open that changes it,
+    /// [`Queues::bounded_or_resize`](crate::Queues::bounded_or_resize).
+    pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)?;
+        if resized || stored.capacity == self.capacity {
+            return Ok(());
+        }
+        Err(mismatch(
+            "capacity",
+            stored.capacity,
+            self.capacity,
+            "open it with the stored value, change the capacity to this one by bounded_or_resize \
+             (open_or_resize of a backend), or use another name",
+        ))
+    }
+}
+
+/// Checks a bounded queue's capacity: 1 to 2^32 − 1.
+///
+/// # Errors
+///
+/// `Invalid`, naming the value.
+pub fn check_capacity(capacity: usize) -> Result<()> {
+    if capacity == 0 || capacity > MAX_CAPACITY {
+        return Err(Error::invalid(format!(
+            "a capacity of {capacity}: 1 to {MAX_CAPACITY} is allowed"
+        )));
+    }
+    Ok(())
+}

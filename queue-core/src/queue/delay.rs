@@ -5,7 +5,10 @@ use std::{future::Future, time::Duration};
 use async_trait::async_trait;
 
 use super::leasing::{Leasing, chunks};
-use crate::{Due, Error, MessageId, Push, Pushed, Result};
+use crate::{
+    Due, Error, LeasingConfig, MessageId, Push, Pushed, Result,
+    config::{leasing_setters, plain_checks},
+};
 
 /// A delay queue: never early (D1), in (due, id) order (D2). A message that comes back is due when
 /// it does: at its deadline, its release, or the end of its retry delay.
@@ -136,3 +139,17 @@ pub trait DelayQueueExt: DelayQueue {
 }
 
 impl<Q: DelayQueue + ?Sized> DelayQueueExt for Q {}
+
+/// A delay queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct DelayConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+}
+
+impl DelayConfig {
+    leasing_setters!();
+
+    plain_checks!();
+}

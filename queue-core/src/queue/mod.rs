@@ -1,7 +1,6 @@
 //! The kinds of queue as object-safe traits over bytes, with an `…Ext` beside each for
-//! callers.
+//! callers, and each kind's configuration; and a queue of any kind.
 
-mod any;
 mod bounded;
 mod delay;
 mod leasing;
@@ -10,12 +9,264 @@ mod priority;
 mod reliable;
 mod rotating;
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use self::leasing::chunks;
 pub use self::{
-    any::{AnyQueue, QueueConfig},
-    bounded::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow},
-    delay::{DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
+    bounded::{
+        BoundedConfig, BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, check_capacity,
+    },
+    delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     leasing::{Leasing, LeasingExt},
-    priority::{Prioritized, PriorityQueue, PriorityQueueExt},
-    reliable::{ReliableQueue, ReliableQueueExt},
-    rotating::{Insert, Inserted, Rotated, RotatingQueue, RotatingQueueExt},
+    priority::{Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt},
+    reliable::{ReliableConfig, ReliableQueue, ReliableQueueExt},
+    rotating::{Insert, Inserted, Rotated, RotatingConfig, RotatingQueue, RotatingQueueExt},
 };
+use crate::{
+    Confirmer, Error, LeasingConfig, Push, Pushed, QueueKind, Result,
+    call::{Answer, Call, Front, Service, verbs},
+    config_mismatch,
+};
+
+/// A queue of any kind. It answers every [`Call`] of its kind, and any other call with `Invalid`.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the kinds")]
+pub enum AnyQueue {
+    Reliable(Arc<dyn ReliableQueue>),
+    Delay(Arc<dyn DelayQueue>),
+    Priority(Arc<dyn PriorityQueue>),
+    Bounded(Arc<dyn BoundedQueue>),
+    Rotating(Arc<dyn RotatingQueue>),
+}
+
+/// The configuration of a queue of any kind; its variant is the kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the kinds")]
+pub enum QueueConfig {
+    Reliable(ReliableConfig),
+    Delay(DelayConfig),
+    Priority(PriorityConfig),
+    Bounded(BoundedConfig),
+    Rotating(RotatingConfig),
+}
+
+macro_rules! any {
+    ($($kind:ident: $config:ident, $queue:ident;)*) => {
+        impl AnyQueue {
+            /// The kind of queue.
+            pub const fn kind(&self) -> QueueKind {
+                match self {
+                    $(Self::$kind(_) => QueueKind::$kind,)*
+                }
+            }
+
+            /// A queue of this kind that hands its calls to the front's service.
+            pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
+                match kind {
+                    $(QueueKind::$kind => Self::$kind(front),)*
+                }
+            }
+        }
+
+        impl QueueConfig {
+            /// The kind of queue.
+            pub const fn kind(&self) -> QueueKind {
+                match self {
+                    $(Self::$kind(_) => QueueKind::$kind,)*
+                }
+            }
+
+            /// Checks the limits, as every open does first.
+            ///
+            /// # Errors
+            ///
+            /// `Invalid`, naming the value.
+            pub fn check(&self) -> Result<()> {
+                match self {
+                    $(Self::$kind(config) => config.check(),)*
+                }
+            }
+        }
+
+        $(
+            impl From<Arc<dyn $queue>> for AnyQueue {
+                fn from(queue: Arc<dyn $queue>) -> Self {
+                    Self::$kind(queue)
+                }
+            }
+
+            impl From<$config> for QueueConfig {
+                fn from(config: $config) -> Self {
+                    Self::$kind(config)
+                }
+            }
+        )*
+    };
+}
+
+any! {
+    Reliable: ReliableConfig, ReliableQueue;
+    Delay: DelayConfig, DelayQueue;
+    Priority: PriorityConfig, PriorityQueue;
+    Bounded: BoundedConfig, BoundedQueue;
+    Rotating: RotatingConfig, RotatingQueue;
+}
+
+impl AnyQueue {
+    /// Puts plain messages in, by the kind's own [`Call::put`].
+    ///
+    /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
+    /// ring's item that is there `Duplicate`.
+    ///
+    /// # Errors
+    ///
+    /// Those of that call. So is what a dropped future does.
+    pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+        let call = Call::put(self.kind(), messages.to_vec());
+        let accepted = |id| Offered::Accepted { id, evicted: None };
+        Ok(match self.call(call).await? {
+            Answer::Offered(offered) => offered,
+            Answer::Pushed(pushed) => {
+                let put = pushed.into_iter().map(|pushed| match pushed {
+                    Pushed::Accepted(id) => accepted(id),
+                    Pushed::Duplicate(id) => Offered::Duplicate(id),
+                });
+                put.collect()
+            }
+            Answer::Inserted(inserted) => {
+                let put = inserted.into_iter().map(|inserted| match inserted {
+                    Inserted::Added(id) => accepted(id),
+                    Inserted::Present(id) => Offered::Duplicate(id),
+                });
+                put.collect()
+            }
+            _ => return Err(Error::unanswered()),
+        })
+    }
+
+    /// [`put`](Self::put)s any number of messages in, split into batches of at most 128 and 8 MiB;
+    /// the splits are neither atomic nor contiguous.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`put`](Self::put).
+    pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+        let mut put = Vec::with_capacity(messages.len());
+        for chunk in chunks(messages, Push::size) {
+            put.append(&mut self.put(chunk).await?);
+        }
+        Ok(put)
+    }
+
+    /// The queue as one that leases; `None` for a ring.
+    pub fn leasing(&self) -> Option<Arc<dyn Leasing>> {
+        Some(match self {
+            Self::Reliable(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Delay(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Priority(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Bounded(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Rotating(_) => return None,
+        })
+    }
+}
+
+impl QueueConfig {
+    /// The default configuration of a kind; a bounded queue has this capacity.
+    pub fn of(kind: QueueKind, capacity: usize) -> Self {
+        match kind {
+            QueueKind::Reliable => Self::Reliable(ReliableConfig::default()),
+            QueueKind::Delay => Self::Delay(DelayConfig::default()),
+            QueueKind::Priority => Self::Priority(PriorityConfig::default()),
+            QueueKind::Bounded => Self::Bounded(BoundedConfig::new(capacity)),
+            QueueKind::Rotating => Self::Rotating(RotatingConfig::default()),
+        }
+    }
+
+    /// The same with this limit on bodies, which is a handle's own and never stored.
+    #[must_use]
+    pub const fn with_max_body(mut self, bytes: usize) -> Self {
+        match &mut self {
+            Self::Reliable(config) => config.leasing.max_body = bytes,
+            Self::Delay(config) => config.leasing.max_body = bytes,
+            Self::Priority(config) => config.leasing.max_body = bytes,
+            Self::Bounded(config) => config.leasing.max_body = bytes,
+            Self::Rotating(config) => config.max_body = bytes,
+        }
+        self
+    }
+
+    /// The limit on bodies.
+    pub const fn max_body(&self) -> usize {
+        match self {
+            Self::Reliable(config) => config.leasing.max_body,
+            Self::Delay(config) => config.leasing.max_body,
+            Self::Priority(config) => config.leasing.max_body,
+            Self::Bounded(config) => config.leasing.max_body,
+            Self::Rotating(config) => config.max_body,
+        }
+    }
+
+    /// Checks this against the stored configuration. A stored capacity that a
+    /// [`resize`](BoundedQueue::resize) has changed (`resized`) wins.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values, or both kinds.
+    pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
+        match (self, stored) {
+            (Self::Reliable(asked), Self::Reliable(stored)) => asked.check_stored(stored),
+            (Self::Delay(asked), Self::Delay(stored)) => asked.check_stored(stored),
+            (Self::Priority(asked), Self::Priority(stored)) => asked.check_stored(stored),
+            (Self::Bounded(asked), Self::Bounded(stored)) => asked.check_stored(stored, resized),
+            (Self::Rotating(asked), Self::Rotating(stored)) => asked.check_stored(stored),
+            _ => Err(config_mismatch("kind", stored.kind(), self.kind())),
+        }
+    }
+
+    /// What every leasing queue has to configure; `None` for a ring.
+    pub const fn leasing_mut(&mut self) -> Option<&mut LeasingConfig> {
+        Some(match self {
+            Self::Reliable(config) => &mut config.leasing,
+            Self::Delay(config) => &mut config.leasing,
+            Self::Priority(config) => &mut config.leasing,
+            Self::Bounded(config) => &mut config.leasing,
+            Self::Rotating(_) => return None,
+        })
+    }
+
+    /// What every leasing queue has to configure; `None` for a ring.
+    pub const fn leasing(&self) -> Option<&LeasingConfig> {
+        Some(match self {
+            Self::Reliable(config) => &config.leasing,
+            Self::Delay(config) => &config.leasing,
+            Self::Priority(config) => &config.leasing,
+            Self::Bounded(config) => &config.leasing,
+            Self::Rotating(_) => return None,
+        })
+    }
+}
+
+#[async_trait]
+impl Service for AnyQueue {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        match self {
+            Self::Reliable(queue) => verbs::reliable(&**queue, call).await,
+            Self::Delay(queue) => verbs::delay(&**queue, call).await,
+            Self::Priority(queue) => verbs::priority(&**queue, call).await,
+            Self::Bounded(queue) => verbs::bounded(&**queue, call).await,
+            Self::Rotating(queue) => verbs::rotating(&**queue, call).await,
+        }
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        match self {
+            Self::Reliable(queue) => queue.confirmer(),
+            Self::Delay(queue) => queue.confirmer(),
+            Self::Priority(queue) => queue.confirmer(),
+            Self::Bounded(queue) => queue.confirmer(),
+            Self::Rotating(queue) => queue.confirmer(),
+        }
+    }
+}

@@ -1,11 +1,16 @@
 //! Priority queues: the most urgent message first.
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
 use super::leasing::{Leasing, chunks};
-use crate::{Error, Push, Pushed, Result};
+use crate::{
+    Error, LeasingConfig, Push, Pushed, Result,
+    config::{Millis, check_optional, leasing_setters, same},
+};
+
+const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A priority queue: the most urgent ready message first (P1), in arrival order within a priority
 /// (P2). A message that comes back keeps its priority (P3); after a release or an expired lease it
@@ -96,3 +101,54 @@ pub trait PriorityQueueExt: PriorityQueue {
 }
 
 impl<Q: PriorityQueue + ?Sized> PriorityQueueExt for Q {}
+
+/// A priority queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct PriorityConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+    /// The waiting time that weighs as much as one step of priority (P4); `None` is strict
+    /// priority.
+    pub ageing: Option<Duration>,
+}
+
+impl PriorityConfig {
+    leasing_setters!();
+
+    /// The error of a change of the ageing while messages are ready.
+    pub fn ageing_of_ready(ready: u64) -> Error {
+        Error::invalid(format!(
+            "another ageing while {ready} messages are ready would change their order: change it when \
+             nothing is ready"
+        ))
+    }
+
+    /// Makes one step of priority worth this much waiting, 1 ms to 24 h, so that strict priority
+    /// cannot starve less urgent messages (P4).
+    #[must_use]
+    pub fn with_ageing(mut self, per_step: Duration) -> Self {
+        self.ageing = Some(per_step);
+        self
+    }
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()?;
+        check_optional("ageing", self.ageing, MAX_AGEING)
+    }
+
+    /// Checks this against the stored configuration.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)?;
+        same("ageing", Millis(stored.ageing), Millis(self.ageing))
+    }
+}

@@ -5,7 +5,10 @@ use std::future::Future;
 use async_trait::async_trait;
 
 use super::leasing::{Leasing, chunks};
-use crate::{Error, Push, Pushed, Result};
+use crate::{
+    Error, LeasingConfig, Push, Pushed, Result,
+    config::{leasing_setters, plain_checks},
+};
 
 /// A reliable queue: it first delivers messages in push order (F1). A message that comes back by a
 /// release or an expired lease goes before all others, by id (L11).
@@ -59,3 +62,26 @@ pub trait ReliableQueueExt: ReliableQueue {
 }
 
 impl<Q: ReliableQueue + ?Sized> ReliableQueueExt for Q {}
+
+/// A reliable queue's configuration.
+///
+/// ```
+/// use queue_core::ReliableConfig;
+///
+/// let config = ReliableConfig::default().with_max_attempts(3).with_dead_letter_cap(100);
+/// assert_eq!(config.leasing.max_attempts, 3);
+/// assert!(config.check().is_ok());
+/// assert!(config.with_max_attempts(0).check().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct ReliableConfig {
+    /// Attempts, dead letters and body size.
+    pub leasing: LeasingConfig,
+}
+
+impl ReliableConfig {
+    leasing_setters!();
+
+    plain_checks!();
+}

@@ -8,8 +8,12 @@ use bytes::Bytes;
 use super::{leasing::nonzero, patience::Patience};
 use crate::{
     Confirmed, Confirmer, Error, Headers, Message, MessageId, Page, Paged, Result,
-    confirmation::confirm, limits,
+    config::{Millis, check_max_body, check_optional, same},
+    confirmation::confirm,
+    limits,
 };
+
+const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A rotating queue: a ring of items, which callers visit in turn, each again and again.
 ///
@@ -227,3 +231,68 @@ pub trait RotatingQueueExt: RotatingQueue {
 }
 
 impl<Q: RotatingQueue + ?Sized> RotatingQueueExt for Q {}
+
+/// A rotating queue's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RotatingConfig {
+    /// The time from a visit until the item is due again (T4); `None` rotates as fast as callers
+    /// ask.
+    pub pace: Option<Duration>,
+    /// Bytes of body and headers in one item that this handle accepts. 1 MiB by default.
+    pub max_body: usize,
+}
+
+impl Default for RotatingConfig {
+    fn default() -> Self {
+        Self {
+            pace: None,
+            max_body: limits::DEFAULT_MAX_BODY,
+        }
+    }
+}
+
+impl RotatingConfig {
+    /// The error of a change of the pace of a ring with too many items.
+    pub fn pace_of_many(items: u64) -> Error {
+        Error::invalid(format!(
+            "another pace for a ring of {items} items: at most {} are allowed; insert them into a \
+             new ring",
+            limits::MAX_REPACED
+        ))
+    }
+
+    /// Visits each item at most once in this time, 1 ms to 365 days (T4).
+    #[must_use]
+    pub fn with_pace(mut self, pace: Duration) -> Self {
+        self.pace = Some(pace);
+        self
+    }
+
+    /// How many bytes of body and headers an item may have, up to [`limits::MAX_BATCH_BYTES`]. A
+    /// limit of this handle, not stored.
+    #[must_use]
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        check_optional("pace", self.pace, MAX_PACE)?;
+        check_max_body(self.max_body)
+    }
+
+    /// Checks this against the stored configuration.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        same("pace", Millis(stored.pace), Millis(self.pace))
+    }
+}

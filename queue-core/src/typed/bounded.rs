@@ -1,7 +1,36 @@
 use std::time::Duration;
 
-use super::{Bounded, MessageBuilder, TypedMessage};
-use crate::{BoundedQueue, BoundedQueueExt, Bytes, Offer, Offered, Overflow, Result};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Bounded, MessageBuilder, Queues, TypedMessage, message::MayDelay, queues::open};
+use crate::{
+    BoundedConfig, BoundedQueue, BoundedQueueExt, Bytes, Offer, Offered, Overflow, Result,
+};
+
+impl Queues {
+    /// Opens a bounded queue of this fixed length, otherwise with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`bounded_with`](Self::bounded_with).
+    pub async fn bounded<T>(&self, name: &str, capacity: usize) -> Result<Bounded<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.bounded_with(name, &BoundedConfig::new(capacity)).await
+    }
+
+    open!(
+        /// Opens a bounded queue.
+        bounded_with, BoundedConfig, open_bounded, Bounded
+    );
+
+    open!(
+        /// Opens a bounded queue and gives it this capacity; where the queue shrinks, it drops the
+        /// oldest messages.
+        bounded_or_resize, BoundedConfig, open_or_resize, Bounded
+    );
+}
 
 impl<T: Sync + 'static> Bounded<T> {
     /// Puts a value at the tail; where there is no room, `overflow` decides (B2, B3).
@@ -108,5 +137,7 @@ impl MessageBuilder<'_, dyn BoundedQueue, Duration> {
         self.queue.offer_or_wait(offer, self.terms).await
     }
 }
+
+impl MayDelay for dyn BoundedQueue {}
 
 super::consumer::upcast!(BoundedQueue => Bounded);

@@ -1,7 +1,30 @@
 use std::time::Duration;
 
-use super::{Delay, MessageBuilder};
-use crate::{DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{Delay, MessageBuilder, Queues, queues::open};
+use crate::{
+    DelayConfig, DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled,
+};
+
+impl Queues {
+    /// Opens a delay queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delay_with`](Self::delay_with).
+    pub async fn delay<T>(&self, name: &str) -> Result<Delay<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.delay_with(name, &DelayConfig::default()).await
+    }
+
+    open!(
+        /// Opens a delay queue.
+        delay_with, DelayConfig, open_delay, Delay
+    );
+}
 
 impl<T: Sync + 'static> Delay<T> {
     /// Puts a value in, due after a `Duration`, or at a `Timestamp` or `SystemTime`.

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use super::Typed;
-use crate::{
-    BoundedQueue, Bytes, Due, Headers, Leasing, PriorityQueue, Push, ReliableQueue, Result,
-    TimeToLive,
-};
+use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 
 /// A message that is not sent yet, made by `message` of a typed handle: a value, and what else its
 /// kind of queue takes.
@@ -198,10 +195,6 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
 /// A kind of queue whose messages may be delayed, and need not be.
 #[doc(hidden)]
 pub trait MayDelay {}
-
-impl MayDelay for dyn ReliableQueue {}
-impl MayDelay for dyn PriorityQueue {}
-impl MayDelay for dyn BoundedQueue {}
 
 impl<Q: MayDelay + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
     /// Delays it for this long after the queue accepts it (D1).

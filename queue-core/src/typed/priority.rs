@@ -1,5 +1,28 @@
-use super::{MessageBuilder, Priority};
-use crate::{MessageId, Prioritized, PriorityQueue, PriorityQueueExt, Pushed, Result};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{MessageBuilder, Priority, Queues, message::MayDelay, queues::open};
+use crate::{
+    MessageId, Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt, Pushed, Result,
+};
+
+impl Queues {
+    /// Opens a priority queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`priority_with`](Self::priority_with).
+    pub async fn priority<T>(&self, name: &str) -> Result<Priority<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.priority_with(name, &PriorityConfig::default()).await
+    }
+
+    open!(
+        /// Opens a priority queue.
+        priority_with, PriorityConfig, open_priority, Priority
+    );
+}
 
 impl<T: Sync + 'static> Priority<T> {
     /// Puts a value in; a larger priority is more urgent, 0 is ordinary.
@@ -64,5 +87,7 @@ impl MessageBuilder<'_, dyn PriorityQueue, i16> {
         self.queue.enqueue_one(self.push?, self.terms).await
     }
 }
+
+impl MayDelay for dyn PriorityQueue {}
 
 super::consumer::upcast!(PriorityQueue => Priority);

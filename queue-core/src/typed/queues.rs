@@ -1,23 +1,18 @@
-//! Opening typed queues.
+//! Opening typed queues; the calls that open a kind are beside its handle.
 
 use std::sync::Arc;
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use super::{Bounded, Delay, Priority, Reliable, Rotating, Typed};
-use crate::{
-    Backend, BoundedConfig, Confirmation, DelayConfig, Once, PriorityConfig, QueueConfig,
-    QueueName, ReliableConfig, Removal, Result, RotatingConfig, StoredQueue,
-};
+use crate::{Backend, Confirmation, Once, QueueConfig, QueueName, Removal, Result, StoredQueue};
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
 ///
-/// Bodies are JSON; [`Typed::codec`] changes that per handle.
+/// Bodies are JSON; [`Typed::codec`](super::Typed::codec) changes that per handle.
 #[derive(Debug, Clone)]
 pub struct Queues {
-    backend: Arc<dyn Backend>,
+    pub(super) backend: Arc<dyn Backend>,
 }
 
+/// Opens queues of a kind by a call of [`Backend`].
 macro_rules! open {
     ($(#[$doc:meta])* $name:ident, $config:ident, $backend:ident, $typed:ident) => {
         $(#[$doc])*
@@ -30,12 +25,13 @@ macro_rules! open {
         where
             T: Serialize + DeserializeOwned + 'static,
         {
-            let name = QueueName::new(name)?;
+            let name = $crate::QueueName::new(name)?;
             let queue = self.backend.$backend(&name, config).await?;
-            Ok(Typed::new(queue).named(name.as_str()))
+            Ok($typed::new(queue).named(name.as_str()))
         }
     };
 }
+pub(super) use open;
 
 impl Queues {
     /// Opens queues on this backend.
@@ -63,7 +59,7 @@ impl Queues {
     }
 
     /// The same queues through handles that confirm (R2): a push through
-    /// [`confirmed`](Typed::confirmed) answers whether it has as many copies as this asks for. What is
+    /// [`confirmed`](super::Typed::confirmed) answers whether it has as many copies as this asks for. What is
     /// not worth that wait goes through the handles that this was called on.
     ///
     /// ```no_run
@@ -88,66 +84,6 @@ impl Queues {
     /// Those of [`Backend::confirmed`]: `Configuration` if there are no copies to confirm.
     pub async fn confirmed(&self, confirmation: Confirmation) -> Result<Self> {
         Ok(Self::from(self.backend.confirmed(confirmation).await?))
-    }
-
-    /// Opens a reliable queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reliable_with`](Self::reliable_with).
-    pub async fn reliable<T>(&self, name: &str) -> Result<Reliable<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.reliable_with(name, &ReliableConfig::default()).await
-    }
-
-    /// Opens a delay queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`delay_with`](Self::delay_with).
-    pub async fn delay<T>(&self, name: &str) -> Result<Delay<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.delay_with(name, &DelayConfig::default()).await
-    }
-
-    /// Opens a priority queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`priority_with`](Self::priority_with).
-    pub async fn priority<T>(&self, name: &str) -> Result<Priority<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.priority_with(name, &PriorityConfig::default()).await
-    }
-
-    /// Opens a bounded queue of this fixed length, otherwise with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`bounded_with`](Self::bounded_with).
-    pub async fn bounded<T>(&self, name: &str, capacity: usize) -> Result<Bounded<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.bounded_with(name, &BoundedConfig::new(capacity)).await
-    }
-
-    /// Opens a rotating queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`rotating_with`](Self::rotating_with).
-    pub async fn rotating<T>(&self, name: &str) -> Result<Rotating<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.rotating_with(name, &RotatingConfig::default()).await
     }
 
     /// Opens the queue of this name as it is stored, of whatever kind; `None` if there is none. Its
@@ -221,32 +157,6 @@ impl Queues {
         let name = QueueName::new(name)?;
         Ok(Once::new(self.backend.open_once(&name).await?))
     }
-
-    open!(
-        /// Opens a reliable queue.
-        reliable_with, ReliableConfig, open_reliable, Reliable
-    );
-    open!(
-        /// Opens a delay queue.
-        delay_with, DelayConfig, open_delay, Delay
-    );
-    open!(
-        /// Opens a priority queue.
-        priority_with, PriorityConfig, open_priority, Priority
-    );
-    open!(
-        /// Opens a bounded queue.
-        bounded_with, BoundedConfig, open_bounded, Bounded
-    );
-    open!(
-        /// Opens a bounded queue and gives it this capacity; where the queue shrinks, it drops the
-        /// oldest messages.
-        bounded_or_resize, BoundedConfig, open_or_resize, Bounded
-    );
-    open!(
-        /// Opens a rotating queue.
-        rotating_with, RotatingConfig, open_rotating, Rotating
-    );
 }
 
 impl From<Arc<dyn Backend>> for Queues {

@@ -1,5 +1,26 @@
-use super::{MessageBuilder, Reliable};
-use crate::{MessageId, Push, Pushed, ReliableQueue, ReliableQueueExt, Result};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{MessageBuilder, Queues, Reliable, message::MayDelay, queues::open};
+use crate::{MessageId, Push, Pushed, ReliableConfig, ReliableQueue, ReliableQueueExt, Result};
+
+impl Queues {
+    /// Opens a reliable queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reliable_with`](Self::reliable_with).
+    pub async fn reliable<T>(&self, name: &str) -> Result<Reliable<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.reliable_with(name, &ReliableConfig::default()).await
+    }
+
+    open!(
+        /// Opens a reliable queue.
+        reliable_with, ReliableConfig, open_reliable, Reliable
+    );
+}
 
 impl<T: Sync + 'static> Reliable<T> {
     /// Puts a value at the tail.
@@ -40,5 +61,7 @@ impl MessageBuilder<'_, dyn ReliableQueue> {
         self.queue.push_one(self.push?).await
     }
 }
+
+impl MayDelay for dyn ReliableQueue {}
 
 super::consumer::upcast!(ReliableQueue => Reliable);

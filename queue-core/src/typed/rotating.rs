@@ -1,7 +1,31 @@
 use std::time::Duration;
 
-use super::{MessageBuilder, Rotating, TypedMessage};
-use crate::{Bytes, Insert, Inserted, MessageId, Push, Result, RotatingQueue, RotatingQueueExt};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{MessageBuilder, Queues, Rotating, TypedMessage, queues::open};
+use crate::{
+    Bytes, Insert, Inserted, MessageId, Push, Result, RotatingConfig, RotatingQueue,
+    RotatingQueueExt,
+};
+
+impl Queues {
+    /// Opens a rotating queue with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rotating_with`](Self::rotating_with).
+    pub async fn rotating<T>(&self, name: &str) -> Result<Rotating<T>>
+    where
+        T: Serialize + DeserializeOwned + 'static,
+    {
+        self.rotating_with(name, &RotatingConfig::default()).await
+    }
+
+    open!(
+        /// Opens a rotating queue.
+        rotating_with, RotatingConfig, open_rotating, Rotating
+    );
+}
 
 impl<T: Sync + 'static> Rotating<T> {
     /// Puts a value at the tail of the ring.

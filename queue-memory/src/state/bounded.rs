@@ -10,10 +10,20 @@ use queue_core::{
 use super::{
     backlog::{Backlog, Lined},
     entry::{Entry, Key, Slot},
-    kind::Bounded,
+    fifo::Fifo,
+    kind::Kind,
     leasing::State,
     opening::Openable,
 };
+
+/// A fixed length.
+#[derive(Debug)]
+pub(crate) enum Bounded {}
+
+impl Kind for Bounded {
+    type Backlog = Lined<Fifo>;
+    type Config = BoundedConfig;
+}
 
 impl Openable for State<Bounded> {
     type Config = BoundedConfig;
@@ -159,5 +169,31 @@ impl State<Bounded> {
             dropped.push(entry);
         }
         dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queue_core::Push;
+
+    use super::*;
+    use crate::state::churn::{DEAD_LETTERS, churn, delayed};
+
+    #[test]
+    fn a_bounded_queue_does_not_grow() {
+        let state = State::<Bounded>::create(
+            &BoundedConfig::new(64)
+                .with_dead_letter_cap(DEAD_LETTERS)
+                .with_max_attempts(3),
+        );
+        churn(state, |state, now, round, pushes| {
+            let offer = |(n, push): (usize, Push)| match n % 3 {
+                0 => Offer::new(push).with_distinct(format!("{}", (round + n) % 50)),
+                _ => Offer::new(push),
+            };
+            let offers: Vec<_> = delayed(pushes).enumerate().map(offer).collect();
+            state.offer(now, &offers, Overflow::DropOldest);
+            assert!(state.entries.len() <= 64);
+        });
     }
 }

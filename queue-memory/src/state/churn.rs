@@ -1,20 +1,15 @@
-//! Leak tests: after any number of operations, every structure is as large as its content needs,
+//! Leak tests, one beside each kind: after any number of operations, every structure is as large as its content needs,
 //! and once it is empty, small again.
 
 use std::time::Duration;
 
-use queue_core::{
-    BoundedConfig, Delivery, Holder, Insert, MessageId, Offer, Overflow, Prioritized, Push,
-    RotatingConfig, Scheduled, Settlement, TimeToLive, Timestamp,
-};
+use queue_core::{Delivery, Holder, MessageId, Push, Settlement, TimeToLive, Timestamp};
 
-use super::{
-    Bounded, Delay, Kind, Openable, Priority, Reliable, Ring, State, backlog::Backlog, entry::KEPT,
-};
+use super::{Kind, State, backlog::Backlog, entry::KEPT};
 
 /// How many messages to push, lease and settle, for each kind: a million, or as many as
 /// `QUEUE_TEST_CHURN` says. A leak of one message in a thousand shows long before.
-fn operations() -> usize {
+pub(super) fn operations() -> usize {
     match std::env::var("QUEUE_TEST_CHURN").as_deref() {
         Err(_) | Ok("") => 1_000_000,
         Ok(number) => number
@@ -23,10 +18,10 @@ fn operations() -> usize {
     }
 }
 
-const BATCH: usize = 16;
+pub(super) const BATCH: usize = 16;
 /// Dedup windows last this long, and every round moves the clock by 1 ms.
 const WINDOW: usize = 50;
-const DEAD_LETTERS: u64 = 100;
+pub(super) const DEAD_LETTERS: u64 = 100;
 
 /// Settles deliveries in every way, and lets some leases expire.
 fn settlements(round: usize, deliveries: &[Delivery]) -> Vec<Settlement> {
@@ -65,7 +60,7 @@ fn pushes(round: usize) -> Vec<Push> {
 }
 
 /// Delays some of the messages by their pushes.
-fn delayed(pushes: Vec<Push>) -> impl Iterator<Item = Push> {
+pub(super) fn delayed(pushes: Vec<Push>) -> impl Iterator<Item = Push> {
     let delayed = |(n, push): (usize, Push)| match n % 4 {
         1 => push.with_due(Duration::from_millis((n % 7) as u64)),
         _ => push,
@@ -74,7 +69,7 @@ fn delayed(pushes: Vec<Push>) -> impl Iterator<Item = Push> {
 }
 
 /// Pushes, cancels, leases and settles, and checks the sizes all the time.
-fn churn<K: Kind>(
+pub(super) fn churn<K: Kind>(
     mut state: State<K>,
     mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
 ) {
@@ -140,85 +135,4 @@ fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
     assert!(state.ends.capacity() <= 4 * KEPT);
     assert!(state.entries.capacity() <= KEPT);
     assert!(state.index.capacity() <= 4 * KEPT);
-}
-
-macro_rules! leasing {
-    ($config:expr) => {
-        $config
-            .with_dead_letter_cap(DEAD_LETTERS)
-            .with_max_attempts(3)
-    };
-}
-
-#[test]
-fn a_reliable_queue_does_not_grow() {
-    let state = State::<Reliable>::create(&leasing!(queue_core::ReliableConfig::default()));
-    churn(state, |state, now, _, pushes| {
-        state.push(now, &delayed(pushes).collect::<Vec<_>>());
-    });
-}
-
-#[test]
-fn a_priority_queue_does_not_grow() {
-    for ageing in [None, Some(Duration::from_millis(10))] {
-        let mut config = leasing!(queue_core::PriorityConfig::default());
-        config.ageing = ageing;
-        let state = State::<Priority>::create(&config);
-        churn(state, |state, now, round, pushes| {
-            // The test takes fewer messages than it pushes, so the least urgent would wait for
-            // ever.
-            let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
-            let pushes: Vec<_> = delayed(pushes)
-                .enumerate()
-                .map(|(n, push)| Prioritized::new(push, priority(n)))
-                .collect();
-            state.enqueue(now, &pushes);
-        });
-    }
-}
-
-#[test]
-fn a_delay_queue_does_not_grow() {
-    let state = State::<Delay>::create(&leasing!(queue_core::DelayConfig::default()));
-    churn(state, |state, now, round, pushes| {
-        let pushes = pushes.into_iter().enumerate();
-        let scheduled: Vec<_> = pushes
-            .map(|(n, push)| Scheduled::new(push, Duration::from_millis((n + round % 5) as u64)))
-            .collect();
-        let first = state.schedule(now, &scheduled)[0].id();
-        state.reschedule(now, first, Duration::from_millis(3).into());
-    });
-}
-
-#[test]
-fn a_bounded_queue_does_not_grow() {
-    let state = State::<Bounded>::create(&leasing!(BoundedConfig::new(64)));
-    churn(state, |state, now, round, pushes| {
-        let offer = |(n, push): (usize, Push)| match n % 3 {
-            0 => Offer::new(push).with_distinct(format!("{}", (round + n) % 50)),
-            _ => Offer::new(push),
-        };
-        let offers: Vec<_> = delayed(pushes).enumerate().map(offer).collect();
-        state.offer(now, &offers, Overflow::DropOldest);
-        assert!(state.entries.len() <= 64);
-    });
-}
-
-#[test]
-fn a_rotating_queue_does_not_grow() {
-    let config = RotatingConfig::default().with_pace(Duration::from_millis(2));
-    let mut ring = Ring::create(&config);
-    let mut now = Timestamp::from_millis(1);
-    let mut before = Vec::new();
-    for round in 0..operations() / (3 * BATCH) {
-        now = now.plus_millis(1);
-        let item = |n| Insert::new("churn").with_key(format!("{}", (round + n) % 1000));
-        let items: Vec<_> = (0..BATCH).map(item).collect();
-        let inserted: Vec<MessageId> = ring.insert(&items).iter().map(|item| item.id()).collect();
-        assert!(!ring.rotate(now, BATCH).items.is_empty());
-        ring.remove(&std::mem::replace(&mut before, inserted));
-        ring.assert_whole(2 * BATCH);
-    }
-    ring.remove(&before);
-    ring.assert_whole(0);
 }

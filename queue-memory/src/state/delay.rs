@@ -6,7 +6,16 @@ use queue_core::{
     DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
 };
 
-use super::{backlog::Backlog, due::DueLine, kind::Delay, leasing::State, opening::Openable};
+use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::State, opening::Openable};
+
+/// Each message at its due time.
+#[derive(Debug)]
+pub(crate) enum Delay {}
+
+impl Kind for Delay {
+    type Backlog = DueLine;
+    type Config = DelayConfig;
+}
 
 impl Openable for State<Delay> {
     type Config = DelayConfig;
@@ -61,5 +70,30 @@ impl State<Delay> {
     pub(crate) fn next_due(&mut self, now: Timestamp) -> Option<Duration> {
         let now = self.begin(now);
         Some(self.backlog.next_due()?.since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::churn::{DEAD_LETTERS, churn};
+
+    #[test]
+    fn a_delay_queue_does_not_grow() {
+        let state = State::<Delay>::create(
+            &DelayConfig::default()
+                .with_dead_letter_cap(DEAD_LETTERS)
+                .with_max_attempts(3),
+        );
+        churn(state, |state, now, round, pushes| {
+            let pushes = pushes.into_iter().enumerate();
+            let scheduled: Vec<_> = pushes
+                .map(|(n, push)| {
+                    Scheduled::new(push, Duration::from_millis((n + round % 5) as u64))
+                })
+                .collect();
+            let first = state.schedule(now, &scheduled)[0].id();
+            state.reschedule(now, first, Duration::from_millis(3).into());
+        });
     }
 }

@@ -40,9 +40,13 @@ mod urgency;
 
 pub(crate) use self::{
     availability::{Availability, Waitable},
-    kind::{Bounded, Delay, Kind, Priority, Reliable},
+    bounded::Bounded,
+    delay::Delay,
+    kind::Kind,
     leasing::State,
     once::{ClaimLost, OnceKeys},
     opening::Openable,
+    priority::Priority,
+    reliable::Reliable,
     rotating::Ring,
 };

@@ -9,8 +9,9 @@ use queue_core::{
 
 use super::{
     backlog::Backlog,
+    bounded::Bounded,
     entry::{Entry, Place, Slot},
-    kind::{Bounded, Kind},
+    kind::Kind,
     leasing::State,
     looking,
     rotating::Ring,

@@ -4,11 +4,20 @@ use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timesta
 
 use super::{
     backlog::{Lined, Lines},
-    kind::Priority,
+    kind::Kind,
     leasing::State,
     opening::Openable,
     urgency::Urgency,
 };
+
+/// The most urgent first.
+#[derive(Debug)]
+pub(crate) enum Priority {}
+
+impl Kind for Priority {
+    type Backlog = Lined<Urgency>;
+    type Config = PriorityConfig;
+}
 
 impl Openable for State<Priority> {
     type Config = PriorityConfig;
@@ -56,5 +65,34 @@ impl State<Priority> {
             })
         };
         messages.iter().map(admit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::state::churn::{DEAD_LETTERS, churn, delayed};
+
+    #[test]
+    fn a_priority_queue_does_not_grow() {
+        for ageing in [None, Some(Duration::from_millis(10))] {
+            let mut config = PriorityConfig::default()
+                .with_dead_letter_cap(DEAD_LETTERS)
+                .with_max_attempts(3);
+            config.ageing = ageing;
+            let state = State::<Priority>::create(&config);
+            churn(state, |state, now, round, pushes| {
+                // The test takes fewer messages than it pushes, so the least urgent would wait for
+                // ever.
+                let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
+                let pushes: Vec<_> = delayed(pushes)
+                    .enumerate()
+                    .map(|(n, push)| Prioritized::new(push, priority(n)))
+                    .collect();
+                state.enqueue(now, &pushes);
+            });
+        }
     }
 }

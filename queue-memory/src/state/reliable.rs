@@ -2,7 +2,16 @@
 
 use queue_core::{Push, Pushed, QueueKind, ReliableConfig, Result, Timestamp};
 
-use super::{backlog::Lined, kind::Reliable, leasing::State, opening::Openable};
+use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::State, opening::Openable};
+
+/// First in, first out.
+#[derive(Debug)]
+pub(crate) enum Reliable {}
+
+impl Kind for Reliable {
+    type Backlog = Lined<Fifo>;
+    type Config = ReliableConfig;
+}
 
 impl Openable for State<Reliable> {
     type Config = ReliableConfig;
@@ -36,5 +45,23 @@ impl State<Reliable> {
         let now = self.begin(now);
         let admit = |push: &Push| self.admit(push, now, |state, slot| state.enter(slot, push, now));
         messages.iter().map(admit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::churn::{DEAD_LETTERS, churn, delayed};
+
+    #[test]
+    fn a_reliable_queue_does_not_grow() {
+        let state = State::<Reliable>::create(
+            &ReliableConfig::default()
+                .with_dead_letter_cap(DEAD_LETTERS)
+                .with_max_attempts(3),
+        );
+        churn(state, |state, now, _, pushes| {
+            state.push(now, &delayed(pushes).collect::<Vec<_>>());
+        });
     }
 }

@@ -291,3 +291,31 @@ impl Ring {
         assert!(self.items.capacity() <= KEPT && self.index.capacity() <= 4 * KEPT);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::state::churn::{BATCH, operations};
+
+    #[test]
+    fn a_rotating_queue_does_not_grow() {
+        let config = RotatingConfig::default().with_pace(Duration::from_millis(2));
+        let mut ring = Ring::create(&config);
+        let mut now = Timestamp::from_millis(1);
+        let mut before = Vec::new();
+        for round in 0..operations() / (3 * BATCH) {
+            now = now.plus_millis(1);
+            let item = |n| Insert::new("churn").with_key(format!("{}", (round + n) % 1000));
+            let items: Vec<_> = (0..BATCH).map(item).collect();
+            let inserted: Vec<MessageId> =
+                ring.insert(&items).iter().map(|item| item.id()).collect();
+            assert!(!ring.rotate(now, BATCH).items.is_empty());
+            ring.remove(&std::mem::replace(&mut before, inserted));
+            ring.assert_whole(2 * BATCH);
+        }
+        ring.remove(&before);
+        ring.assert_whole(0);
+    }
+}

@@ -15,8 +15,7 @@ use crate::{
     call::Call,
     keys,
     once::Once,
-    queue::{self, Bounded, Handle, Queue, Ring, Stored},
-    scripts,
+    queue::{self, Bounded, Handle, Queue, Stored},
 };
 
 /// Queues of a list whose state is read at one time: they share round trips.
@@ -40,7 +39,7 @@ impl RedisBackend {
     async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let (handle, stored) = self.handle(name, config).await?;
         stored.agrees(config)?;
-        Ok(queue_of(handle, config))
+        Ok(queue::behind(handle, config))
     }
 
     /// A handle to the queue as it is stored, if there is one, and its configuration.
@@ -67,13 +66,7 @@ impl RedisBackend {
         stored.check_kind(config.kind())?;
         let handle = self.handle_to(name, config, stored).that_only_looks();
         let new = queue::config::text(config);
-        let script = match config {
-            QueueConfig::Reliable(_) => &scripts::RELIABLE.reconfigure,
-            QueueConfig::Delay(_) => &scripts::DELAY.reconfigure,
-            QueueConfig::Priority(_) => &scripts::PRIORITY.reconfigure,
-            QueueConfig::Bounded(_) => &scripts::BOUNDED.reconfigure,
-            QueueConfig::Rotating(_) => &scripts::ROTATING_RECONFIGURE,
-        };
+        let script = queue::reconfigure_script(config.kind());
         let asking = |new: &str| {
             let new = new.to_owned();
             move |call: &mut Call| {
@@ -154,7 +147,7 @@ impl RedisBackend {
         let read = async {
             match self.stored(&name).await? {
                 Some((handle, config)) => {
-                    let queue = queue_of(handle.that_only_looks(), &config);
+                    let queue = queue::behind(handle.that_only_looks(), &config);
                     QueueState::of(&queue).await.map(Some)
                 }
                 None => Ok(None),
@@ -173,32 +166,10 @@ impl RedisBackend {
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
         let (handle, stored) = self.handle(name, &config.clone().into()).await?;
-        config.check_stored(&stored.bounded()?, true)?;
+        stored.agrees_but_for_capacity(&config.clone().into())?;
         queue::ensure_capacity(&handle, config.capacity).await?;
         let max_body = config.leasing.max_body;
         Ok(Arc::new(Queue::<Bounded>::new(handle, max_body)))
-    }
-}
-
-fn queue_of(handle: Handle, config: &QueueConfig) -> AnyQueue {
-    match config {
-        QueueConfig::Reliable(config) => AnyQueue::Reliable(Arc::new(
-            Queue::<queue::Reliable>::new(handle, config.leasing.max_body),
-        )),
-        QueueConfig::Delay(config) => AnyQueue::Delay(Arc::new(Queue::<queue::Delay>::new(
-            handle,
-            config.leasing.max_body,
-        ))),
-        QueueConfig::Priority(config) => AnyQueue::Priority(Arc::new(
-            Queue::<queue::Priority>::new(handle, config.leasing.max_body),
-        )),
-        QueueConfig::Bounded(config) => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(
-            handle,
-            config.leasing.max_body,
-        ))),
-        QueueConfig::Rotating(config) => {
-            AnyQueue::Rotating(Arc::new(Ring::new(handle, config.max_body)))
-        }
     }
 }
 
@@ -227,7 +198,7 @@ impl Backend for RedisBackend {
         let stored = self.stored(name).await;
         let stored = stored.map_err(|error| error.with_queue(name))?;
         Ok(stored.map(|(handle, config)| {
-            let queue = queue_of(handle, &config);
+            let queue = queue::behind(handle, &config);
             StoredQueue { config, queue }
         }))
     }

@@ -3,8 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    BoundedConfig, DelayConfig, Error, ErrorKind, LAYOUT_VERSION, LeasingConfig, PriorityConfig,
-    QueueConfig, QueueKind, ReliableConfig, Result, RotatingConfig, config_mismatch, millis_ceil,
+    Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch, millis_ceil,
 };
 
 /// The stored configuration of a queue.
@@ -34,13 +33,12 @@ impl Stored {
 
     /// Whether an open with this configuration is allowed.
     pub(crate) fn agrees(&self, config: &QueueConfig) -> Result<()> {
-        match config {
-            QueueConfig::Reliable(config) => config.check_stored(&self.reliable()?),
-            QueueConfig::Delay(config) => config.check_stored(&self.delay()?),
-            QueueConfig::Priority(config) => config.check_stored(&self.priority()?),
-            QueueConfig::Bounded(config) => config.check_stored(&self.bounded()?, self.resized),
-            QueueConfig::Rotating(config) => config.check_stored(&self.rotating()?),
-        }
+        config.check_stored(&self.read()?, self.resized)
+    }
+
+    /// Whether an open with this configuration is allowed that sets the capacity.
+    pub(crate) fn agrees_but_for_capacity(&self, config: &QueueConfig) -> Result<()> {
+        config.check_stored(&self.read()?, true)
     }
 
     /// The configuration.
@@ -48,43 +46,17 @@ impl Stored {
         let kind = kind_named(self.value("kind")?);
         let kind = kind.ok_or_else(|| self.unreadable("kind"))?;
         self.check_kind(kind)?;
-        Ok(match kind {
-            QueueKind::Reliable => self.reliable()?.into(),
-            QueueKind::Delay => self.delay()?.into(),
-            QueueKind::Priority => self.priority()?.into(),
-            QueueKind::Bounded => self.bounded()?.into(),
-            QueueKind::Rotating => self.rotating()?.into(),
-        })
-    }
-
-    fn reliable(&self) -> Result<ReliableConfig> {
-        let mut config = ReliableConfig::default();
-        config.leasing = self.leasing()?;
-        Ok(config)
-    }
-
-    fn delay(&self) -> Result<DelayConfig> {
-        let mut config = DelayConfig::default();
-        config.leasing = self.leasing()?;
-        Ok(config)
-    }
-
-    fn priority(&self) -> Result<PriorityConfig> {
-        let mut config = PriorityConfig::default();
-        config.leasing = self.leasing()?;
-        config.ageing = self.duration("ageing")?;
-        Ok(config)
-    }
-
-    pub(crate) fn bounded(&self) -> Result<BoundedConfig> {
-        let mut config = BoundedConfig::new(self.capacity()?.get());
-        config.leasing = self.leasing()?;
-        Ok(config)
-    }
-
-    fn rotating(&self) -> Result<RotatingConfig> {
-        let mut config = RotatingConfig::default();
-        config.pace = self.duration("pace")?;
+        let mut config = QueueConfig::of(kind, 1);
+        if let Some(leasing) = config.leasing_mut() {
+            leasing.max_attempts = self.number("max_attempts")?;
+            leasing.dead_letter_cap = self.number("dead_letter_cap")?;
+        }
+        match &mut config {
+            QueueConfig::Priority(config) => config.ageing = self.duration("ageing")?,
+            QueueConfig::Bounded(config) => config.capacity = self.capacity()?.get(),
+            QueueConfig::Rotating(config) => config.pace = self.duration("pace")?,
+            _ => {}
+        }
         Ok(config)
     }
 
@@ -93,13 +65,6 @@ impl Stored {
         capacity
             .and_then(NonZeroUsize::new)
             .ok_or_else(|| self.unreadable("capacity"))
-    }
-
-    fn leasing(&self) -> Result<LeasingConfig> {
-        let mut config = LeasingConfig::default();
-        config.max_attempts = self.number("max_attempts")?;
-        config.dead_letter_cap = self.number("dead_letter_cap")?;
-        Ok(config)
     }
 
     fn duration(&self, name: &str) -> Result<Option<Duration>> {
@@ -143,23 +108,21 @@ pub(crate) fn kind_named(name: &str) -> Option<QueueKind> {
 
 /// A configuration as stored text, without a bounded queue's capacity.
 pub(crate) fn text(config: &QueueConfig) -> String {
-    let start = format!("kind={} layout={LAYOUT_VERSION}", config.kind());
-    let leasing = |leasing: &LeasingConfig| {
-        format!(
-            "{start} max_attempts={} dead_letter_cap={}",
+    let mut text = format!("kind={} layout={LAYOUT_VERSION}", config.kind());
+    if let Some(leasing) = config.leasing() {
+        text.push_str(&format!(
+            " max_attempts={} dead_letter_cap={}",
             leasing.max_attempts, leasing.dead_letter_cap
-        )
-    };
-    match config {
-        QueueConfig::Reliable(config) => leasing(&config.leasing),
-        QueueConfig::Delay(config) => leasing(&config.leasing),
-        QueueConfig::Bounded(config) => leasing(&config.leasing),
-        QueueConfig::Priority(config) => {
-            let rest = leasing(&config.leasing);
-            format!("{rest} ageing={}", millis(config.ageing))
-        }
-        QueueConfig::Rotating(config) => format!("{start} pace={}", millis(config.pace)),
+        ));
     }
+    match config {
+        QueueConfig::Priority(config) => {
+            text.push_str(&format!(" ageing={}", millis(config.ageing)));
+        }
+        QueueConfig::Rotating(config) => text.push_str(&format!(" pace={}", millis(config.pace))),
+        _ => {}
+    }
+    text
 }
 
 fn millis(duration: Option<Duration>) -> String {
@@ -168,6 +131,8 @@ fn millis(duration: Option<Duration>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use queue_core::{PriorityConfig, RotatingConfig};
+
     use super::*;
 
     fn stored(config: String) -> Stored {
@@ -185,7 +150,7 @@ mod tests {
             .with_dead_letter_cap(0)
             .with_ageing(Duration::from_millis(1500));
         let stored = stored(text(&config.clone().into()));
-        assert_eq!(stored.priority().unwrap(), config);
+        assert_eq!(stored.read().unwrap(), config.into());
         assert!(stored.check_kind(QueueKind::Priority).is_ok());
         let error = stored.check_kind(QueueKind::Delay).unwrap_err().to_string();
         assert!(
@@ -197,17 +162,19 @@ mod tests {
     #[test]
     fn no_pace_is_none() {
         let config = RotatingConfig::default();
-        assert_eq!(
-            stored(text(&config.clone().into())).rotating().unwrap(),
-            config
-        );
+        let config = QueueConfig::from(config);
+        assert_eq!(stored(text(&config)).read().unwrap(), config);
     }
 
     #[test]
     fn another_layout_and_nonsense_are_told() {
+        let nonsense = format!("kind=delay layout={LAYOUT_VERSION} max_attempts=1");
+        let error = stored(nonsense).read().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConfigMismatch);
+        assert!(error.to_string().contains("dead_letter_cap"), "{error}");
         let other = stored("kind=delay layout=99 max_attempts=1".to_owned());
         let error = other.check_kind(QueueKind::Delay).unwrap_err();
         assert!(error.to_string().contains("99"));
-        assert_eq!(other.delay().unwrap_err().kind(), ErrorKind::ConfigMismatch);
+        assert_eq!(other.read().unwrap_err().kind(), ErrorKind::ConfigMismatch);
     }
 }

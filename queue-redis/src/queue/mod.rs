@@ -12,13 +12,42 @@ mod reliable;
 mod rotating;
 mod turns;
 
+use std::sync::Arc;
+
+use queue_core::{AnyQueue, QueueConfig, QueueKind};
+
 pub(crate) use self::{
     bounded::{Bounded, ensure_capacity, reconfigure},
     config::Stored,
-    delay::Delay,
     handle::Handle,
     leasing::{LeasingKind, Queue},
-    priority::Priority,
-    reliable::Reliable,
-    rotating::Ring,
 };
+use self::{delay::Delay, priority::Priority, reliable::Reliable, rotating::Ring};
+use crate::{script::Script, scripts};
+
+/// The queue of this configuration behind an opened handle.
+pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
+    let max_body = config.max_body();
+    match config.kind() {
+        QueueKind::Reliable => {
+            AnyQueue::Reliable(Arc::new(Queue::<Reliable>::new(handle, max_body)))
+        }
+        QueueKind::Delay => AnyQueue::Delay(Arc::new(Queue::<Delay>::new(handle, max_body))),
+        QueueKind::Priority => {
+            AnyQueue::Priority(Arc::new(Queue::<Priority>::new(handle, max_body)))
+        }
+        QueueKind::Bounded => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(handle, max_body))),
+        QueueKind::Rotating => AnyQueue::Rotating(Arc::new(Ring::new(handle, max_body))),
+    }
+}
+
+/// The script that stores another configuration of this kind.
+pub(crate) fn reconfigure_script(kind: QueueKind) -> &'static Script {
+    match kind {
+        QueueKind::Reliable => &scripts::RELIABLE.reconfigure,
+        QueueKind::Delay => &scripts::DELAY.reconfigure,
+        QueueKind::Priority => &scripts::PRIORITY.reconfigure,
+        QueueKind::Bounded => &scripts::BOUNDED.reconfigure,
+        QueueKind::Rotating => &scripts::ROTATING_RECONFIGURE,
+    }
+}

@@ -43,18 +43,16 @@ fn call_of(name: &str) -> Call {
 
 /// Puts these in by the kind's own call.
 fn put(kind: QueueKind, pushes: Vec<Push>) -> Call {
-    let pushes = pushes.into_iter();
     match kind {
-        QueueKind::Reliable => Call::Push(pushes.collect()),
-        QueueKind::Delay => Call::Schedule(pushes.map(|push| Scheduled::new(push, LONG)).collect()),
-        QueueKind::Priority => {
-            Call::Enqueue(pushes.map(|push| Prioritized::new(push, 0)).collect())
+        QueueKind::Delay => {
+            let later = pushes.into_iter().map(|push| Scheduled::new(push, LONG));
+            Call::Schedule(later.collect())
         }
-        QueueKind::Bounded => Call::Offer(pushes.map(Offer::new).collect(), Overflow::DropOldest),
-        QueueKind::Rotating => {
-            let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
-            Call::Insert(pushes.map(item).collect())
+        QueueKind::Bounded => {
+            let offers = pushes.into_iter().map(Offer::new);
+            Call::Offer(offers.collect(), Overflow::DropOldest)
         }
+        kind => Call::put(kind, pushes),
     }
 }
 

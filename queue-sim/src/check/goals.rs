@@ -19,6 +19,21 @@ use crate::{
     run::Played,
 };
 
+/// The goals of a kind are those of the calls that it has.
+const GOALS: &[(&str, &[&str])] = &[
+    ("lease", LEASING),
+    ("schedule", &["not due"]),
+    ("reschedule", &["late reschedule", "moved"]),
+    ("enqueue", &["overtaken"]),
+    ("offer", &["evicted", "full", "replaced", "revive refused"]),
+    ("recent", &["recent"]),
+    (
+        "resize",
+        &["opened with another capacity", "resize dropped"],
+    ),
+    ("wait_for_room", &["room waited for"]),
+    ("rotate", ROTATING),
+];
 const LEASING: &[&str] = &[
     "accepted anew when done",
     "ack reply lost",
@@ -65,18 +80,6 @@ const LEASING: &[&str] = &[
     "waited in vain",
     "woken",
 ];
-const DELAY: &[&str] = &["late reschedule", "moved", "not due"];
-const PRIORITY: &[&str] = &["overtaken"];
-const BOUNDED: &[&str] = &[
-    "evicted",
-    "full",
-    "recent",
-    "replaced",
-    "opened with another capacity",
-    "resize dropped",
-    "revive refused",
-    "room waited for",
-];
 const ROTATING: &[&str] = &[
     "empty rotation",
     "listed",
@@ -92,14 +95,19 @@ const ROTATING: &[&str] = &[
 /// The goals that the histories of this kind of queue must reach, all of them together, in runs
 /// with faults and without.
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
-    let (leasing, own) = match kind {
-        QueueKind::Reliable => (LEASING, &[][..]),
-        QueueKind::Delay => (LEASING, DELAY),
-        QueueKind::Priority => (LEASING, PRIORITY),
-        QueueKind::Bounded => (LEASING, BOUNDED),
-        QueueKind::Rotating => (&[][..], ROTATING),
-    };
-    leasing.iter().chain(own).copied().collect()
+    of_calls(GOALS, kind).collect()
+}
+
+/// The goals in this table of the calls that a kind has.
+pub(crate) fn of_calls(
+    goals: &'static [(&str, &[&str])],
+    kind: QueueKind,
+) -> impl Iterator<Item = &'static str> {
+    let of_call = move |call| goals.iter().filter(move |(name, _)| *name == call);
+    Call::names(kind)
+        .flat_map(of_call)
+        .flat_map(|(_, goals)| *goals)
+        .copied()
 }
 
 /// The goals that this run reached, as its history shows and as its player noted.
@@ -158,12 +166,8 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
         }
         (Call::Lease(..) | Call::Turn(..), true) => Some("lease reply lost"),
         (Call::Rotate(_), true) => Some("rotation lost"),
-        (Call::Push(_) | Call::Schedule(_) | Call::Enqueue(_) | Call::Offer(..), true) => {
-            Some("push reply lost")
-        }
-        (Call::Push(_) | Call::Schedule(_) | Call::Enqueue(_) | Call::Offer(..), false) => {
-            Some("push without effect")
-        }
+        (call, true) if call.pushes().is_some() => Some("push reply lost"),
+        (call, false) if call.pushes().is_some() => Some("push without effect"),
         _ => None,
     });
 }

@@ -20,6 +20,7 @@ mod span;
 
 use std::time::Duration;
 
+pub(crate) use self::goals::of_calls;
 use self::{branch::branches, facts::Facts, rules::Found};
 pub use self::{
     finding::Finding,

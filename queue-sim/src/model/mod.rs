@@ -5,11 +5,9 @@
 //! a backend, nor the limits or the order with `queue-core`; it shares only the values of the
 //! answers, so that the checks can compare them. Time is an argument, and no call waits.
 
-mod any;
-mod bounded;
 mod cancel;
-mod delay;
 mod entry;
+mod kinds;
 mod leasing;
 mod limits;
 mod line;
@@ -18,16 +16,10 @@ mod operator;
 mod order;
 mod peek;
 mod places;
-mod priority;
 mod push;
-mod reliable;
-mod rotating;
 
 pub(crate) use self::peek::UNDETERMINED;
-pub use self::{
-    any::Model, bounded::BoundedModel, delay::DelayModel, leasing::LeasingModel,
-    priority::PriorityModel, reliable::ReliableModel, rotating::RotatingModel,
-};
+pub use self::{kinds::*, leasing::LeasingModel};
 
 /// A model's answer: what the backend must answer, or the kind of its error.
 pub type Answer<T> = std::result::Result<T, queue_core::ErrorKind>;

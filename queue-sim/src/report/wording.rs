@@ -106,7 +106,6 @@ impl Words {
 
     pub(super) fn call(&self, queue: &QueueName, call: &Call) -> String {
         match call {
-            Call::Push(messages) => format!("push {}", list(messages, |each| self.push(each))),
             Call::Schedule(messages) => {
                 let each = list(messages, |each| {
                     format!("{} {}", self.push(&each.push), self.due(each.due))
@@ -115,7 +114,6 @@ impl Words {
             }
             Call::Cancel(ids) => format!("cancel {}", list(ids, MessageId::to_string)),
             Call::Reschedule(id, due) => format!("reschedule {id} {}", self.due(*due)),
-            Call::NextDue => "next due".to_owned(),
             Call::Enqueue(messages) => {
                 let each = list(messages, |each| {
                     format!("{} at {}", self.push(&each.push), each.priority)
@@ -125,16 +123,13 @@ impl Words {
             Call::Offer(messages, overflow) => self.offer(messages, *overflow),
             Call::WaitForRoom(timeout) => format!("wait for room, {}", ms(*timeout)),
             Call::Recent(n) => format!("recent {n}"),
-            Call::Capacity => "capacity".to_owned(),
             Call::Resize(capacity) => format!("resize to {capacity}"),
             Call::Reconfigure(config) => reconfigure(config),
             Call::OpenOrResize(capacity) => format!("open, or resize to {capacity}"),
             Call::Insert(items) => format!("insert {}", list(items, insert)),
             Call::Rotate(max) => format!("rotate {max}"),
             Call::WaitForTurn(timeout) => format!("wait for a turn, {}", ms(*timeout)),
-            Call::List(_) => "list".to_owned(),
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
-            Call::Len => "len".to_owned(),
             Call::Lease(max, ttl) => lease(*max, *ttl),
             Call::Settle(batch) => self.settle(queue, batch),
             // A worker leases so, to tell its name; its lane says who it is.
@@ -147,18 +142,20 @@ impl Words {
                 format!("extend({each}) by {}", ms(*ttl))
             }
             Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
-            Call::Depth => "depth".to_owned(),
-            Call::Counters => "counters".to_owned(),
-            Call::DeadLetters(_) => "dead letters".to_owned(),
             Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
             Call::Discard(ids) => format!("discard {}", list(ids, MessageId::to_string)),
-            Call::Pause => "pause".to_owned(),
-            Call::Resume => "resume".to_owned(),
             Call::Purge(max) => format!("purge {max}"),
             Call::Peek(place, _) => match place {
                 Place::Ready => "peek at the ready".to_owned(),
                 Place::Delayed => "peek at the delayed".to_owned(),
                 Place::Leased => "peek at the leased".to_owned(),
+            },
+            call => match call.pushes() {
+                Some(messages) => {
+                    let each = list(&messages, |each| self.push(each));
+                    format!("{} {each}", call.name())
+                }
+                None => call.name().replace('_', " "),
             },
         }
     }

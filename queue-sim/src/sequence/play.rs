@@ -9,6 +9,7 @@ use tokio::time;
 
 use super::{Sequence, Step, symbol::Known};
 use crate::{
+    check::of_calls,
     engine::in_virtual_time,
     history::{Journal, Recorder},
     model::Model,
@@ -27,8 +28,7 @@ const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// no lease expires says nothing about expiry. [`Played::goals`] has some of them; the others show
 /// in the history ([`check::reached`](crate::check::reached)).
 pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
-    const EVERY: [&str; 1] = ["an invalid call was refused"];
-    const LEASING: [&str; 29] = [
+    const LEASING: &[&str] = &[
         "8 MiB cut a lease short",
         "8 MiB cut a peek short",
         "128 leases expired at once",
@@ -59,22 +59,28 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "revived",
         "stale receipt refused",
     ];
-    let own: &[&str] = match kind {
-        QueueKind::Reliable => &[],
-        QueueKind::Delay => &["moved", "not due"],
-        QueueKind::Priority => &["overtaken"],
-        QueueKind::Bounded => &["evicted", "full", "recent", "replaced", "revive refused"],
-        QueueKind::Rotating => &[
-            "8 MiB cut a rotation short",
-            "listed",
-            "pace waited for",
-            "present",
-            "removed",
-            "turned round",
-        ],
-    };
-    let leasing = LEASING.iter().filter(|_| kind != QueueKind::Rotating);
-    EVERY.iter().chain(leasing).chain(own).copied().collect()
+    const ROTATING: &[&str] = &[
+        "8 MiB cut a rotation short",
+        "listed",
+        "pace waited for",
+        "present",
+        "removed",
+        "turned round",
+    ];
+    const GOALS: &[(&str, &[&str])] = &[
+        ("lease", LEASING),
+        ("schedule", &["not due"]),
+        ("reschedule", &["moved"]),
+        ("enqueue", &["overtaken"]),
+        ("offer", &["evicted", "full", "replaced", "revive refused"]),
+        ("recent", &["recent"]),
+        ("rotate", ROTATING),
+    ];
+    let of_every_kind = ["an invalid call was refused"];
+    of_every_kind
+        .into_iter()
+        .chain(of_calls(GOALS, kind))
+        .collect()
 }
 
 /// Plays a sequence on a fresh queue of this backend, in virtual time, on this thread. After each

@@ -6,7 +6,7 @@
 //! place.
 
 use queue_core::{
-    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Push, Receipt, Timestamp, Token,
+    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
     call::{Answer, Call},
 };
 
@@ -92,22 +92,9 @@ impl Known {
                 *id = self.id(*id);
                 *due = time(*due, now);
             }
-            Call::Push(batch) => batch.iter_mut().for_each(|push| due(push, now)),
-            Call::Enqueue(batch) => {
-                batch
-                    .iter_mut()
-                    .for_each(|message| due(&mut message.push, now));
-            }
-            Call::Offer(batch, _) => {
-                batch
-                    .iter_mut()
-                    .for_each(|message| due(&mut message.push, now));
-            }
             Call::Schedule(batch) => {
-                for message in batch {
-                    message.due = time(message.due, now);
-                    due(&mut message.push, now);
-                }
+                let dues = batch.iter_mut().map(|message| &mut message.due);
+                dues.for_each(|due| *due = time(*due, now));
             }
             Call::Peek(place, page) => {
                 page.after = page.after.and(self.ends_of_peeks[*place as usize]);
@@ -116,6 +103,9 @@ impl Known {
                 page.after = page.after.and(self.end_of_page);
             }
             _ => {}
+        }
+        for push in call.pushes_mut() {
+            push.due = push.due.map(|due| time(due, now));
         }
         call
     }
@@ -172,10 +162,6 @@ impl Known {
         };
         Receipt::new(known, Token::new(token.unwrap_or(symbol)))
     }
-}
-
-fn due(push: &mut Push, now: Timestamp) {
-    push.due = push.due.map(|due| time(due, now));
 }
 
 fn time(due: Due, now: Timestamp) -> Due {

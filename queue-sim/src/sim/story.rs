@@ -75,7 +75,8 @@ impl Story {
                 Some(Outcome::Ok(answer)) => fates.learn(&record.call, answer),
                 Some(Outcome::NotApplied(..)) => {}
                 Some(Outcome::Unknown(..) | Outcome::Dropped) | None => {
-                    fates.unknown += record.call.puts().unwrap_or_default() as u64;
+                    let pushed = record.call.pushes().unwrap_or_default();
+                    fates.unknown += pushed.len() as u64;
                 }
             }
         }

@@ -60,21 +60,13 @@ impl Fit {
 
     fn fit(&self, mut call: Call) -> Call {
         match &mut call {
-            Call::Push(messages) => messages.iter_mut().for_each(|push| self.push(push)),
-            Call::Schedule(messages) => {
-                messages
-                    .iter_mut()
-                    .for_each(|message| self.push(&mut message.push));
-            }
             Call::Enqueue(messages) => {
                 for message in messages {
-                    self.push(&mut message.push);
                     message.priority = self.priority(message.priority);
                 }
             }
             Call::Offer(messages, overflow) => {
                 for message in messages {
-                    self.push(&mut message.push);
                     if !self.guarantees.has(Feature::Keys) {
                         message.distinct = None;
                     }
@@ -104,6 +96,9 @@ impl Fit {
             }
             _ => {}
         }
+        call.pushes_mut()
+            .into_iter()
+            .for_each(|push| self.push(push));
         call
     }
 

@@ -32,7 +32,70 @@ mod memory {
 }
 
 mod redis {
-    use crate::{flaw::*, lua, steps::*};
+    use crate::{
+        flaw::*,
+        lua::{self, Edit, Edits, edits},
+        steps::*,
+    };
+
+    edits! {
+        REFUSAL_LEAVES_A_MARK {
+            "bounded/offer": "answer(k, 4, 0, 0)" => "mark(k, 1) answer(k, 4, 0, 0)";
+        }
+        FULL_BEFORE_DUPLICATE {
+            "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
+        }
+        CAPACITY_OFF_BY_ONE {
+            "bounded/offer": "occupied < capacity then\n        occupied" =>
+                "occupied <= capacity then\n        occupied";
+        }
+        EVICTS_THE_NEWEST {
+            "bounded/offer": "local picked = pick(1)" =>
+                "local picked = pick(1)
+                 local newest = call('RPOP', READY)
+                 if newest then
+                   picked = { frames = { newest }, fresh = {}, members = {}, damaged = {}, listed = 0, passed = 0 }
+                 end";
+        }
+        EVICTS_THE_DELAYED {
+            "bounded/offer": "not victim and call('ZRANGE', DELAYED, 0, 0)[1]" =>
+                "call('ZRANGE', DELAYED, 0, 0)[1]";
+            "bounded/offer": "victim = victim or delayed" => "victim = delayed or victim";
+        }
+        EVICTS_THE_LEASED {
+            "bounded/offer": "victim = victim or delayed" =>
+                "victim = victim or delayed
+                 local leased = not victim and call('ZRANGE', LEASES, 0, 0)[1]
+                 if leased then
+                   call('ZREM', LEASES, leased)
+                   victim = sub(leased, 1, 7)
+                 end";
+        }
+        RECONFIGURE_KEEPS_THE_CAPACITY {
+            "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
+        }
+        OFFER_WAKES_NOBODY {
+            "bounded/offer": "arm(ARRIVALS, ready)" => "";
+        }
+        ROOM_WAKES_NOBODY {
+            "bounded/distinct": "arm(ROOM, #ids)" => "";
+        }
+        EVICTION_LEAVES_THE_BODY {
+            "bounded/offer": "forget({ victim })" => "";
+        }
+        REPLACEMENT_LEAVES_THE_BODY {
+            "bounded/offer": "forget({ owner })" => "";
+        }
+        REPLACEMENT_LEAVES_THE_KEY {
+            "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
+        }
+        RESIZE_LEAVES_THE_BODY {
+            "bounded/shorten": "    forget(ids)\n" => "";
+        }
+        USUAL_TURN_LEAVES_THE_KEY {
+            "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
+        }
+    }
 
     leasing_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
@@ -44,14 +107,14 @@ mod redis {
         usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         usual_turn_tells_of_no_room: lua::USUAL_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
-        usual_turn_leaves_the_key: lua::USUAL_TURN_LEAVES_THE_KEY,
+        usual_turn_leaves_the_key: USUAL_TURN_LEAVES_THE_KEY,
             by "B7" | "leftovers" | "linearisable";
-        off_by_one: lua::CAPACITY_OFF_BY_ONE, by "B1";
-        evicts_the_newest: lua::EVICTS_THE_NEWEST, by "B2";
-        wrong_evictee: lua::EVICTS_THE_DELAYED, by "B2" | "linearisable";
-        evicts_what_is_leased: lua::EVICTS_THE_LEASED, by "B2" | "B5";
-        full_before_duplicate: lua::FULL_BEFORE_DUPLICATE, by "L9";
-        refusal_leaves_a_mark: lua::REFUSAL_LEAVES_A_MARK, by "L9";
+        off_by_one: CAPACITY_OFF_BY_ONE, by "B1";
+        evicts_the_newest: EVICTS_THE_NEWEST, by "B2";
+        wrong_evictee: EVICTS_THE_DELAYED, by "B2" | "linearisable";
+        evicts_what_is_leased: EVICTS_THE_LEASED, by "B2" | "B5";
+        full_before_duplicate: FULL_BEFORE_DUPLICATE, by "L9";
+        refusal_leaves_a_mark: REFUSAL_LEAVES_A_MARK, by "L9";
         revival_ignores_capacity: lua::REVIVAL_IGNORES_CAPACITY, by "B1" | "L13";
         keyed_goes_first: lua::KEYED_GOES_FIRST, by "B7" | "F1";
         key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
@@ -65,16 +128,16 @@ mod redis {
             by "waiting" | "progress";
         cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
-        push_does_not_wake_a_sleeper: lua::OFFER_WAKES_NOBODY, by "waiting" | "progress";
-        eviction_leaves_the_body: lua::EVICTION_LEAVES_THE_BODY, by "leftovers";
-        replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
-        replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
-        resize_leaves_the_body: lua::RESIZE_LEAVES_THE_BODY, by "leftovers";
-        reconfigure_keeps_the_capacity: lua::RECONFIGURE_KEEPS_THE_CAPACITY, by "B5" | "B1";
+        push_does_not_wake_a_sleeper: OFFER_WAKES_NOBODY, by "waiting" | "progress";
+        eviction_leaves_the_body: EVICTION_LEAVES_THE_BODY, by "leftovers";
+        replacement_leaves_the_body: REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
+        replacement_leaves_the_key: REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
+        resize_leaves_the_body: RESIZE_LEAVES_THE_BODY, by "leftovers";
+        reconfigure_keeps_the_capacity: RECONFIGURE_KEEPS_THE_CAPACITY, by "B5" | "B1";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         death_makes_no_room: lua::DEATH_MAKES_NO_ROOM, by "B4" | "waiting" | "progress";
             outdated_makes_no_room: lua::OUTDATED_MAKES_NO_ROOM, by "waiting" | "B4" | "progress";
-        room_wakes_nobody: lua::ROOM_WAKES_NOBODY, by "B4" | "waiting" | "progress";
+        room_wakes_nobody: ROOM_WAKES_NOBODY, by "B4" | "waiting" | "progress";
     } }
     bugs! { between(Bounded) {
         check_then_push: ChecksThenPushes, by "B1";

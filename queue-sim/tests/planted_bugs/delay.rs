@@ -17,21 +17,47 @@ mod memory {
 }
 
 mod redis {
-    use crate::{flaw::*, lua, steps::*};
+    use crate::{
+        flaw::*,
+        lua::{self, Edit, Edits, edits},
+        steps::*,
+    };
+
+    edits! {
+        RETURNED_TO_THE_HEAD {
+            "delay/moves": "back[#back + 1] = at" => "back[#back + 1] = 0";
+        }
+        LATEST_FIRST {
+            "delay/line": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
+                "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
+        }
+        SCHEDULE_WAKES_NOBODY {
+            "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
+            "delay/schedule_plain": "arm(ARRIVALS, math.max(1, ready))" => "";
+        }
+        EARLIER_WAKES_NOBODY {
+            "delay/schedule": "not head or first_due < head or" => "not head or";
+            "delay/schedule_plain": "not head or first_due < head or" => "not head or";
+        }
+        NOT_YET_DUE_IS_NOTHING_AHEAD {
+            "delay/line": "call('EXISTS', LINE) > 0" =>
+                "call('ZCOUNT', LINE, '-inf', now_text) > 0";
+        }
+    }
 
     leasing_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
-        returned_to_the_wrong_end: lua::RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
+        returned_to_the_wrong_end: RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
-        pops_the_latest: lua::LATEST_FIRST, by "D2";
+        pops_the_latest: LATEST_FIRST, by "D2";
         lexicographic_ties: lua::TEXTUAL_TIES, by "D2";
         cancel_leaves_the_body: lua::CANCEL_LEAVES_THE_BODY, by "leftovers";
         unchecked_zrem: lua::UNCHECKED_REMOVAL, by "L15" | "L5" | "L3";
-        push_does_not_wake_a_sleeper: lua::SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
-        not_yet_due_is_nothing_ahead: lua::NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
-        earlier_due_time_wakes_nobody: lua::EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
+        push_does_not_wake_a_sleeper: SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
+        not_yet_due_is_nothing_ahead: NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
+        earlier_due_time_wakes_nobody: EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
     } }
 }

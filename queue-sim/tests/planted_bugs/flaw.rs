@@ -1,7 +1,7 @@
 //! Bugs that any backend can have: a layer in front of a queue that passes on other calls or
 //! answers than it gets.
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+use std::{collections::VecDeque, fmt::Debug, mem, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
@@ -65,13 +65,13 @@ impl Flaw for EarlyByOne {
                 time.as_millis().max(1) - 1,
             )),
         };
-        let pushed = |push: &mut Push| push.due = push.due.map(early);
-        match &mut call {
-            Call::Push(messages) => messages.iter_mut().for_each(pushed),
-            Call::Schedule(messages) => messages.iter_mut().for_each(|m| m.due = early(m.due)),
-            Call::Enqueue(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(pushed),
-            Call::Offer(messages, _) => messages.iter_mut().map(|m| &mut m.push).for_each(pushed),
-            _ => {}
+        if let Call::Schedule(messages) = &mut call {
+            messages
+                .iter_mut()
+                .for_each(|message| message.due = early(message.due));
+        }
+        for push in call.pushes_mut() {
+            push.due = push.due.map(early);
         }
         call
     }
@@ -83,17 +83,10 @@ pub(crate) struct EqualBodiesCollide;
 
 impl Flaw for EqualBodiesCollide {
     fn ask(self, mut call: Call) -> Call {
-        let collide = |push: &mut Push| {
+        for push in call.pushes_mut() {
             if push.dedup.is_none() && !push.body.is_empty() {
                 *push = push.clone().with_dedup(push.body.clone(), HOUR);
             }
-        };
-        match &mut call {
-            Call::Push(messages) => messages.iter_mut().for_each(collide),
-            Call::Schedule(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
-            Call::Enqueue(messages) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
-            Call::Offer(messages, _) => messages.iter_mut().map(|m| &mut m.push).for_each(collide),
-            _ => {}
         }
         call
     }
@@ -121,10 +114,14 @@ pub(crate) struct BatchBackwards;
 impl Flaw for BatchBackwards {
     fn ask(self, mut call: Call) -> Call {
         match &mut call {
-            Call::Push(messages) => messages.reverse(),
             Call::Enqueue(messages) => messages.reverse(),
             Call::Offer(messages, _) => messages.reverse(),
-            _ => {}
+            call => {
+                let mut pushes: VecDeque<&mut Push> = call.pushes_mut().into();
+                while let (Some(first), Some(last)) = (pushes.pop_front(), pushes.pop_back()) {
+                    mem::swap(first, last);
+                }
+            }
         }
         call
     }
@@ -276,7 +273,7 @@ impl Flaw for CountsWrong {
             let Counters {
                 retried, released, ..
             } = &mut **counters;
-            *retried += std::mem::take(released);
+            *retried += mem::take(released);
         }
         answer
     }

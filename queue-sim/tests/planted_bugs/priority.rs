@@ -22,17 +22,45 @@ mod memory {
 }
 
 mod redis {
-    use crate::{flaw::*, lua, steps::*};
+    use crate::{
+        flaw::*,
+        lua::{self, Edit, Edits, edits},
+        steps::*,
+    };
+
+    edits! {
+        RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY {
+            "priority/moves": "-2 * urgency_of(frame) - 1" => "-2 * urgency_of(frame)";
+            "priority/moves": "  back[#back + 1] = id" =>
+                "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
+        }
+        LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
+            "priority/enqueue_plain": "places[2 * k] = id" =>
+                "places[2 * k] = ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
+            "priority/enqueue": "places[at + 2] = id" =>
+                "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
+        }
+        PACKING_OVERFLOWS {
+            "priority/enqueue_plain": "-2 * (biased - 32768)" =>
+                "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
+            "priority/enqueue": "-2 * (biased - 32768)" =>
+                "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
+        }
+        ENQUEUE_WAKES_NOBODY {
+            "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
+            "priority/enqueue_plain": "arm(ARRIVALS, count)" => "";
+        }
+    }
 
     leasing_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";
-        returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
+        returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
-        last_in_first_out: lua::LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
-        packing_overflows: lua::PACKING_OVERFLOWS, by "P1";
+        last_in_first_out: LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
+        packing_overflows: PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
         due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
         due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
@@ -44,6 +72,6 @@ mod redis {
             by "waiting" | "progress";
         cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
-        push_does_not_wake_a_sleeper: lua::ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
+        push_does_not_wake_a_sleeper: ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
     } }
 }

@@ -22,7 +22,24 @@ mod memory {
 }
 
 mod redis {
-    use crate::{flaw::*, lua, steps::*};
+    use crate::{
+        flaw::*,
+        lua::{self, Edit, Edits, edits},
+        steps::*,
+    };
+
+    edits! {
+        LAST_IN_FIRST_OUT {
+            "reliable/push_plain": "call('RPUSH', READY, unpack(frames))" =>
+                "call('LPUSH', READY, unpack(frames))";
+            "reliable/push": "call('RPUSH', READY, unpack(frames))" =>
+                "call('LPUSH', READY, unpack(frames))";
+        }
+        PUSH_WAKES_NOBODY {
+            "reliable/push": "arm(ARRIVALS, #frames)" => "";
+            "reliable/push_plain": "arm(ARRIVALS, count)" => "";
+        }
+    }
 
     leasing_bugs_on_redis!(Reliable);
     bugs! { in_scripts(Reliable) {
@@ -34,7 +51,7 @@ mod redis {
             by "linearisable" | "progress" | "L11" | "waiting";
         usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
-        last_in_first_out: lua::LAST_IN_FIRST_OUT, by "F1" | "F2";
+        last_in_first_out: LAST_IN_FIRST_OUT, by "F1" | "F2";
         queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
         due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
@@ -48,7 +65,7 @@ mod redis {
         holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";
-        push_does_not_wake_a_sleeper: lua::PUSH_WAKES_NOBODY, by "waiting" | "progress";
+        push_does_not_wake_a_sleeper: PUSH_WAKES_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Reliable) {
         multi_for_lua: NumbersThenPushes, by "L5" | "L9";

@@ -21,22 +21,77 @@ mod memory {
 }
 
 mod redis {
-    use crate::{flaw::*, lua, steps::*};
+    use crate::{
+        flaw::*,
+        lua::{self, Edit, Edits, edits},
+        steps::*,
+    };
+
+    edits! {
+        INSERTED_NEAR_THE_FRONT {
+            "rotating/insert": "= number + new, id" => "= (number + new) / 1000000, id";
+        }
+        REMOVES_THE_HEAD {
+            "rotating/remove": "local id = ARGV[k]" =>
+                "local id = call('ZRANGE', RING, 0, 0)[1] or ARGV[k]";
+        }
+        VISITS_TWICE {
+            "rotating/rotate": "local items = due_items()" =>
+                "local items = due_items()
+                 if items[1] and #items < max then items[#items + 1] = items[1] end";
+        }
+        PACE_FROM_THE_DUE_TIME {
+            "rotating/rotate": "pace and now + pace" =>
+                "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
+        }
+        PACE_KEEPS_DUE_TIMES {
+            "rotating/reconfigure": "local part = call(" =>
+                "local part = pace and to == FRESH and {} or call(";
+            "rotating/reconfigure": "local due = call(" =>
+                "local due = pace and to == FRESH and {} or call(";
+        }
+        INSERT_WAKES_NOBODY {
+            "rotating/insert": "arm(ARRIVALS, new)" => "";
+        }
+        DUE_ITEMS_WAKE_NOBODY {
+            "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>
+                "local fresh_left = pace and call('ZREM', FRESH, unpack(visited)) and false
+                 if not pace or fresh_left";
+            "rotating/rotate": "    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then" =>
+                "    then";
+        }
+        REMOVAL_LEAVES_THE_BODY {
+            "rotating/remove": "call('HDEL', BODIES, id)" => "";
+        }
+        REMOVAL_LEAVES_THE_LARGE_BODY {
+            "rotating/remove": "call('HDEL', BODIES, reference)" => "";
+        }
+        PRESENT_ITEM_LEAVES_ITS_UPLOAD {
+            "rotating/insert": "call('HDEL', BODIES, unpack(refused))" => "";
+        }
+        INSERTED_BODY_STAYS_NOTED {
+            "rotating/insert": "call('ZREM', UPLOADS, unpack(taken))" => "";
+        }
+        LARGE_ITEM_IS_INSERTED_TWICE {
+            "rotating/insert": "    if not waits then\n      return redis" =>
+                "    if false then\n      return redis";
+        }
+    }
 
     bugs! { in_scripts(Rotating) {
-        inserted_near_the_front: lua::INSERTED_NEAR_THE_FRONT, by "T3" | "T2" | "linearisable";
-        removes_the_head: lua::REMOVES_THE_HEAD, by "T2";
-        removal_leaves_the_body: lua::REMOVAL_LEAVES_THE_BODY, by "leftovers";
-        removal_leaves_the_large_body: lua::REMOVAL_LEAVES_THE_LARGE_BODY, by "leftovers";
-        present_item_leaves_its_upload: lua::PRESENT_ITEM_LEAVES_ITS_UPLOAD, by "leftovers";
-        inserted_body_stays_noted: lua::INSERTED_BODY_STAYS_NOTED, by "leftovers";
-        large_item_is_inserted_twice: lua::LARGE_ITEM_IS_INSERTED_TWICE, by "leftovers" | "T1" | "linearisable";
-        visits_twice: lua::VISITS_TWICE, by "T1";
-        pace_from_the_due_time: lua::PACE_FROM_THE_DUE_TIME, by "T4";
-        pace_keeps_due_times: lua::PACE_KEEPS_DUE_TIMES, by "linearisable";
+        inserted_near_the_front: INSERTED_NEAR_THE_FRONT, by "T3" | "T2" | "linearisable";
+        removes_the_head: REMOVES_THE_HEAD, by "T2";
+        removal_leaves_the_body: REMOVAL_LEAVES_THE_BODY, by "leftovers";
+        removal_leaves_the_large_body: REMOVAL_LEAVES_THE_LARGE_BODY, by "leftovers";
+        present_item_leaves_its_upload: PRESENT_ITEM_LEAVES_ITS_UPLOAD, by "leftovers";
+        inserted_body_stays_noted: INSERTED_BODY_STAYS_NOTED, by "leftovers";
+        large_item_is_inserted_twice: LARGE_ITEM_IS_INSERTED_TWICE, by "leftovers" | "T1" | "linearisable";
+        visits_twice: VISITS_TWICE, by "T1";
+        pace_from_the_due_time: PACE_FROM_THE_DUE_TIME, by "T4";
+        pace_keeps_due_times: PACE_KEEPS_DUE_TIMES, by "linearisable";
         queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
-        insert_does_not_wake_a_sleeper: lua::INSERT_WAKES_NOBODY, by "waiting" | "progress";
-        due_items_wake_nobody: lua::DUE_ITEMS_WAKE_NOBODY, by "waiting" | "progress";
+        insert_does_not_wake_a_sleeper: INSERT_WAKES_NOBODY, by "waiting" | "progress";
+        due_items_wake_nobody: DUE_ITEMS_WAKE_NOBODY, by "waiting" | "progress";
     } }
     bugs! { between(Rotating) {
         rotate_in_two_steps: RotatesInTwoSteps, by "T1" | "T2";

@@ -16,7 +16,18 @@ use queue_core::*;
 pub(super) use self::{
     capacity::*, distinct::*, due::*, outdating::*, overflow::*, recent::*, room::*, unique::*,
 };
-use crate::steps::id;
+use crate::{
+    stage::{Stage, openers},
+    steps::id,
+};
+
+openers!(open_bounded: bounded_with, try_bounded, BoundedConfig, BoundedQueue);
+
+impl Stage<'_> {
+    pub(crate) async fn bounded(&self, capacity: usize) -> Arc<dyn BoundedQueue> {
+        self.bounded_with(BoundedConfig::new(capacity)).await
+    }
+}
 
 /// Offers this many messages, which must fit.
 async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {

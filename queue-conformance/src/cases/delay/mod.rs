@@ -9,7 +9,18 @@ use std::sync::Arc;
 use queue_core::*;
 
 pub(super) use self::{changes::*, due::*, prompt::*};
-use crate::{stage::ms, steps::*};
+use crate::{
+    stage::{Stage, ms, openers},
+    steps::*,
+};
+
+openers!(open_delay: delay_with, try_delay, DelayConfig, DelayQueue);
+
+impl Stage<'_> {
+    pub(crate) async fn delay(&self) -> Arc<dyn DelayQueue> {
+        self.delay_with(DelayConfig::default()).await
+    }
+}
 
 /// Schedules a message this many milliseconds ahead.
 async fn schedule(queue: &Arc<dyn DelayQueue>, millis: u64) -> MessageId {

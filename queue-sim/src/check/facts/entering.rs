@@ -13,50 +13,6 @@ use crate::check::{branch::Done, span::Span};
 impl<'a> Facts<'a> {
     pub(super) fn enter(&mut self, done: &Done<'a>, answer: Option<&'a Answer>, span: Span) {
         match &done.record.call {
-            Call::Push(messages) => {
-                let pushed = match answer {
-                    Some(Answer::Pushed(pushed)) => &pushed[..],
-                    _ => &[],
-                };
-                for (at, push) in messages.iter().enumerate() {
-                    self.push(entry(span, at), Pushing::of_push(push), put(pushed.get(at)));
-                }
-            }
-            Call::Schedule(messages) => {
-                let pushed = match answer {
-                    Some(Answer::Pushed(pushed)) => &pushed[..],
-                    _ => &[],
-                };
-                for (at, message) in messages.iter().enumerate() {
-                    let due = Some(message.due);
-                    let push = Pushing::of_push(&message.push);
-                    let push = Pushing { due, ..push };
-                    self.push(entry(span, at), push, put(pushed.get(at)));
-                }
-            }
-            Call::Enqueue(messages) => {
-                let pushed = match answer {
-                    Some(Answer::Pushed(pushed)) => &pushed[..],
-                    _ => &[],
-                };
-                for (at, message) in messages.iter().enumerate() {
-                    let push = Pushing::of_push(&message.push);
-                    let priority = message.priority;
-                    let push = Pushing { priority, ..push };
-                    self.push(entry(span, at), push, put(pushed.get(at)));
-                }
-            }
-            Call::Offer(messages, _) => {
-                let offered = match answer {
-                    Some(Answer::Offered(offered)) => &offered[..],
-                    _ => &[],
-                };
-                for (at, message) in messages.iter().enumerate() {
-                    let push = Pushing::of_push(&message.push);
-                    let key = message.distinct.as_ref();
-                    self.offer(entry(span, at), Pushing { key, ..push }, offered.get(at));
-                }
-            }
             Call::Insert(items) => {
                 let inserted = match answer {
                     Some(Answer::Inserted(inserted)) => &inserted[..],
@@ -194,7 +150,34 @@ impl<'a> Facts<'a> {
                     self.add(*id, entry(span, at), What::Discarded(answer.is_some()));
                 }
             }
-            _ => {}
+            call => self.put_in(call, answer, span),
+        }
+    }
+
+    fn put_in(&mut self, call: &'a Call, answer: Option<&'a Answer>, span: Span) {
+        for (at, push) in call.pushes().into_iter().flatten().enumerate() {
+            let push = Pushing::of_push(push);
+            let push = match call {
+                Call::Schedule(messages) => Pushing {
+                    due: Some(messages[at].due),
+                    ..push
+                },
+                Call::Enqueue(messages) => Pushing {
+                    priority: messages[at].priority,
+                    ..push
+                },
+                Call::Offer(messages, _) => Pushing {
+                    key: messages[at].distinct.as_ref(),
+                    ..push
+                },
+                _ => push,
+            };
+            let span = entry(span, at);
+            match answer {
+                Some(Answer::Pushed(pushed)) => self.push(span, push, put(pushed.get(at))),
+                Some(Answer::Offered(offered)) => self.offer(span, push, offered.get(at)),
+                _ => self.push(span, push, None),
+            }
         }
     }
 

@@ -155,8 +155,8 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
 }
 
 /// Whether the verb puts messages in, or back, and so gives a hint to waiters.
-const fn hints(call: &Call) -> bool {
-    call.puts().is_some()
+fn hints(call: &Call) -> bool {
+    call.pushes().is_some()
         || matches!(
             call,
             Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(_)

@@ -64,7 +64,6 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
     let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
     let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
     match kind {
-        QueueKind::Reliable => (batch(push(LATER)).prop_map(Call::Push).boxed(), 6),
         QueueKind::Priority => {
             let message = (push(LATER), priority);
             let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
@@ -96,7 +95,13 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
             ];
             (own.boxed(), 9)
         }
-        QueueKind::Rotating => unreachable!("a ring leases nothing"),
+        kind => {
+            let plain = batch(push(LATER));
+            (
+                plain.prop_map(move |batch| Call::put(kind, batch)).boxed(),
+                6,
+            )
+        }
     }
 }
 

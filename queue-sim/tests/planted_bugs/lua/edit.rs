@@ -67,3 +67,4 @@ macro_rules! edits {
         ]);)+
     };
 }
+pub(crate) use edits;

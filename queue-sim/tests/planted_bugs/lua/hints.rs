@@ -1,33 +1,8 @@
 //! Bugs by which nobody is told, or nobody looks in time.
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edit, Edits, edits};
 
 edits! {
-    PUSH_WAKES_NOBODY {
-        "reliable/push": "arm(ARRIVALS, #frames)" => "";
-        "reliable/push_plain": "arm(ARRIVALS, count)" => "";
-    }
-    SCHEDULE_WAKES_NOBODY {
-        "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
-        "delay/schedule_plain": "arm(ARRIVALS, math.max(1, ready))" => "";
-    }
-    ENQUEUE_WAKES_NOBODY {
-        "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
-        "priority/enqueue_plain": "arm(ARRIVALS, count)" => "";
-    }
-    OFFER_WAKES_NOBODY {
-        "bounded/offer": "arm(ARRIVALS, ready)" => "";
-    }
-    INSERT_WAKES_NOBODY {
-        "rotating/insert": "arm(ARRIVALS, new)" => "";
-    }
-    ROOM_WAKES_NOBODY {
-        "bounded/distinct": "arm(ROOM, #ids)" => "";
-    }
-    EARLIER_WAKES_NOBODY {
-        "delay/schedule": "not head or first_due < head or" => "not head or";
-        "delay/schedule_plain": "not head or first_due < head or" => "not head or";
-    }
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
     }
@@ -40,19 +15,8 @@ edits! {
   arm(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
     }
-    NOT_YET_DUE_IS_NOTHING_AHEAD {
-        "delay/line": "call('EXISTS', LINE) > 0" =>
-            "call('ZCOUNT', LINE, '-inf', now_text) > 0";
-    }
     EXPIRY_WAKES_NOBODY {
         "shared/tidy": "arm(ARRIVALS, #back / 2)" => "";
-    }
-    DUE_ITEMS_WAKE_NOBODY {
-        "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>
-            "local fresh_left = pace and call('ZREM', FRESH, unpack(visited)) and false
-             if not pace or fresh_left";
-        "rotating/rotate": "    or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then" =>
-            "    then";
     }
     DELAYED_PUSH_WAKES_NOBODY {
         "shared/delay_new": "arm(ARRIVALS, 1)" => "";

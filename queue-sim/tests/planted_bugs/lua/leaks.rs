@@ -1,20 +1,8 @@
 //! Bugs by which something stays of what is gone, or goes with what is there.
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edit, Edits, edits};
 
 edits! {
-    EVICTION_LEAVES_THE_BODY {
-        "bounded/offer": "forget({ victim })" => "";
-    }
-    REPLACEMENT_LEAVES_THE_BODY {
-        "bounded/offer": "forget({ owner })" => "";
-    }
-    REPLACEMENT_LEAVES_THE_KEY {
-        "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
-    }
-    RESIZE_LEAVES_THE_BODY {
-        "bounded/shorten": "    forget(ids)\n" => "";
-    }
     CANCEL_LEAVES_THE_BODY {
         "leasing/cancel": "forget(ids)" => "";
     }
@@ -33,22 +21,6 @@ edits! {
     QUEUE_LEAVES_ITS_HINTS {
         "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
             "call('UNLINK', KEYS[1], KEYS[2], unpack(KEYS, 4))";
-    }
-    REMOVAL_LEAVES_THE_BODY {
-        "rotating/remove": "call('HDEL', BODIES, id)" => "";
-    }
-    REMOVAL_LEAVES_THE_LARGE_BODY {
-        "rotating/remove": "call('HDEL', BODIES, reference)" => "";
-    }
-    PRESENT_ITEM_LEAVES_ITS_UPLOAD {
-        "rotating/insert": "call('HDEL', BODIES, unpack(refused))" => "";
-    }
-    INSERTED_BODY_STAYS_NOTED {
-        "rotating/insert": "call('ZREM', UPLOADS, unpack(taken))" => "";
-    }
-    LARGE_ITEM_IS_INSERTED_TWICE {
-        "rotating/insert": "    if not waits then\n      return redis" =>
-            "    if false then\n      return redis";
     }
     CANCEL_LEAVES_ITS_PLACE {
         "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
@@ -88,8 +60,5 @@ edits! {
     }
     USUAL_TURN_LEAVES_THE_HOLDER {
         "leasing/acks": "flags == 'h' and acked_now or 0" => "0";
-    }
-    USUAL_TURN_LEAVES_THE_KEY {
-        "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
     }
 }

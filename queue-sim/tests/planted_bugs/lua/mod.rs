@@ -1,13 +1,13 @@
-//! Bugs in the scripts of the Redis backend.
+//! Bugs in the scripts of the Redis backend. Those in the scripts of one kind alone are with the kind's
+//! other bugs.
 
-#[macro_use]
 mod edit;
 mod hints;
 mod leaks;
 mod rules;
 
 pub(crate) use self::{
-    edit::{Edit, Edits, with},
+    edit::{Edit, Edits, edits, with},
     hints::*,
     leaks::*,
     rules::*,

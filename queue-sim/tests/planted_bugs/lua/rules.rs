@@ -1,6 +1,6 @@
 //! Bugs in what the scripts do to messages and answer.
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edit, Edits, edits};
 
 edits! {
     ACK_IGNORES_THE_TOKEN {
@@ -54,14 +54,6 @@ edits! {
     RETURNED_TO_THE_TAIL {
         "shared/list_moves": "back[#back + 1] = -1" => "back[#back + 1] = accepted";
     }
-    RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY {
-        "priority/moves": "-2 * urgency_of(frame) - 1" => "-2 * urgency_of(frame)";
-        "priority/moves": "  back[#back + 1] = id" =>
-            "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
-    }
-    RETURNED_TO_THE_HEAD {
-        "delay/moves": "back[#back + 1] = at" => "back[#back + 1] = 0";
-    }
     PROMOTED_TO_THE_HEAD {
         "shared/list_moves": "  join(due)" =>
             "  local back = {}
@@ -91,12 +83,6 @@ edits! {
                call('ZADD', DEDUP, now + mark.window, mark.key)
              end
              return mark and first_ids[mark.key]";
-    }
-    REFUSAL_LEAVES_A_MARK {
-        "bounded/offer": "answer(k, 4, 0, 0)" => "mark(k, 1) answer(k, 4, 0, 0)";
-    }
-    FULL_BEFORE_DUPLICATE {
-        "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
     }
     TRIM_DROPS_THE_NEWEST {
         "shared/graves": "call('ZRANGE', DEAD, 0, math" => "call('ZREVRANGE', DEAD, 0, math";
@@ -128,22 +114,6 @@ edits! {
     REVIVAL_IGNORES_CAPACITY {
         "leasing/revive": "occupied >= capacity" => "false";
     }
-    LAST_IN_FIRST_OUT {
-        "reliable/push_plain": "call('RPUSH', READY, unpack(frames))" =>
-            "call('LPUSH', READY, unpack(frames))";
-        "reliable/push": "call('RPUSH', READY, unpack(frames))" =>
-            "call('LPUSH', READY, unpack(frames))";
-    }
-    LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
-        "priority/enqueue_plain": "places[2 * k] = id" =>
-            "places[2 * k] = ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
-        "priority/enqueue": "places[at + 2] = id" =>
-            "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
-    }
-    LATEST_FIRST {
-        "delay/line": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
-            "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
-    }
     TEXTUAL_TIES {
         "delay/line":
             "local due = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
@@ -158,43 +128,11 @@ edits! {
              end)
              for k = 1, math.min(max, #found) do due[k] = found[k][3] end";
     }
-    PACKING_OVERFLOWS {
-        "priority/enqueue_plain": "-2 * (biased - 32768)" =>
-            "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
-        "priority/enqueue": "-2 * (biased - 32768)" =>
-            "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
-    }
     RETRY_KEEPS_ARRIVAL {
         "shared/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
     }
     UNCHECKED_REMOVAL {
         "shared/line_lookup": "return key ~= nil" => "return true";
-    }
-    CAPACITY_OFF_BY_ONE {
-        "bounded/offer": "occupied < capacity then\n        occupied" =>
-            "occupied <= capacity then\n        occupied";
-    }
-    EVICTS_THE_NEWEST {
-        "bounded/offer": "local picked = pick(1)" =>
-            "local picked = pick(1)
-             local newest = call('RPOP', READY)
-             if newest then
-               picked = { frames = { newest }, fresh = {}, members = {}, damaged = {}, listed = 0, passed = 0 }
-             end";
-    }
-    EVICTS_THE_DELAYED {
-        "bounded/offer": "not victim and call('ZRANGE', DELAYED, 0, 0)[1]" =>
-            "call('ZRANGE', DELAYED, 0, 0)[1]";
-        "bounded/offer": "victim = victim or delayed" => "victim = delayed or victim";
-    }
-    EVICTS_THE_LEASED {
-        "bounded/offer": "victim = victim or delayed" =>
-            "victim = victim or delayed
-             local leased = not victim and call('ZRANGE', LEASES, 0, 0)[1]
-             if leased then
-               call('ZREM', LEASES, leased)
-               victim = sub(leased, 1, 7)
-             end";
     }
     KEYED_GOES_FIRST {
         "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
@@ -203,31 +141,6 @@ edits! {
         "leasing/turn": "    local fields = picked.fresh" =>
             "    local fields = picked.fresh
                  disown(ids)";
-    }
-    INSERTED_NEAR_THE_FRONT {
-        "rotating/insert": "= number + new, id" => "= (number + new) / 1000000, id";
-    }
-    REMOVES_THE_HEAD {
-        "rotating/remove": "local id = ARGV[k]" =>
-            "local id = call('ZRANGE', RING, 0, 0)[1] or ARGV[k]";
-    }
-    VISITS_TWICE {
-        "rotating/rotate": "local items = due_items()" =>
-            "local items = due_items()
-             if items[1] and #items < max then items[#items + 1] = items[1] end";
-    }
-    PACE_FROM_THE_DUE_TIME {
-        "rotating/rotate": "pace and now + pace" =>
-            "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
-    }
-    PACE_KEEPS_DUE_TIMES {
-        "rotating/reconfigure": "local part = call(" =>
-            "local part = pace and to == FRESH and {} or call(";
-        "rotating/reconfigure": "local due = call(" =>
-            "local due = pace and to == FRESH and {} or call(";
-    }
-    RECONFIGURE_KEEPS_THE_CAPACITY {
-        "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
     }
     DUE_IS_IGNORED {
         "shared/terms": "due > now and due or nil" => "nil";

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use bytes::Bytes;
 use queue_core::{BoundedConfig, Message, MessageId, Offer, Offered, Overflow, Timestamp};
 
-use super::{Answer, LeasingModel, entry::Exit, limits, order::Order};
+use crate::model::{Answer, LeasingModel, entry::Exit, limits, order::Order};
 
 /// The model of a bounded queue; [`LeasingModel`] has the verbs of all leasing kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -138,4 +138,4 @@ impl BoundedModel {
     }
 }
 
-super::leasing::built_on_leasing!(BoundedModel);
+crate::model::leasing::built_on_leasing!(BoundedModel);

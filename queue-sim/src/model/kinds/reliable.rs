@@ -2,7 +2,7 @@
 
 use queue_core::{Push, Pushed, ReliableConfig, Timestamp};
 
-use super::{Answer, LeasingModel, limits, order::Order};
+use crate::model::{Answer, LeasingModel, limits, order::Order};
 
 /// The model of a reliable queue; [`LeasingModel`] has the verbs of all leasing kinds.
 ///
@@ -57,4 +57,4 @@ impl ReliableModel {
     }
 }
 
-super::leasing::built_on_leasing!(ReliableModel);
+crate::model::leasing::built_on_leasing!(ReliableModel);

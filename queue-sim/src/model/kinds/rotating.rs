@@ -6,7 +6,7 @@ use queue_core::{
     Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Rotated, RotatingConfig, Timestamp,
 };
 
-use super::{Answer, limits};
+use crate::model::{Answer, limits};
 
 /// The model of a rotating queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
--- Where the next messages of a priority queue are, for a usual turn.
+-- Where the next messages are, for a usual turn, if all that is ready stands in LINE in delivery order.
 -- needs: LINE, usual, wants
 -- gives: next_list, next_places
 local next_list, next_places = nil, {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{DelayConfig, Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp};
 
-use super::{Answer, LeasingModel, entry::Place, limits, order::Order, push::resolve};
+use crate::model::{Answer, LeasingModel, entry::Place, limits, order::Order, push::resolve};
 
 /// The model of a delay queue; [`LeasingModel`] has the verbs of all leasing kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -76,4 +76,4 @@ impl DelayModel {
     }
 }
 
-super::leasing::built_on_leasing!(DelayModel);
+crate::model::leasing::built_on_leasing!(DelayModel);

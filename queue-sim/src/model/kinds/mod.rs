@@ -1,4 +1,10 @@
-//! The model of any kind of queue.
+//! The kinds, and the model of any kind of queue.
+
+mod bounded;
+mod delay;
+mod priority;
+mod reliable;
+mod rotating;
 
 use std::num::NonZeroUsize;
 
@@ -7,9 +13,11 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use crate::model::{
-    self, BoundedModel, DelayModel, LeasingModel, PriorityModel, ReliableModel, RotatingModel,
+pub use self::{
+    bounded::BoundedModel, delay::DelayModel, priority::PriorityModel, reliable::ReliableModel,
+    rotating::RotatingModel,
 };
+use crate::model::{self, LeasingModel};
 
 /// The reference model of any kind. It takes calls as data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

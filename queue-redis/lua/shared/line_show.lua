@@ -1,4 +1,4 @@
--- Showing the undelivered messages of a priority queue.
+-- Showing undelivered messages, if all that is ready stands in LINE in delivery order.
 -- needs: LINE, show
 -- gives: show_ready, delayed_from
 

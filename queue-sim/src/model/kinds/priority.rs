@@ -2,7 +2,7 @@
 
 use queue_core::{Prioritized, PriorityConfig, Pushed, Timestamp};
 
-use super::{Answer, LeasingModel, limits, order::Order};
+use crate::model::{Answer, LeasingModel, limits, order::Order};
 
 /// The model of a priority queue; [`LeasingModel`] has the verbs of all leasing kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,4 +43,4 @@ impl PriorityModel {
     }
 }
 
-super::leasing::built_on_leasing!(PriorityModel);
+crate::model::leasing::built_on_leasing!(PriorityModel);

@@ -1,0 +1,146 @@
+//! The kinds: the state of each, and the verbs that only one kind has.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    AnyQueue, BoundedQueue, DelayQueue, Due, Insert, Inserted, Message, MessageId, Offer, Offered,
+    Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed, QueueConfig, ReliableQueue,
+    Rescheduled, Result, Rotated, RotatingQueue, Scheduled, check_capacity, limits,
+};
+
+use super::{home::Handle, leasing::LeasingHandle};
+use crate::state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State};
+
+/// A state whose handles are queues of a kind.
+pub(crate) trait Opens: Openable {
+    fn handle(handle: Handle<Self>) -> AnyQueue
+    where
+        Self: Sized;
+}
+
+/// Work with the state of a kind, by the kind's own configuration.
+pub(crate) trait ByKind {
+    type Answer;
+
+    fn work<S: Opens>(self, config: &S::Config) -> Self::Answer;
+}
+
+/// Declares the state of each kind.
+macro_rules! kinds {
+    ($($kind:ident: $state:ty;)*) => {
+        $(impl Opens for $state {
+            fn handle(handle: Handle<Self>) -> AnyQueue {
+                AnyQueue::$kind(Arc::new(handle))
+            }
+        })*
+
+        /// Works with the state of this configuration's kind.
+        pub(crate) fn by_kind<W: ByKind>(config: &QueueConfig, work: W) -> W::Answer {
+            match config {
+                $(QueueConfig::$kind(config) => work.work::<$state>(config),)*
+            }
+        }
+    };
+}
+
+kinds! {
+    Reliable: State<Reliable>;
+    Delay: State<Delay>;
+    Priority: State<Priority>;
+    Bounded: State<Bounded>;
+    Rotating: Ring;
+}
+
+#[async_trait]
+impl ReliableQueue for LeasingHandle<Reliable> {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        self.checked(Push::check_all(messages.iter(), self.max_body))?;
+        self.call(|state, now| state.push(now, messages))
+    }
+}
+
+#[async_trait]
+impl DelayQueue for LeasingHandle<Delay> {
+    async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
+        self.checked(Scheduled::check_all(messages, self.max_body))?;
+        self.call(|state, now| state.schedule(now, messages))
+    }
+
+    async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
+        self.checked(due.check())?;
+        self.call(|state, now| state.reschedule(now, id, due))
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>> {
+        self.call(State::next_due)
+    }
+}
+
+#[async_trait]
+impl PriorityQueue for LeasingHandle<Priority> {
+    async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
+        self.checked(Prioritized::check_all(messages, self.max_body))?;
+        self.call(|state, now| state.enqueue(now, messages))
+    }
+}
+
+#[async_trait]
+impl BoundedQueue for LeasingHandle<Bounded> {
+    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
+        self.checked(Offer::check_all(messages, self.max_body))?;
+        self.call(|state, now| state.offer(now, messages, overflow))
+    }
+
+    async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+        self.room(timeout).await
+    }
+
+    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
+        self.checked(limits::check_page(n))?;
+        self.call(|state, now| state.recent(now, n))
+    }
+
+    async fn capacity(&self) -> Result<NonZeroUsize> {
+        let capacity = self.without_waking(|state| State::capacity(state))?;
+        Ok(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))
+    }
+
+    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
+        let capacity = capacity.get();
+        self.checked(check_capacity(capacity))?;
+        let dropped = self.call(|state, now| state.resize(now, capacity))?;
+        Ok(dropped.iter().map(|entry| entry.id).collect())
+    }
+}
+
+#[async_trait]
+impl RotatingQueue for Handle<Ring> {
+    async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>> {
+        self.checked(Insert::check_all(items, self.max_body))?;
+        self.call(|ring, _| ring.insert(items))
+    }
+
+    async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
+        self.checked(limits::check_max(max.get()))?;
+        self.call(|ring, now| ring.rotate(now, max.get()))
+    }
+
+    async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
+        self.arrival(timeout).await
+    }
+
+    async fn list(&self, page: Page) -> Result<Paged<Message>> {
+        self.checked(page.check())?;
+        self.without_waking(|ring| ring.list(page))
+    }
+
+    async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.call(|ring, _| ring.remove(ids))
+    }
+
+    async fn len(&self) -> Result<u64> {
+        self.without_waking(|ring| ring.len() as u64)
+    }
+}
