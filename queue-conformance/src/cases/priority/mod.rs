@@ -1,6 +1,7 @@
 //! Priority queues: P1 to P4.
 
+mod ageing;
 mod order;
 mod outdating;
 
-pub(super) use self::{order::*, outdating::*};
+pub(super) use self::{ageing::*, order::*, outdating::*};
