@@ -191,12 +191,18 @@ impl Backend for Rings {
             let rotating = QueueKind::Rotating;
             return Err(config_mismatch("kind", rotating, config.kind()));
         };
-        *ring.config.lock().expect("not poisoned") = config.clone();
         let mut state = ring.state.lock().expect("not poisoned");
-        for item in &mut state.items {
-            item.due = Instant::now();
+        let repaced = config.pace != ring.config().pace;
+        if repaced && state.items.len() as u64 > limits::MAX_REPACED {
+            return Err(RotatingConfig::pace_of_many(state.items.len() as u64));
         }
-        ring.turn.notify_waiters();
+        *ring.config.lock().expect("not poisoned") = config.clone();
+        if repaced {
+            for item in &mut state.items {
+                item.due = Instant::now();
+            }
+            ring.turn.notify_waiters();
+        }
         Ok(true)
     }
 

@@ -22,7 +22,6 @@ pub(crate) struct Clock {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Millisecond {
     time: Timestamp,
-    start: Instant,
     end: Instant,
 }
 
@@ -47,7 +46,6 @@ impl Clock {
     pub(crate) fn first(&self) -> Millisecond {
         Millisecond {
             time: Timestamp::from_millis(self.base),
-            start: self.start,
             end: self.start,
         }
     }
@@ -63,15 +61,14 @@ impl Clock {
         Timestamp::from_millis(self.base + millis)
     }
 
-    /// The same, computed only if the millisecond has changed: comparing instants costs less than
-    /// subtracting them.
+    /// The same, computed only if the millisecond is over: comparing instants costs less than
+    /// subtracting them. It does not go back for a call that read its instant before another's.
     #[inline]
     pub(crate) fn time_from(&self, instant: Instant, last: &mut Millisecond) -> Timestamp {
-        if instant < last.start || instant >= last.end {
+        if instant >= last.end {
             let time = self.time(instant);
             *last = Millisecond {
                 time,
-                start: self.instant(time),
                 end: self.instant(time.plus_millis(1)),
             };
         }

@@ -197,6 +197,21 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_delay_can_be_set() {
+        let backoff = Backoff::exponential(SECOND).with_jitter(0.0);
+        let backoff = backoff.with_longest(3 * SECOND);
+        let delays = [1, 2, 3, 9].map(|attempt| backoff.delay(attempt, &Failure::new("x"), 0));
+        assert_eq!(delays, [1, 2, 3, 3].map(|seconds| SECOND * seconds));
+    }
+
+    /// The first numbers of SplitMix64 from 0, as published.
+    #[test]
+    fn a_seed_is_the_same_on_every_machine() {
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
     fn jitter_spreads_messages_and_repeats_for_each() {
         let backoff = Backoff::exponential(SECOND);
         let delays = |from: u64| -> Vec<Duration> {

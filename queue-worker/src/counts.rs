@@ -109,3 +109,34 @@ impl Counts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_miss_an_outcome_do_not_balance() {
+        let mut counts = Counts {
+            leased: 2,
+            acked: 1,
+            ..Counts::default()
+        };
+        assert!(!counts.balance());
+        counts.lost = 1;
+        assert!(counts.balance());
+        counts.died = 1;
+        assert!(!counts.balance());
+    }
+
+    #[test]
+    fn each_delivery_that_no_settlement_ended_is_open() {
+        let counts = Counts {
+            abandoned: 1,
+            lost: 10,
+            unsettled: 100,
+            unconfirmed: 1_000,
+            ..Counts::default()
+        };
+        assert_eq!(counts.open(), 1_111);
+    }
+}

@@ -74,3 +74,29 @@ impl Outage {
         self.until
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use queue_core::ErrorKind;
+
+    use super::*;
+
+    /// The pauses of two outages, of two failures each.
+    fn pauses(seed: u64) -> [Duration; 4] {
+        let mut outage = Outage::new(Duration::from_secs(1), Duration::from_secs(60), seed);
+        let error = Error::new(ErrorKind::Unavailable, "down");
+        let now = Instant::now();
+        let pause = |outage: &mut Outage| outage.failed(now, &error) - now;
+        let [first, second] = [pause(&mut outage), pause(&mut outage)];
+        assert_eq!(outage.succeeded(), Some(now));
+        [first, second, pause(&mut outage), pause(&mut outage)]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_outage_repeats_the_pauses_of_another() {
+        let [first, second, third, fourth] = pauses(7);
+        assert_eq!(pauses(7), [first, second, third, fourth]);
+        assert!(first != third && second != fourth);
+        assert_ne!(first, pauses(8)[0], "another worker");
+    }
+}

@@ -343,3 +343,24 @@ macro_rules! terms_setters {
 }
 
 pub(crate) use {terms_setters, worker_setters};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_that_is_set_decides_all_jitter() {
+        let settings = WorkerSettings {
+            seed: Some(7),
+            ..WorkerSettings::default()
+        };
+        assert_eq!((settings.outage_seed(), settings.retry_seed()), (7, 7));
+    }
+
+    #[test]
+    fn without_a_seed_workers_wait_for_a_backend_each_in_its_own_way() {
+        let settings = WorkerSettings::default();
+        assert_ne!(settings.outage_seed(), settings.outage_seed());
+        assert_eq!(settings.retry_seed(), 0);
+    }
+}

@@ -106,8 +106,7 @@ fn in_order(free: usize, demands: &[Demand]) -> Vec<usize> {
         }
         Demand::Slots(slots) => {
             let given = slots.min(left);
-            // A queue that gets less than it asked for leaves nothing to later ones.
-            left = if slots > left { 0 } else { left - given };
+            left -= given;
             given
         }
     };
@@ -136,6 +135,14 @@ mod tests {
         let mut shares = Shares::new(Sharing::ByWeight, [3, 1]);
         assert_eq!(shares.divide(16, &[ALL, ALL]), [12, 4]);
         assert_eq!(run(&mut shares, &[ALL, ALL], 400), [300, 100]);
+    }
+
+    #[test]
+    fn slots_that_come_at_once_are_charged_one_by_one() {
+        let mut shares = Shares::new(Sharing::ByWeight, [1, 1]);
+        shares.charge(0, 5);
+        assert_eq!(shares.divide(5, &[ALL, ALL]), [0, 5]);
+        assert_eq!(shares.divide(9, &[ALL, ALL]), [2, 7]);
     }
 
     #[test]

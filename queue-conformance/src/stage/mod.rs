@@ -201,16 +201,32 @@ impl<'h> Stage<'h> {
         queue: &str,
         set: impl FnOnce(&mut LeasingConfig) + Send,
     ) -> Result<LeasingQueue> {
-        let mut config = QueueConfig::of(self.kind(), AMPLE);
-        if let Some(leasing) = config.leasing_mut() {
-            set(leasing);
-        }
+        let config = self.config(set);
         let queue = self.audited.open(&name(queue), &config).await?;
         Ok(LeasingQueue::new(
             queue,
             &self.guarantees,
             Arc::clone(&self.numbered),
         ))
+    }
+
+    fn config(&self, set: impl FnOnce(&mut LeasingConfig)) -> QueueConfig {
+        let mut config = QueueConfig::of(self.kind(), AMPLE);
+        if let Some(leasing) = config.leasing_mut() {
+            set(leasing);
+        }
+        config
+    }
+
+    /// Changes the stored configuration of the queue that [`leasing`](Self::leasing) opened.
+    pub(crate) async fn reconfigure_leasing(&self, set: impl FnOnce(&mut LeasingConfig) + Send) {
+        let changed = self.reconfigure(self.config(set)).await;
+        assert!(changed.expect("changes"), "the queue is there");
+    }
+
+    /// Changes the stored configuration of the case's queue.
+    pub(crate) async fn reconfigure(&self, config: QueueConfig) -> Result<bool> {
+        self.backend.reconfigure(&name(QUEUE), &config).await
     }
 }
 

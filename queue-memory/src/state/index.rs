@@ -144,4 +144,42 @@ mod tests {
         );
         assert!(index.capacity() <= 4 * KEPT);
     }
+
+    fn filled(ids: impl Iterator<Item = u64>) -> Index {
+        let mut index = Index::default();
+        for id in ids {
+            index.insert(MessageId::new(id), id as Slot);
+        }
+        index
+    }
+
+    /// The map costs more, in time and in memory.
+    #[test]
+    fn only_what_stays_behind_many_that_are_gone_moves_to_the_map() {
+        const MANY: u64 = 10 * KEPT as u64;
+        let mut index = filled(1..=MANY);
+        for id in (2..=MANY).step_by(2) {
+            index.remove(MessageId::new(id));
+        }
+        index.remove(MessageId::new(1));
+        assert_eq!(index.old.len(), 0, "half of them are there");
+        for id in (4..MANY).filter(|id| id % 10 != 3) {
+            index.remove(MessageId::new(id));
+        }
+        assert!(index.old.len() > 100, "{} of a tenth", index.old.len());
+        assert_eq!(index.get(MessageId::new(3)), Some(3));
+    }
+
+    #[test]
+    fn a_large_map_is_small_once_it_is_empty_and_not_sooner() {
+        const MANY: u64 = 4 * KEPT as u64;
+        let mut index = filled([MANY].into_iter().chain(1..MANY));
+        assert_eq!(index.old.len() as u64, MANY - 1);
+        for id in 2..MANY {
+            index.remove(MessageId::new(id));
+        }
+        assert_eq!(index.get(MessageId::new(1)), Some(1));
+        index.remove(MessageId::new(1));
+        assert!(index.old.capacity() <= 2 * KEPT);
+    }
 }

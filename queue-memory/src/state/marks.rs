@@ -91,4 +91,9 @@ impl Marks {
             self.uniques = HashMap::new();
         }
     }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.keys.capacity().max(self.uniques.capacity())
+    }
 }

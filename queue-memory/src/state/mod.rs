@@ -12,6 +12,8 @@ mod churn;
 mod dead;
 mod delay;
 mod due;
+#[cfg(test)]
+mod emptied;
 mod ends;
 mod entering;
 mod entry;

@@ -213,6 +213,7 @@ mod tests {
     fn an_emptied_store_is_small_again() {
         let mut store = OnceKeys::default();
         let start = Timestamp::from_millis(1);
+        store.claim(start, b"longer", 20);
         for n in 0..100_000_u32 {
             store.claim(start, &n.to_be_bytes(), 10);
         }
@@ -220,6 +221,10 @@ mod tests {
         for _ in 0..=100_000 / limits::MAX_BATCH {
             store.clear_ended(later);
         }
+        assert_whole(&store);
+        assert_eq!(store.counts(later).claimed, 1, "what lives stays");
+        let end = start.plus_millis(20);
+        store.clear_ended(end);
         assert_whole(&store);
         assert!(store.keys.capacity() <= 2 * KEPT);
     }

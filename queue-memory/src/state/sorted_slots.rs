@@ -105,3 +105,61 @@ impl<K: Ord + Copy> SortedSlots<K> {
         self.cells.capacity()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANY: usize = 10 * KEPT;
+
+    fn filled(keys: usize) -> SortedSlots<usize> {
+        let mut slots = SortedSlots::default();
+        for key in 0..keys {
+            assert!(slots.push(key, key as Slot));
+        }
+        slots
+    }
+
+    fn keys(slots: &SortedSlots<usize>) -> Vec<usize> {
+        // Every key of these tests is above 0, the front one apart.
+        slots
+            .first()
+            .into_iter()
+            .chain(slots.after(0))
+            .map(|(key, _)| key)
+            .collect()
+    }
+
+    #[test]
+    fn gaps_are_closed_before_they_are_many_more_than_slots() {
+        let mut slots = filled(MANY);
+        for key in 1..MANY - 2 {
+            assert!(slots.remove(key), "{key}");
+            assert!(slots.gaps <= slots.len() + KEPT + 1, "{}", slots.gaps);
+        }
+        assert_eq!(slots.len(), 3);
+        assert_eq!(keys(&slots), [0, MANY - 2, MANY - 1]);
+        assert!(slots.capacity() <= 4 * KEPT, "{}", slots.capacity());
+    }
+
+    #[test]
+    fn the_last_comes_back_into_its_gap() {
+        let mut slots = filled(4);
+        assert!(slots.remove(3));
+        assert!(!slots.push(2, 9), "a gap keeps its key");
+        assert!(slots.push(3, 9));
+        assert_eq!((slots.len(), slots.cells.len()), (4, 4));
+        assert!(slots.remove(3));
+        assert_eq!(keys(&slots), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_was_emptied_is_small() {
+        let mut slots = filled(MANY);
+        for _ in 0..MANY {
+            slots.pop();
+        }
+        assert_eq!((slots.len(), slots.first()), (0, None));
+        assert!(slots.capacity() <= KEPT);
+    }
+}

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{DelayQueueExt, Leasing};
+use queue_core::{DelayQueue, DelayQueueExt, Leasing};
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{LONG, MS, consumer, delay, reliable, settle_down};
@@ -65,14 +65,12 @@ async fn one_due_time_wakes_one_of_many() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_arrival_wakes_no_crowd() {
-    let queue = delay().await;
-    let woken = Arc::new(AtomicUsize::new(0));
+/// 50 consumers that wait, and a count of their wake-ups.
+async fn crowd(queue: &Arc<dyn DelayQueue>, woken: &Arc<AtomicUsize>) -> JoinSet<Duration> {
     let mut waiters = JoinSet::new();
     for _ in 0..50 {
-        let queue = Arc::clone(&queue);
-        let woken = Arc::clone(&woken);
+        let queue = Arc::clone(queue);
+        let woken = Arc::clone(woken);
         waiters.spawn(async move {
             let mut wait = pin!(consumer(queue, Instant::now()));
             poll_fn(|cx| {
@@ -83,6 +81,13 @@ async fn an_arrival_wakes_no_crowd() {
         });
     }
     settle_down().await;
+    waiters
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_arrival_wakes_no_crowd() {
+    let (queue, woken) = (delay().await, Arc::default());
+    let mut waiters = crowd(&queue, &woken).await;
     for n in 1..=10 {
         woken.store(0, SeqCst);
         queue.schedule_one("a", Duration::ZERO).await.unwrap();
@@ -92,4 +97,20 @@ async fn an_arrival_wakes_no_crowd() {
         // The woken one, and the watcher, which looks once in its place.
         assert!(woken.load(SeqCst) <= 3, "{woken:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn until_the_woken_one_looks_other_calls_wake_no_other() {
+    let (queue, woken) = (delay().await, Arc::default());
+    let mut waiters = crowd(&queue, &woken).await;
+    woken.store(0, SeqCst);
+    queue.schedule_one("a", Duration::ZERO).await.unwrap();
+    // No waiter runs before these have ended.
+    for _ in 0..20 {
+        queue.depth().await.unwrap();
+    }
+    tokio::time::sleep(100 * MS).await;
+    assert!(waiters.try_join_next().is_some());
+    assert_eq!(waiters.len(), 49);
+    assert!(woken.load(SeqCst) <= 3, "{woken:?}");
 }

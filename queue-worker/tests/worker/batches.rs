@@ -43,6 +43,28 @@ async fn each_message_is_settled_by_its_own_verdict() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_batch_that_succeeds_may_have_verdicts_of_its_own() {
+    let environment = Environment::holding(3).await;
+    environment
+        .worker()
+        .run_batches_until(
+            10,
+            environment.empty(),
+            |batch: Vec<(u64, Context)>| async move {
+                let verdict = |(number, _): &(u64, Context)| match number {
+                    1 => Err(Failure::bury("never")),
+                    _ => Ok(()),
+                };
+                Ok::<_, Failure>(batch.iter().map(verdict).collect::<Vec<_>>())
+            },
+        )
+        .await
+        .unwrap();
+    let counters = environment.counters().await;
+    assert_eq!((counters.acked, counters.died), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_batch_takes_one_slot_and_has_no_more_than_its_size() {
     let environment = Environment::holding(100).await;
     let running = Arc::new(Mutex::new((0, 0, 0)));

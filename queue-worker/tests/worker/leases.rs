@@ -235,3 +235,19 @@ async fn a_context_tells_what_was_delivered() {
         .unwrap();
     assert_eq!(environment.counters().await.acked, 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_ack_that_comes_after_somebody_elses_is_counted_as_lost() {
+    let environment = Environment::holding(1).await;
+    let queue = Arc::clone(&environment.queue);
+    let report = environment
+        .worker()
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
+            let queue = Arc::clone(&queue);
+            async move { queue.ack(cx.receipt()).await.unwrap() }
+        })
+        .await
+        .unwrap();
+    let counts = report.counts;
+    assert_eq!((counts.lost, counts.unconfirmed, counts.acked), (1, 0, 0));
+}

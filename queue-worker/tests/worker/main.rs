@@ -4,6 +4,7 @@ mod batches;
 mod contexts;
 mod environment;
 mod fairness;
+mod health;
 mod heartbeats;
 mod leases;
 mod operators;

@@ -352,3 +352,25 @@ async fn a_backoff_is_told_why_an_attempt_failed() {
     );
     assert_eq!(environment.counters().await.acked, 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_learns_why_the_last_attempt_failed() {
+    let environment = Environment::holding(1).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&seen);
+    environment
+        .worker()
+        .run_until(environment.empty(), move |_: u64, cx: Context| {
+            list.lock().unwrap().push(cx.failure().map(str::to_owned));
+            async move {
+                match cx.attempt() {
+                    1 => Err("the disk is full"),
+                    _ => Ok(()),
+                }
+            }
+        })
+        .await
+        .unwrap();
+    let expected = [None, Some("the disk is full".to_owned())];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}

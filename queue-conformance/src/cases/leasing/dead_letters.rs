@@ -111,6 +111,39 @@ pub(crate) async fn l13_a_cap_of_zero_keeps_none(stage: &Stage<'_>) {
     assert_eq!((counters.died, counters.trimmed), (1, 1));
 }
 
+pub(crate) async fn l13_another_cap_holds_at_once(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    let queue = stage.leasing().await;
+    queue.put_numbered(8).await;
+    for _ in 0..5 {
+        bury_next(&*queue, "dead").await;
+    }
+    stage
+        .reconfigure_leasing(|config| config.dead_letter_cap = 2)
+        .await;
+    assert_eq!(died(&dead(&*queue).await), [4, 5], "the oldest went");
+    assert_eq!(
+        queue.revive(&[id(3)]).await.expect("an answer"),
+        [Revived::NotFound]
+    );
+    bury_next(&*queue, "dead").await;
+    assert_eq!(died(&dead(&*queue).await), [5, 6]);
+    stage
+        .reconfigure_leasing(|config| config.dead_letter_cap = 3)
+        .await;
+    assert_eq!(
+        died(&dead(&*queue).await),
+        [5, 6],
+        "a larger one drops none"
+    );
+    for _ in 0..2 {
+        bury_next(&*queue, "dead").await;
+    }
+    assert_eq!(died(&dead(&*queue).await), [6, 7, 8]);
+    let counters = counted(&*queue).await;
+    assert_eq!((counters.died, counters.trimmed), (8, 5));
+}
+
 pub(crate) async fn l13_a_revived_message_starts_anew(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 2).await;
     let headers = Headers::new().with("tenant", "acme");

@@ -67,6 +67,14 @@ pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
     assert_eq!(take_nothing(&*queue).await, None);
 }
 
+pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
+    let queue = expired(stage, 129).await;
+    let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
+    assert_eq!(leased, Leased::nothing(Some(ms(0))), "128 of 129");
+    assert_eq!(take_nothing(&*queue).await, None);
+}
+
 pub(crate) async fn l7_settle_and_extend_reclaim(stage: &Stage<'_>) {
     let queue = expired(stage, 384).await;
     let made_up = Receipt::new(id(1), Token::new(1));

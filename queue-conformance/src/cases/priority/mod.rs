@@ -1,5 +1,6 @@
 //! Priority queues: P1 to P4.
 
+mod ageing;
 mod order;
 mod outdating;
 
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{order::*, outdating::*};
+pub(super) use self::{ageing::*, order::*, outdating::*};
 use crate::stage::{Stage, openers};
 
 openers!(open_priority: priority_with, try_priority, PriorityConfig, PriorityQueue);

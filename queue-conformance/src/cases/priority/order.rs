@@ -9,7 +9,7 @@ use crate::{
     steps::*,
 };
 
-async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
+pub(super) async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
     let batch = priorities
         .iter()
         .map(|priority| Prioritized::new(format!("x{priority}"), *priority));
@@ -26,7 +26,7 @@ async fn enqueue_later(queue: &Arc<dyn PriorityQueue>, priority: i16, millis: u6
         .expect("is accepted");
 }
 
-async fn ageing(stage: &Stage<'_>, per_step: u64) -> Arc<dyn PriorityQueue> {
+pub(super) async fn ageing(stage: &Stage<'_>, per_step: u64) -> Arc<dyn PriorityQueue> {
     let config = PriorityConfig::default().with_ageing(ms(per_step));
     stage.priority_with(config.with_max_attempts(20)).await
 }
@@ -252,26 +252,6 @@ pub(crate) async fn p4_a_retry_and_a_revival_arrive_anew(stage: &Stage<'_>) {
     enqueue(&queue, &[0]).await;
     // 3 arrived at 40, 1 when its delay was over at 50, 2 and 4 at 60, 5 at 61.
     assert_eq!(drain(&*queue).await, [3, 1, 2, 4, 5]);
-}
-
-pub(crate) async fn p4_ageing_is_stored(stage: &Stage<'_>) {
-    ageing(stage, 100).await;
-    let attempts = PriorityConfig::default().with_max_attempts(20);
-    let strict = stage.try_priority("queue", &attempts).await.map(drop);
-    refused_as(
-        ErrorKind::ConfigMismatch,
-        strict,
-        &["ageing", "100 ms", "none"],
-    );
-    let other = stage
-        .try_priority("queue", &attempts.with_ageing(ms(200)))
-        .await
-        .map(drop);
-    refused_as(
-        ErrorKind::ConfigMismatch,
-        other,
-        &["ageing", "100 ms", "200 ms"],
-    );
 }
 
 pub(crate) async fn limits_priorities_and_ageing_have_a_range(stage: &Stage<'_>) {

@@ -3,7 +3,7 @@ use queue_core::*;
 use super::{insert_numbered, listed, visited};
 use crate::{
     stage::{Stage, ms},
-    steps::count,
+    steps::{count, refused},
 };
 
 fn paced(pace: u64) -> RotatingConfig {
@@ -127,6 +127,39 @@ pub(crate) async fn t4_removal_and_listing_keep_to_the_pace(stage: &Stage<'_>) {
     );
     stage.advance(100).await;
     assert_eq!(visited(&ring, 3).await, [2, 3]);
+}
+
+pub(crate) async fn t4_with_another_pace_each_item_is_due_in_its_place(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    let ring = stage.rotating_with(paced(100)).await;
+    insert_numbered(&ring, 3).await;
+    assert_eq!(visited(&ring, 2).await, [1, 2]);
+    let same = stage.reconfigure(paced(100).into()).await;
+    assert!(same.expect("changes nothing"));
+    assert_eq!(visited(&ring, 3).await, [3], "the same pace makes none due");
+    let other = stage.reconfigure(paced(40).into()).await;
+    assert!(other.expect("changes"));
+    assert_eq!(listed(&ring).await, [1, 2, 3]);
+    assert_eq!(visited(&ring, 2).await, [1, 2]);
+    assert_eq!(visited(&ring, 2).await, [3]);
+    let nothing = ring.rotate(count(1)).await.expect("rotates");
+    assert_eq!(
+        (nothing.items, nothing.next),
+        (vec![], Some(ms(40))),
+        "by the new pace from then on"
+    );
+}
+
+pub(crate) async fn limits_the_pace_of_at_most_10_000_items_changes(stage: &Stage<'_>) {
+    stage.needs(Feature::Stored);
+    let ring = stage.rotating_with(paced(100)).await;
+    insert_numbered(&ring, limits::MAX_REPACED).await;
+    let changed = stage.reconfigure(paced(50).into()).await;
+    assert!(changed.expect("changes"));
+    insert_numbered(&ring, 1).await;
+    refused(stage.reconfigure(paced(40).into()).await, "10000");
+    let same = stage.reconfigure(paced(50).into()).await;
+    assert!(same.expect("changes nothing, however many there are"));
 }
 
 pub(crate) async fn t4_without_a_pace_everything_is_always_due(stage: &Stage<'_>) {
