@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use queue_core::*;
 use queue_memory::MemoryBackend;
 use queue_worker::*;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::{
     environment::{Environment, HOUR, MILLI, SECOND},
@@ -104,6 +104,72 @@ async fn in_order_the_first_goes_before_the_rest() {
         assert!(share >= 100 - slots, "{share} of 100, {slots} slots");
         assert_eq!(log.lock().unwrap().len(), 220);
     }
+}
+
+/// A call that only asks whether the backend is back holds no slot.
+#[tokio::test(start_paused = true)]
+async fn slow_failures_of_the_first_do_not_hold_up_the_rest() {
+    let (broken, sound) = (
+        Environment::holding(1).await,
+        Environment::holding(3_000).await,
+    );
+    {
+        let mut watched = broken.spy.watched();
+        watched.fault = Some(Fault::Down);
+        watched.latency = 10 * SECOND;
+    }
+    let log = Log::default();
+    let start = Instant::now();
+    let through = async {
+        sound.empty().await;
+        assert!(start.elapsed() < 45 * SECOND, "{:?}", start.elapsed());
+        broken.spy.watched().fault = None;
+        broken.empty().await;
+    };
+    Workers::in_order()
+        .add(
+            Route::new(broken.spy.consumer::<u64>()),
+            noting(&log, "broken"),
+        )
+        .add(
+            Route::new(sound.spy.consumer::<u64>()),
+            noting(&log, "sound"),
+        )
+        .run_until(through)
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_order_slots_that_come_during_a_call_are_kept_for_the_first() {
+    let (first, second) = (
+        Environment::holding(300).await,
+        Environment::holding(50).await,
+    );
+    first.spy.watched().latency = 5 * MILLI;
+    let log = Log::default();
+    let noted = Log::clone(&log);
+    let both = async {
+        first.empty().await;
+        second.empty().await;
+    };
+    Workers::in_order()
+        .concurrency(8)
+        .add(
+            Route::new(first.spy.consumer::<u64>()),
+            move |number: u64, _| {
+                noted.lock().unwrap().push("first");
+                sleep((7 + number % 7) as u32 * MILLI)
+            },
+        )
+        .add(
+            Route::new(second.spy.consumer::<u64>()),
+            noting(&log, "second"),
+        )
+        .run_until(both)
+        .await
+        .unwrap();
+    assert_eq!(share(&log, 300, "first"), 300);
 }
 
 #[tokio::test(start_paused = true)]

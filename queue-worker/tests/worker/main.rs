@@ -7,6 +7,7 @@ mod fairness;
 mod health;
 mod heartbeats;
 mod leases;
+mod looks;
 mod operators;
 mod outage;
 mod outcomes;

@@ -172,3 +172,22 @@ async fn heartbeats_that_failed_trouble_nobody_once_no_handler_needs_them() {
     assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
     assert!(report.counts.errors > 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_with_too_few_entries_is_a_failure() {
+    let environment = Environment::holding(2).await;
+    environment.spy.watched().fault = Some(Fault::ShortExtend);
+    let worker = environment.worker().concurrency(2).lease(6 * SECOND);
+    let health = worker.health();
+    let steps = async {
+        sleep(3 * SECOND).await;
+        assert!(!health.is_healthy());
+        environment.spy.watched().fault = None;
+        environment.empty().await;
+    };
+    let report = worker
+        .run_until(steps, |_: u64, _| sleep(20 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.acked, report.counts.lost), (2, 0));
+}

@@ -45,6 +45,8 @@ pub(crate) enum Fault {
     Mute,
     /// `extend` fails; the rest works.
     NoExtend,
+    /// `extend` answers nothing for its last receipt; the rest works.
+    ShortExtend,
     /// Leasing fails, as on a full server; the rest works.
     NoLease,
     /// No hints come; the rest works.
@@ -101,7 +103,7 @@ impl Spy {
         let fault = fault.filter(|fault| !immune_to.contains(fault));
         if call.is_wait() {
             return match fault {
-                None => self.queue.call(call).await,
+                None | Some(Fault::ShortExtend) => self.queue.call(call).await,
                 Some(fault) => Err(error(fault)),
             };
         }
@@ -116,6 +118,13 @@ impl Spy {
                 let _ = act.await;
                 Err(unavailable().with_outcome(Outcome::Unknown))
             }
+            Some(Fault::ShortExtend) => act.await.map(|answer| match answer {
+                Answer::Extended(mut extended) => {
+                    extended.pop();
+                    Answer::Extended(extended)
+                }
+                other => other,
+            }),
             Some(fault) => Err(error(fault)),
         };
         if !latency.is_zero() {

@@ -1,0 +1,80 @@
+//! When a worker looks for messages, and when it settles results.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::{
+    environment::{Environment, MILLI, SECOND},
+    spy::Fault,
+};
+
+/// Without hints, a message that comes after a look waits for the next one.
+#[tokio::test(start_paused = true)]
+async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another() {
+    let environment = Environment::holding(1).await;
+    environment.spy.watched().fault = Some(Fault::NoHints);
+    let worker = environment.worker().concurrency(4);
+    let health = worker.health();
+    let steps = async {
+        sleep(5 * MILLI).await;
+        environment.push(1).await;
+        sleep(8 * MILLI).await;
+        assert_eq!(health.counts().started, 2);
+        environment.empty().await;
+    };
+    let report = worker.run_until(steps, |_: u64, _| sleep(SECOND)).await;
+    assert_eq!(report.unwrap().counts.acked, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_answer_is_followed_by_another_look_at_once() {
+    let environment = Environment::holding(300).await;
+    let worker = environment.worker().concurrency(300);
+    let health = worker.health();
+    let steps = async {
+        sleep(2 * MILLI).await;
+        assert_eq!(health.counts().started, 300);
+        environment.empty().await;
+    };
+    let report = worker.run_until(steps, |_: u64, _| sleep(SECOND)).await;
+    assert_eq!(report.unwrap().counts.acked, 300);
+    assert!(environment.spy.watched().largest < 300);
+}
+
+/// A worker of sixteen slots gets messages of these numbers, whose handlers take as many
+/// milliseconds. Its handlers have taken so long before that a result may wait for others for about
+/// 600 ms. So many milliseconds after the messages came, this many of them are acked.
+async fn acked(numbers: &[u64], at: &[(u64, u64)]) {
+    let environment = Environment::new().await;
+    environment.numbers.push(&160_000).await.unwrap();
+    let worker = environment.worker().concurrency(16).linger(10 * SECOND);
+    let through = async {
+        environment.empty().await;
+        environment.numbers.push_all(numbers).await.unwrap();
+        let start = Instant::now();
+        for (millis, acked) in at {
+            sleep_until(start + Duration::from_millis(*millis)).await;
+            let counters = environment.counters().await;
+            assert_eq!(counters.acked - 1, *acked, "after {millis} ms");
+        }
+        environment.empty().await;
+    };
+    let handler = |number: u64, _| sleep(Duration::from_millis(number));
+    worker.run_until(through, handler).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_waits_for_others_for_a_sixteenth_of_what_a_handler_takes() {
+    acked(&[1_000, 100_000], &[(1_400, 0), (1_700, 1)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_eighth_of_the_slots_is_company_enough() {
+    acked(&[1_000, 1_000, 100_000], &[(1_010, 2)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_result_waits_for_nobody() {
+    acked(&[1_000], &[(1_010, 1)]).await;
+}
