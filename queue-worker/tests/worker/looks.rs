@@ -9,7 +9,8 @@ use crate::{
     spy::Fault,
 };
 
-/// Without hints, a message that comes after a look waits for the next one.
+// Without hints, a message that is left, or comes after a look, waits for the next look.
+
 #[tokio::test(start_paused = true)]
 async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another() {
     let environment = Environment::holding(1).await;
@@ -30,6 +31,7 @@ async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another()
 #[tokio::test(start_paused = true)]
 async fn a_full_answer_is_followed_by_another_look_at_once() {
     let environment = Environment::holding(300).await;
+    environment.spy.watched().fault = Some(Fault::NoHints);
     let worker = environment.worker().concurrency(300);
     let health = worker.health();
     let steps = async {
