@@ -103,6 +103,10 @@ pub struct History {
     pub events: Vec<(Moment, Event)>,
     /// Whether [`Record::executed`] is complete.
     pub has_truth: bool,
+    /// Whether the tokens of a message's deliveries tell the order in which the backend made them, as
+    /// L4 has it. Calls of real threads overlap, so where nobody knows what the backend executed when,
+    /// the checks go by that.
+    pub tokens_tell_order: bool,
 }
 
 impl History {

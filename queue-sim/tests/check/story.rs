@@ -230,6 +230,7 @@ impl Story {
     fn blind(&self) -> Vec<Finding> {
         let mut history = self.history.clone();
         history.has_truth = false;
+        history.tokens_tell_order = true;
         for record in &mut history.records {
             record.executed.clear();
         }

@@ -25,8 +25,8 @@ impl<'f, 'a> Life<'f, 'a> {
         self.0.iter()
     }
 
-    /// The deliveries, with the times of their leases, in order: the backend's own, or else that of
-    /// their tokens.
+    /// The deliveries, with the times of their leases, in order: that of their tokens, where the
+    /// history says that these tell it, and else that of their calls.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
         self.0.iter().filter_map(|happened| match happened.what {
             What::Delivered(delivery, ttl) => Some(Lease {

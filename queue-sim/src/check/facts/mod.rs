@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
             (*id, span.first, span.call, span.entry)
         };
         facts.happened.sort_by_key(place);
-        if !case.history.has_truth {
+        if case.history.tokens_tell_order {
             by_token(&mut facts.happened);
         }
         facts

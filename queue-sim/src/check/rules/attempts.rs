@@ -8,8 +8,13 @@ use crate::check::facts::{Facts, Lease, Life, What};
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let (least_allowed, max) = facts.max_attempts();
     for life in facts.lives() {
+        let mut leases: Vec<Lease<'_>> = life.leases().collect();
+        if !facts.case.history.has_truth {
+            // Leases that overlap count their attempts by their tokens.
+            leases.sort_by_key(|lease| lease.delivery.receipt.token);
+        }
         let mut last: Option<Lease<'_>> = None;
-        for lease in life.leases() {
+        for lease in leases {
             let attempt = lease.delivery.attempt;
             let (least, most) = match last {
                 None => (1, facts.ghosts_before(&lease.span) + 1),

@@ -66,5 +66,6 @@ fn of_queue(history: &History, queue: &QueueName) -> History {
             .cloned()
             .collect(),
         has_truth: history.has_truth,
+        tokens_tell_order: history.tokens_tell_order,
     }
 }
