@@ -1,5 +1,5 @@
-//! Leak tests, one beside each kind: after any number of operations, every structure is as large as its content needs,
-//! and once it is empty, small again.
+//! Leak tests, one beside each kind: after any number of operations, every structure is as large as
+//! its content needs, and once it is empty, small again.
 
 use std::time::Duration;
 

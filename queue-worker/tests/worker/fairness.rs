@@ -27,6 +27,15 @@ fn noting(
     }
 }
 
+/// Workers with a route to each of these, whose handler notes its name.
+fn serving(workers: Workers, log: &Log, queues: &[(&Environment, &'static str)]) -> Workers {
+    let add = |workers: Workers, (environment, name): &(&Environment, &'static str)| {
+        let route = Route::new(environment.spy.consumer::<u64>());
+        workers.add(route, noting(log, name))
+    };
+    queues.iter().fold(workers, add)
+}
+
 fn share(log: &Log, first: usize, name: &str) -> usize {
     let log = log.lock().unwrap();
     log.iter()
@@ -87,19 +96,14 @@ async fn in_order_the_first_goes_before_the_rest() {
             assert!(second.counters().await.acked < 60);
             second.empty().await;
         };
-        Workers::in_order()
-            .concurrency(slots)
-            .add(
-                Route::new(first.spy.consumer::<u64>()),
-                noting(&log, "first"),
-            )
-            .add(
-                Route::new(second.spy.consumer::<u64>()),
-                noting(&log, "second"),
-            )
-            .run_until(both)
-            .await
-            .unwrap();
+        serving(
+            Workers::in_order().concurrency(slots),
+            &log,
+            &[(&first, "first"), (&second, "second")],
+        )
+        .run_until(both)
+        .await
+        .unwrap();
         let share = share(&log, 100, "first");
         assert!(share >= 100 - slots, "{share} of 100, {slots} slots");
         assert_eq!(log.lock().unwrap().len(), 220);
@@ -126,18 +130,14 @@ async fn slow_failures_of_the_first_do_not_hold_up_the_rest() {
         broken.spy.watched().fault = None;
         broken.empty().await;
     };
-    Workers::in_order()
-        .add(
-            Route::new(broken.spy.consumer::<u64>()),
-            noting(&log, "broken"),
-        )
-        .add(
-            Route::new(sound.spy.consumer::<u64>()),
-            noting(&log, "sound"),
-        )
-        .run_until(through)
-        .await
-        .unwrap();
+    serving(
+        Workers::in_order(),
+        &log,
+        &[(&broken, "broken"), (&sound, "sound")],
+    )
+    .run_until(through)
+    .await
+    .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
