@@ -26,15 +26,55 @@ local function look(queue, keys)
   local function say(suffix, what, member)
     lines[#lines + 1] = queue .. ':' .. suffix .. ' ' .. what .. ' ' .. name(member)
   end
+  -- The messages of a run, as if each had its own lease.
+  local function split(run)
+    local id, token, count = struct.unpack('>I7I7B', run)
+    local own = {}
+    for k = 1, count do
+      own[k] = struct.pack('>I7I7', id + k - 1, token + k - 1)
+    end
+    return own
+  end
+  local runs = {}
+  for _, run in ipairs(keys.runs and redis.call('ZRANGE', keys.runs, 0, -1) or {}) do
+    runs[run] = split(run)
+  end
   local function members(suffix)
-    return keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}
+    local found = {}
+    for _, member in ipairs(keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}) do
+      for _, own in ipairs(suffix == 'leases' and runs[member] or { member }) do
+        found[#found + 1] = own
+      end
+    end
+    return found
   end
   local function fields(suffix)
     local found, listed = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
     for k = 1, #listed, 2 do
-      found[listed[k]] = listed[k + 1]
+      local field, value = listed[k], listed[k + 1]
+      local run = suffix == 'frames' and (runs[field] or runs[string.sub(field, 2)])
+      local frames = run == runs[field] and run and cmsgpack.unpack(value)
+      for n, own in ipairs(run or {}) do
+        local id = string.sub(own, 1, 7)
+        found[frames and id or 'h' .. id] = frames and frames[n] or value
+      end
+      if not run then
+        found[field] = value
+      end
     end
     return found
+  end
+  local left_out = 0
+  for run, own in pairs(runs) do
+    left_out = left_out + #own - 1
+    if not redis.call('ZSCORE', keys.leases, run) then
+      say('runs', 'keeps what is gone:', run)
+    elseif tonumber(redis.call('ZSCORE', keys.runs, run)) ~= struct.unpack('>I7', run, 8) then
+      say('runs', 'has another token than this:', run)
+    end
+  end
+  if left_out ~= (keys.meta and tonumber(redis.call('HGET', keys.meta, 'uncounted')) or 0) then
+    say('leases', 'leaves out another number than is noted:', tostring(left_out))
   end
 
   -- Where each message or item is: in one place.
@@ -240,7 +280,7 @@ end
 
 local known = {}
 for suffix in string.gmatch(
-  'meta leases frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh due'
+  'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh due'
     .. ' bodies keyed named once once-claimed once-done once-tokens',
   '%S+'
 ) do

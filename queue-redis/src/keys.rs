@@ -6,9 +6,10 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready` |
-//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes) |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
+//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the first of each and how many (1 byte) |
+//! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames, if they come from `ready`, and `h` and the run → who holds it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
@@ -50,20 +51,20 @@ use queue_core::{QueueKind, QueueName};
 
 /// A kind's keys, in the order of its `keys.lua`.
 const RELIABLE: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "guard", "dedup",
-    "firsts", "ends", "bodies", "uploads",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs", "guard",
+    "dedup", "firsts", "ends", "bodies", "uploads",
 ];
 const DELAY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "guard", "dedup", "firsts", "ends",
-    "bodies", "uploads",
-];
-const PRIORITY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "guard", "dedup", "firsts",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "runs", "guard", "dedup", "firsts",
     "ends", "bodies", "uploads",
 ];
+const PRIORITY: &[&str] = &[
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "runs", "guard", "dedup",
+    "firsts", "ends", "bodies", "uploads",
+];
 const BOUNDED: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "room", "distinct",
-    "owned", "guard", "dedup", "firsts", "ends", "bodies", "uploads",
+    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs", "room",
+    "distinct", "owned", "guard", "dedup", "firsts", "ends", "bodies", "uploads",
 ];
 const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
@@ -71,9 +72,9 @@ const ROTATING: &[&str] = &[
 
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
-    "meta", "leases", "arrivals", "room", "frames", "dead", "line", "delayed", "ready", "distinct",
-    "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named", "fresh",
-    "due", "guard",
+    "meta", "leases", "runs", "arrivals", "room", "frames", "dead", "line", "delayed", "ready",
+    "distinct", "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named",
+    "fresh", "due", "guard",
 ];
 
 /// The keys of a store of once keys, in the order of `once/keys.lua`.

@@ -91,7 +91,7 @@ const LEASES: Part = Files(lua![
 ]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
-    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/tidy"
+    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/runs" "shared/tidy"
 ]);
 
 /// A script that tidies, then does this.
@@ -157,13 +157,13 @@ leasing_scripts! {
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
-    counters: tidied![READ "shared/ended_marks" "leasing/counters"];
+    counters: tidied![READ "shared/ended_marks" "shared/count_leases" "leasing/counters"];
     dead_letters: tidied![READ "shared/records" "leasing/dead_letters"];
     revive: tidied![DRAIN "shared/records" "leasing/revive"];
     discard: tidied![DRAIN "leasing/discard"];
     purge: tidied![DRAIN "shared/take_out" "leasing/purge"];
     cancel: looking![DRAIN "shared/show" then "leasing/cancel"];
-    peek: looking![READ "shared/show" then "leasing/peek"];
+    peek: looking![READ "shared/show" "shared/show_leased" then "leasing/peek"];
     reconfigure: tidied![DRAIN "leasing/reconfigure"];
     pause: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/pause"])];
     resume: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/resume"])];
@@ -194,7 +194,9 @@ scripts! {
         BOUNDED of BOUNDED_KIND;
     }
     OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
-    REMOVE = Kind::NONE, "remove": &[Files(lua!["shared/call" "shared/types" "leasing/remove"])];
+    REMOVE = Kind::NONE, "remove": &[Files(lua![
+        "shared/call" "shared/types" "leasing/any" "shared/count_leases" "leasing/remove"
+    ])];
 
     RELIABLE_PUSH = RELIABLE_KIND, "push": quiet![
         "reliable/push_plain" then "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"

@@ -40,6 +40,9 @@ macro_rules! __cases {
                 l4_a_made_up_receipt_matches_nothing,
                 l4_equal_receipts_in_a_batch_act_once,
                 l4_turn_is_settle_and_then_lease,
+                l4_what_one_call_leased_settles_one_by_one,
+                l4_a_batch_is_acked_in_any_order_and_company,
+                l4_whoever_has_the_receipts_of_a_batch_settles_them,
                 l5_every_way_in_and_out_is_counted [ExactClock],
                 l5_what_goes_in_comes_out_and_nothing_else,
                 l6_retry_and_expiry_charge_an_attempt [ExactClock],
@@ -92,6 +95,7 @@ macro_rules! __cases {
                 l10_extend_sets_the_deadline_from_now [ExactClock],
                 l10_extend_may_bring_the_deadline_nearer [ExactClock],
                 l10_a_batch_is_extended_one_by_one [ExactClock],
+                l10_each_lease_of_a_batch_is_extended_by_itself [ExactClock],
                 l10_a_lease_is_timed_from_the_claim_not_from_the_push [ExactClock],
                 l12_a_settlement_dropped_at_any_await_leaves_each_message_in_one_place [ExactClock],
                 l12_a_refused_batch_changes_nothing,
@@ -136,6 +140,7 @@ macro_rules! __cases {
                 l16_a_page_goes_on_after_as_many_as_were_shown,
                 l16_a_page_has_no_more_than_8_mib,
                 l16_a_turn_tells_who_holds,
+                l16_pages_of_what_one_call_leased,
                 l16_a_holders_name_lasts_as_long_as_its_lease,
                 l16_an_expired_lease_takes_its_holders_name_along [ExactClock],
                 l16_a_holders_name_is_any_text_of_1_to_128_bytes,
@@ -296,6 +301,7 @@ macro_rules! __cases {
             }
             bounded {
                 b1_ready_delayed_and_leased_count_towards_the_capacity [ExactClock],
+                b1_what_one_call_leased_takes_room_until_it_is_settled,
                 b1_a_delayed_push_takes_room,
                 b1_room_is_counted_after_reclaiming [ExactClock],
                 b1_the_length_holds_at_every_instant,

@@ -14,12 +14,13 @@
 -- evicted, 2 replaced another, 3 duplicate, 4 full), id, the other's id. OOM: nothing was written.
 local function act()
   local count, drop_oldest, keyed = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5])
-  local fixed = call('HMGET', META, 'capacity', 'surplus')
+  local fixed = call('HMGET', META, 'capacity', 'surplus', 'uncounted')
   local capacity, surplus = tonumber(fixed[1]), tonumber(fixed[2]) or 0
   if not (capacity and capacity >= 1) then
     return unreadable(fixed[1])
   end
-  local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+  local leased = call('ZCARD', LEASES) + (tonumber(fixed[3]) or 0)
+  local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + leased + call('ZCARD', DELAYED)
   if surplus > 0 then
     local _, removed = shorten(occupied)
     occupied = occupied - removed

@@ -3,8 +3,9 @@
 -- needs: ARRIVALS, DEDUP, DELAYED, FRAME, LEASES, LINE, META, READY, ROOM, accepted, arm, flags, quiet_until
 -- ARGV and what it returns: as for `offer`
 if now < quiet_until and not DEDUP and #ARGV == 5 + ARGV[3] and not string.find(flags, 'o', 1, true) then
-  local count, fixed = tonumber(ARGV[3]), call('HMGET', META, 'capacity', 'surplus')
+  local count, fixed = tonumber(ARGV[3]), call('HMGET', META, 'capacity', 'surplus', 'uncounted')
   local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+  occupied = occupied + (tonumber(fixed[3]) or 0)
   local room = (tonumber(fixed[1]) or 0) - occupied - count
   if room >= 0 and (fixed[2] or '0') == '0' then
     local frames = {}

@@ -19,7 +19,8 @@ if ARGV[4] and ARGV[4] ~= '' then
     return { left }
   end
 end
-local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+local uncounted = tonumber(call('HGET', META, 'uncounted')) or 0 -- leased messages, see `runs`
+local occupied = in_line() + call('ZCARD', LEASES) + uncounted + call('ZCARD', DELAYED)
 if capacity then
   call('HSET', META, 'capacity', capacity, 'resized', 1, 'surplus', math.max(occupied - capacity, 0))
   if occupied < capacity then

@@ -1,8 +1,8 @@
 -- Acks, while no lease is expired, so that whatever is in LEASES is live. Reading 128 deadlines costs the server
 -- more than all the rest, so a receipt without a lease is told in another way: it is put there for a moment,
--- with a score that no lease has.
--- needs: FRAMES, LEASES, arm, ending, flags, for_several, forgotten, makes_room, only_acks, plain, reply, settlements
--- needs: taken, usual, wants
+-- with a score that no lease has. Whoever acks a single message of a run goes the long way (see `runs`).
+-- needs: FRAMES, LEASES, META, RUNS, arm, ending, flags, for_several, forgotten, makes_room, next_list, only_acks
+-- needs: plain, reply, runs, singles, taken, usual, wants
 -- gives: acked_now
 -- Returns FEW as `turn` does.
 local acked_now = 0 -- how many were acked here
@@ -11,45 +11,78 @@ if for_several and usual and taken < wants then
 end
 -- Nothing may be done for several callers before it is known whether there are enough.
 only_acks = only_acks and (usual or not for_several)
-if only_acks and settlements > 0 then
-  local lost -- receipts that have no lease
-  if settlements > 1 then
-    local probes = {}
-    for k = 1, settlements do
-      probes[2 * k - 1], probes[2 * k] = '0', ending[k]
-    end
-    if call('ZADD', LEASES, 'NX', unpack(probes)) > 0 then
-      lost = {}
-      for k, score in ipairs(call('ZMSCORE', LEASES, unpack(ending))) do
-        lost[ending[k]] = score == '0'
-      end
-    end
+if only_acks and runs then
+  for _, known in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
+    only_acks = only_acks and known
   end
-  acked_now = call('ZREM', LEASES, unpack(ending))
-  reply[1] = settlements == 1 and 'd' or string.rep('d', settlements)
-  if acked_now < settlements or lost then
-    local answers = {}
-    lost, forgotten, acked_now = lost or {}, {}, 0
-    for k = 1, settlements do
-      local member = ending[k]
-      if settlements == 1 or lost[member] then
-        answers[k] = 'l'
-      else
-        -- The second of two equal receipts finds nothing.
-        answers[k], lost[member], acked_now = 'd', true, acked_now + 1
-        forgotten[acked_now] = sub(member, 1, 7)
-      end
-    end
-    reply[1] = table.concat(answers)
+end
+local lost -- receipts that have no lease of their own
+if only_acks and singles > 1 then
+  local probes = {}
+  for k = 1, singles do
+    probes[2 * k - 1], probes[2 * k] = '0', ending[k]
   end
-  -- Of the others, more goes than this.
-  if acked_now > 0 and plain then
-    for k = 1, flags == 'h' and acked_now or 0 do
-      forgotten[acked_now + k] = 'h' .. forgotten[k]
-    end
-    call('HDEL', FRAMES, unpack(forgotten))
-    if makes_room then
-      arm(makes_room, acked_now)
+  if call('ZADD', LEASES, 'NX', unpack(probes)) > 0 then
+    lost = {}
+    local in_run = call('EXISTS', RUNS) == 1
+    for k, score in ipairs(call('ZMSCORE', LEASES, unpack(ending))) do
+      lost[ending[k]] = score == '0'
+      if in_run and score == '0' then
+        call('ZREM', LEASES, ending[k])
+        only_acks = false
+      end
     end
   end
 end
+if only_acks and singles > 0 then
+  local done = call('ZREM', LEASES, unpack(ending))
+  local answers = singles == 1 and 'd' or string.rep('d', singles)
+  if singles == 1 and done == 0 then
+    answers, forgotten, only_acks = 'l', {}, call('EXISTS', RUNS) == 0
+  elseif done < singles or lost then
+    local each = {}
+    lost, forgotten, done = lost or {}, {}, 0
+    for k = 1, singles do
+      local member = ending[k]
+      if lost[member] then
+        each[k] = 'l'
+      else
+        -- The second of two equal receipts finds nothing.
+        each[k], lost[member], done = 'd', true, done + 1
+        forgotten[done] = sub(member, 1, 7)
+      end
+    end
+    answers = table.concat(each)
+  end
+  acked_now, reply[1] = done, answers
+  -- Of the others, more goes than this.
+  if done > 0 and plain then
+    for k = 1, flags == 'h' and done or 0 do
+      forgotten[done + k] = 'h' .. forgotten[k]
+    end
+    call('HDEL', FRAMES, unpack(forgotten))
+    if makes_room then
+      arm(makes_room, done)
+    end
+  end
+end
+if only_acks and runs then
+  local count, fields = 0, {}
+  for k = 1, #runs do
+    local id, _, messages = decode('>I7I7B', runs[k])
+    count = count + messages
+    fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]
+    for number = id, next_list and 0 or id + messages - 1 do
+      fields[#fields + 1] = pack('>I7', number)
+    end
+  end
+  call('ZREM', LEASES, unpack(runs))
+  call('ZREM', RUNS, unpack(runs))
+  call('HDEL', FRAMES, unpack(fields))
+  call('HINCRBY', META, 'uncounted', #runs - count)
+  acked_now, reply[1] = acked_now + count, string.rep('d', count) .. reply[1]
+  if makes_room then
+    arm(makes_room, count)
+  end
+end
+usual = usual and only_acks

@@ -1,5 +1,5 @@
 -- counters: what the queue holds and has done; `depth` is read from it too.
--- needs: DEAD, DEDUP, DELAYED, LEASES, META, clear_marks, flags, in_line, oldest_since, tidy, writable
+-- needs: DEAD, DEDUP, DELAYED, META, clear_marks, count_leases, flags, in_line, oldest_since, tidy, writable
 -- Returns JSON of queue_core::Counters. What is still expired or due counts as ready.
 if writable then
   tidy()
@@ -10,9 +10,9 @@ local counted = {
   'cancelled', 'discarded', 'trimmed', 'purged', 'outdated',
 }
 local counts = call('HMGET', META, unpack(counted))
-local leased = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
+local leased, with_expired = count_leases()
 local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
-local ready = in_line() + call('ZCARD', LEASES) - leased + call('ZCARD', DELAYED) - delayed
+local ready = in_line() + with_expired - leased + call('ZCARD', DELAYED) - delayed
 local since = oldest_since()
 
 -- A number that somebody damaged counts as zero.

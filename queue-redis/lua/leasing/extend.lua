@@ -1,11 +1,12 @@
 -- extend: sets deadlines of live leases to now + ttl (L10).
--- needs: ARRIVALS, LEASES, arm, expect, tidy
+-- needs: ARRIVALS, LEASES, arm, expect, separate, tidy
 -- ARGV[3] ttl in ms
 -- ARGV[4 …] id and token (14 bytes), a member of LEASES
 -- Returns one letter each: d extended, l lease lost.
 tidy()
 local deadline = now + tonumber(ARGV[3])
 local members = { unpack(ARGV, 4) }
+separate(members)
 local deadlines = call('ZMSCORE', LEASES, unpack(members))
 local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
 local answers, leases = {}, {}

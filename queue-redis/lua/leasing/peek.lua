@@ -1,8 +1,8 @@
 -- peek: shows the messages of one place, and changes nothing of them (L16).
--- needs: DELAYED, FRAMES, LEASES, apart, delayed_from, fits, show, show_ready, size_of, tidy, writable
+-- needs: DELAYED, apart, delayed_from, fits, show, show_leased, show_ready, size_of, tidy, writable
 -- ARGV[3] the place: r ready, d delayed, l leased
--- ARGV[4] how many of READY were shown before, holes too
--- ARGV[5] how many of the other keys were
+-- ARGV[4] how many of READY were shown before, holes too; or how many of a run
+-- ARGV[5] how many members of the other keys were
 -- ARGV[6] how many to show at most
 -- Returns {now, ARGV[4] of the next page or -1 if there is none, ARGV[5] of it}, and for each message: its
 -- frame, when it is due or its lease ends (0 if it is ready), and of a lease token (7 bytes) and holder.
@@ -33,14 +33,6 @@ local function take_delayed(frame, due)
   return take(frame, due, '')
 end
 
-local function take_leased(frame, deadline, member)
-  if #member ~= 14 then
-    return true
-  end
-  local holder = call('HGET', FRAMES, 'h' .. sub(member, 1, 7)) or ''
-  return take(frame, deadline, sub(member, 8) .. holder)
-end
-
 local next_listed, next_lined
 if ARGV[3] == 'r' then
   next_listed, next_lined = show_ready(listed, lined, limit, take_ready)
@@ -49,7 +41,7 @@ elseif ARGV[3] == 'd' then
   next_listed, next_lined = show(DELAYED, ready + lined, nil, take_delayed)
   next_lined = next_lined and next_lined - ready
 else
-  next_listed, next_lined = show(LEASES, lined, nil, take_leased)
+  next_listed, next_lined = show_leased(listed, lined, take)
 end
 reply[2], reply[3] = next_listed or -1, next_lined or 0
 return reply

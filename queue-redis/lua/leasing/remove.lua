@@ -3,7 +3,8 @@
 -- UNLINK takes away a key's name, whatever the key holds, and a thread beside the server's own frees
 -- its memory. So this costs the same for a million messages as for none, and needs no chunks.
 --
--- KEYS[1] meta, KEYS[2] leases, KEYS[3] arrivals, KEYS[4] room, KEYS[5 …] all others of every kind
+-- needs: count_leases
+-- KEYS[1] meta, KEYS[2] leases, KEYS[3] runs, KEYS[4] arrivals, KEYS[5] room, KEYS[6 …] all others of every kind
 -- ARGV[2] 1 if leased messages go too, 0 if they forbid it
 -- ARGV[3] the version of the layout that the caller knows
 -- ARGV[4 …] the type that each key has
@@ -14,18 +15,18 @@ local config = call('HGET', KEYS[1], 'config')
 if config and string.match(config, 'layout=(%d+)') ~= ARGV[3] then
   return { 'o', 0, config }
 end
-local leased = call('ZCOUNT', KEYS[2], '(' .. now_text, '+inf')
+local leased = count_leases()
 if leased > 0 and ARGV[2] == '0' then
   return { 'l', leased, config or '' }
 end
 local waiting = {}
-for marker = 3, 4 do
+for marker = 4, 5 do
   waiting[marker] = call('ZRANGEBYSCORE', KEYS[marker], '(' .. now_text, '+inf', 'LIMIT', 0, WAITING)
 end
 call('UNLINK', unpack(KEYS))
 -- No changes to look for, but the queue is gone, and with it the registrations. A user who may not
 -- publish has them look by their timers.
-for marker = 3, 4 do
+for marker = 4, 5 do
   for _, channel in ipairs(waiting[marker]) do
     redis.pcall('PUBLISH', channel, '0 ' .. KEYS[marker])
   end

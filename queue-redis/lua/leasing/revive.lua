@@ -3,8 +3,9 @@
 -- ARGV[3 …] ids
 -- Returns one letter each: r revived, n not found or damaged, f full.
 tidy()
-local capacity = tonumber(call('HGET', META, 'capacity')) or math.huge
-local occupied = in_line() + call('ZCARD', LEASES) + call('ZCARD', DELAYED)
+local fixed = call('HMGET', META, 'capacity', 'uncounted')
+local capacity = tonumber(fixed[1]) or math.huge
+local occupied = in_line() + call('ZCARD', LEASES) + (tonumber(fixed[2]) or 0) + call('ZCARD', DELAYED)
 local answers, revived = {}, 0
 for k = 3, #ARGV do
   local id = ARGV[k]

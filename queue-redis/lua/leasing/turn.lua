@@ -1,16 +1,18 @@
 -- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
 -- none; leasing alone has no settlements.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, acked_now, add_many, any_ahead, arm, deadline, drop
--- needs: expect, flags, for_several, forget, forgotten, gone, holders, last_token, leases, limited, only_acks
+-- needs: expect, flags, for_several, forget, forgotten, gone, holders, last_token, limited, only_acks
 -- needs: outdated_left, pick, plain, quiet_until, reply, settlements, token, ttl, wants
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
 -- ARGV[4] how long, in ms
 -- ARGV[5] who leases them, '' for nobody in particular
--- ARGV[6 …] settlements
+-- ARGV[6] 1 if they may be leased as a run (see `runs`), 0 if not
+-- ARGV[7 …] settlements: acks of whole runs first
 -- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens count
--- up from the first; the time is there only when nothing is handed out. Or FEW, where not as many are ready
--- as several callers ask for: then nothing was done but tidying, and each shall call by itself.
+-- up from the first; the time is there only when nothing is handed out, and -2 says that it is a run. Or FEW,
+-- where not as many are ready as several callers ask for: then nothing was done but tidying, and each shall call
+-- by itself.
 local for_all -- what was picked for several callers
 
 -- Leases into `reply`; answers whether any, and whether something damaged stood in the way.
@@ -19,7 +21,7 @@ local function lease()
   local frames, ids = picked.frames, picked.ids
   local count = #frames
   if count > 0 then
-    leases = {}
+    local leases = {}
     for k = 1, count do
       leases[2 * k - 1] = deadline
       leases[2 * k] = ids[k] .. pack('>I7', token + k - 1)
@@ -73,12 +75,12 @@ local function act(settle, tidy)
   end
   reply = { reply[1], 0, -1 }
   local done, leased = acked_now, false
-  if acked_now > 0 and not plain then
+  if acked_now > 0 and not plain and forgotten[1] then
     gone(forgotten)
     forget(forgotten)
   end
   if settle and settlements > 0 then
-    reply[1], done = settle(6, settlements)
+    reply[1], done = settle(7, settlements)
     if wants > 0 then
       tidy()
     end

@@ -2,29 +2,38 @@
 -- there is nothing else to do or to know. The files that follow do such a turn without functions, each of which
 -- costs it as much as a command does; and what else comes goes the long way, behind them.
 -- needs: flags, meta, quiet_until
--- gives: acked, deadline, ending, for_several, forgotten, last_token, leases, makes_room, new_fields, only_acks
--- gives: plain, reply, settlements, size, taken, token, ttl, usual, wants
+-- gives: acked, deadline, ending, first_number, for_several, forgotten, gapless, last_token, makes_room
+-- gives: only_acks, plain, reply, runs, settlements, singles, size, taken, token, ttl, usual, wants
 -- ARGV: as for `turn`
 local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 if not (last_token >= 0 and last_token < 9007199254740000) then
   last_token = 0 -- damaged; the clock has passed those that were handed out
 end
-local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 5
+local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
 local for_several = wants < 0 -- callers
 wants = for_several and -wants or wants
 local only_acks = now < quiet_until
--- Tables begin with room for one message, so that they do not grow for it.
-local ending, forgotten = { nil }, { nil, nil } -- the leases that end, and the ids of their messages
+-- What ends: runs, single leases, and the ids of their messages. Tables begin with room for one message, so that
+-- they do not grow for it.
+local runs, singles, ending, forgotten = nil, 0, { nil }, { nil, nil }
 for k = 1, settlements do
-  local settlement = ARGV[5 + k]
-  only_acks = only_acks and byte(settlement, 1) == 97
-  ending[k], forgotten[k] = sub(settlement, 2, 15), sub(settlement, 2, 8)
+  local settlement = ARGV[6 + k]
+  local what = byte(settlement, 1)
+  if what == 65 then
+    runs = runs or {}
+    runs[k] = sub(settlement, 2)
+  else
+    only_acks = only_acks and what == 97
+    singles = singles + 1
+    ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
+  end
 end
 local plain = flags == '' or flags == 'h' -- whether nothing but a holder's name goes with a message
 local usual = only_acks and plain and (flags == 'h' or ARGV[5] == '')
 local makes_room = nil -- the marker of those who wait for messages to go
--- What is leased: so many messages, their bytes, the answer, what FRAMES does not have yet, and the leases.
-local taken, size, reply, new_fields, leases = 0, 0, { '', 0, -1, nil }, { nil, nil, nil, nil }, { nil, nil }
+-- What is leased: so many messages, their bytes, the answer; the number of the first, and whether none is missing
+-- between it and the last.
+local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
 -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and after a failover
 -- hand out the tokens of the lost history again (R1).
 local token = math.max(last_token + 1, now_micros)

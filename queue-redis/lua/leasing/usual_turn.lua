@@ -1,16 +1,42 @@
 -- turn, as it mostly is (see `usual`), once its acks are done.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, acked, acked_now, add_many, arm, deadline, leases, new_fields
--- needs: next_list, next_places, quiet_until, reply, taken, token, ttl, usual, wants
+-- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, arm
+-- needs: deadline, first_number, gapless, next_list, next_places, quiet_until, reply, size, taken, token, ttl
+-- needs: usual, wants
 -- ARGV and what it returns: as for `turn`
 if usual and taken > 0 then
-  local fields = #new_fields
-  for k = 2, ARGV[5] ~= '' and 2 * taken or 0, 2 do
-    new_fields[fields + k - 1], new_fields[fields + k] = 'h' .. sub(leases[k], 1, 7), ARGV[5]
+  local fields = { nil, nil, nil, nil } -- what FRAMES does not have yet
+  -- The server reads each byte of a run's frames once more, so it costs more than it saves where they are long.
+  if ARGV[6] == '1' and gapless and taken >= 4 and size <= 1024 * taken then
+    local run = pack('>I7I7B', first_number, token, taken)
+    if next_list then
+      fields[1], fields[2] = run, cmsgpack.pack({ unpack(reply, 4) })
+    end
+    if ARGV[5] ~= '' then
+      fields[#fields + 1], fields[#fields + 2] = 'h' .. run, ARGV[5]
+    end
+    call('ZADD', LEASES, deadline, run)
+    call('ZADD', RUNS, string.format('%d', token), run)
+    call('HINCRBY', META, 'uncounted', taken - 1)
+    reply[3] = -2
+  else
+    local leases = { nil, nil }
+    for k = 1, taken do
+      local frame = reply[3 + k]
+      local id = sub(frame, ID, SINCE - 1)
+      leases[2 * k - 1], leases[2 * k] = deadline, id .. pack('>I7', token + k - 1)
+      if next_list then
+        fields[2 * k - 1], fields[2 * k] = id, frame
+      end
+    end
+    local before = #fields
+    for k = 2, ARGV[5] ~= '' and 2 * taken or 0, 2 do
+      fields[before + k - 1], fields[before + k] = 'h' .. sub(leases[k], 1, 7), ARGV[5]
+    end
+    add_many(LEASES, leases)
   end
-  if new_fields[1] then
-    call('HSET', FRAMES, unpack(new_fields))
+  if fields[1] then
+    call('HSET', FRAMES, unpack(fields))
   end
-  add_many(LEASES, leases)
   if next_list then
     call('LTRIM', next_list, taken == 1 and '1' or taken, '-1')
   else
@@ -34,8 +60,8 @@ if usual then
   if wants > 0 then
     local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2]) or math.huge
     local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2]) or math.huge
-    local first = math.min(expires, due)
-    reply[3] = first <= 9007199254740991 and math.max(first - now, 0) or -1
+    local soonest = math.min(expires, due)
+    reply[3] = soonest <= 9007199254740991 and math.max(soonest - now, 0) or -1
     -- Something is over, and nobody looked: the noted time is damaged.
     if reply[3] == 0 then
       call('HSET', META, 'quiet', '0')

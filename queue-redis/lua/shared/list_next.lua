@@ -1,7 +1,6 @@
 -- The next messages of a list, for a usual turn: the first of READY, if nothing comes before them, and if all are
 -- sound and none is a hole.
--- needs: BYTES, HEAD, ID, LINE, READY, SINCE, accepted, deadline, leases, new_fields, reply, size, taken, token
--- needs: usual, wants
+-- needs: BYTES, HEAD, LINE, READY, accepted, first_number, gapless, reply, size, taken, usual, wants
 -- gives: next_list, next_places
 local next_list, next_places = READY, nil -- where they are
 if usual and wants > 0 then
@@ -16,20 +15,19 @@ if usual and wants > 0 then
     end
     more = #frames == CHUNK
     for k = 1, #frames do
-      local frame, first, number = frames[k], nil, 0
+      local frame, attempts, number = frames[k], nil, 0
       if #frame > HEAD then
-        first, number = decode('>BI7', frame)
+        attempts, number = decode('>BI7', frame)
       end
-      if first ~= 0 or number <= before or number > accepted then
+      if attempts ~= 0 or number <= before or number > accepted then
         usual = false
         break
       end
-      local id = sub(frame, ID, SINCE - 1)
+      first_number = first_number or number
       taken, size, before = taken + 1, size + #frame, number
       reply[3 + taken] = frame
-      new_fields[2 * taken - 1], new_fields[2 * taken] = id, frame
-      leases[2 * taken - 1], leases[2 * taken] = deadline, id .. pack('>I7', token + taken - 1)
     end
     usual = usual and size <= BYTES
   end
+  gapless = taken > 0 and before - first_number == taken - 1
 end

@@ -1,7 +1,6 @@
 -- The next messages of a queue whose line is LINE alone, for a usual turn: each is sound, was never tried before,
 -- and its place is its id.
--- needs: BYTES, FRAMES, HEAD, ID, SINCE, WITH_PAST, deadline, leases, next_places, reply, size, taken, token
--- needs: usual
+-- needs: BYTES, FRAMES, HEAD, ID, SINCE, WITH_PAST, first_number, gapless, next_places, reply, size, taken, usual
 while usual and taken < #next_places do
   local frames = call('HMGET', FRAMES, unpack(next_places, taken + 1, math.min(taken + CHUNK, #next_places)))
   for k = 1, #frames do
@@ -12,7 +11,11 @@ while usual and taken < #next_places do
     end
     taken, size = taken + 1, size + #frame
     reply[3 + taken] = frame
-    leases[2 * taken - 1], leases[2 * taken] = deadline, place .. pack('>I7', token + taken - 1)
+    if gapless then
+      local number = decode('>I7', place)
+      first_number = first_number or number
+      gapless = number - first_number == taken - 1
+    end
   end
   usual = usual and size <= BYTES
 end

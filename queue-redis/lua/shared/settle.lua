@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, act, add_to, arm, attempts_of, config, die
--- needs: end_leases, expect, forget, give_back, gone, is_sound, reframe, set_aside, tidy, wait_on
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, act, add_to, arm, attempts_of, config, die, end_leases
+-- needs: expect, forget, give_back, gone, is_sound, reframe, separate, set_aside, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -59,20 +59,31 @@ end
 -- Settles in any way, where leases may be expired. Answers one letter each (d done, x dead, l lease
 -- lost), and how many were acked.
 local function settle(from, count)
-  local members = {}
-  for k = 1, count do
-    members[k] = sub(ARGV[from + k - 1], 2, 15)
+  local asked, members = {}, {}
+  for k = from, from + count - 1 do
+    if byte(ARGV[k], 1) == 65 then
+      local id, first_token, messages = decode('>I7I7B', ARGV[k], 2)
+      for n = 0, messages - 1 do
+        asked[#asked + 1] = 'a' .. pack('>I7I7', id + n, first_token + n)
+      end
+    else
+      asked[#asked + 1] = ARGV[k]
+    end
   end
+  for k = 1, #asked do
+    members[k] = sub(asked[k], 2, 15)
+  end
+  separate(members)
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
   local answers, over, done, seen = {}, {}, {}, {}
-  for k = 1, count do
+  for k = 1, #members do
     local member = members[k]
     if not deadlines[k] or tonumber(deadlines[k]) <= now or seen[member] then
       answers[k] = 'l'
     else
       seen[member] = true
       over[#over + 1] = member
-      local settlement, id = ARGV[from + k - 1], sub(member, 1, 7)
+      local settlement, id = asked[k], sub(member, 1, 7)
       if byte(settlement, 1) == 97 then
         answers[k] = 'd'
         done[#done + 1] = id

@@ -1,5 +1,5 @@
 -- Showing messages whose place is in a sorted set.
--- needs: FRAMES, LEASES, is_sound
+-- needs: FRAMES, is_sound
 -- gives: show
 
 -- Gives `take` the messages of this key from one rank to before another (nil for the end), with their
@@ -13,7 +13,7 @@ local function show(key, rank, before, take)
     end
     local ids = {}
     for k = 1, #members, 2 do
-      ids[#ids + 1] = key == LEASES and sub(members[k], 1, 7) or sub(members[k], -7)
+      ids[#ids + 1] = sub(members[k], -7)
     end
     local frames = call('HMGET', FRAMES, unpack(ids))
     for k = 1, #ids do

@@ -155,6 +155,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
                 call.push(&frame::lease(*receipt)[..]);
             }
         };
+        self.turns.verb().part(receipts.iter().copied());
         let extend = &K::SCRIPTS.extend;
         let mut reply = self.handle.call(extend, fill).await?;
         reply.letters(receipts.len(), |letter| match letter {

@@ -10,6 +10,7 @@ mod priority;
 mod put;
 mod reliable;
 mod rotating;
+mod runs;
 mod turns;
 
 use std::sync::Arc;

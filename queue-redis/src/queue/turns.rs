@@ -9,13 +9,19 @@ use queue_core::{
     limits,
 };
 
-use super::Handle;
+use super::{
+    Handle,
+    runs::{Run, Runs},
+};
 use crate::{
     call::Call,
     coalescer::{Coalescer, SMALL, Verb},
     frame::{self, DAMAGED, Frame},
     script::Script,
 };
+
+/// In place of the time until something changes by itself: what was leased is a run.
+const AS_A_RUN: i64 = -2;
 
 /// The answer to one caller.
 pub(crate) type Turned = (Vec<Settled>, Leased);
@@ -63,6 +69,7 @@ pub(crate) struct Turns {
     handle: Arc<Handle>,
     script: &'static Script,
     head: usize,
+    runs: Runs,
 }
 
 impl Turns {
@@ -76,6 +83,7 @@ impl Turns {
             handle: Arc::clone(handle),
             script,
             head,
+            runs: Runs::default(),
         };
         let patience = handle.client().response_timeout();
         Coalescer::new(here, patience, Arc::clone(handle.spawn()))
@@ -104,6 +112,7 @@ impl Turns {
         all_or_nothing: bool,
     ) -> Result<Option<Turned>> {
         let millis = limits::lease_millis(ttl).unwrap_or(0);
+        let order = self.runs.order(settlements);
         let fill = |call: &mut Call| {
             match all_or_nothing {
                 true => call.push(format!("-{max}")),
@@ -111,12 +120,18 @@ impl Turns {
             }
             call.push(millis);
             call.push(holder.map_or("", Holder::as_str));
-            for settlement in settlements {
+            call.push(i32::from(self.runs.may_lease(max)));
+            for run in &order.runs {
+                call.push(&run.acked()[..]);
+            }
+            for settlement in order.singles(settlements) {
                 call.push(&settlement_argument(settlement)[..]);
             }
         };
-        let mut reply = self.handle.call(self.script, fill).await?;
+        let reply = self.handle.call(self.script, fill).await;
+        let mut reply = reply.inspect_err(|_| self.runs.note(&order.runs))?;
         if reply.is_status("FEW") {
+            self.runs.note(&order.runs);
             return Ok(None);
         }
         let settled = reply.letters(settlements.len(), |letter| match letter {
@@ -125,9 +140,17 @@ impl Turns {
             b'l' => Some(Settled::LeaseLost),
             _ => None,
         })?;
+        let settled = order.restore(settled);
         let first = reply.count()?;
-        let next = reply.time()?;
+        let changes = reply.number()?;
+        let next = u64::try_from(changes).ok().map(Duration::from_millis);
         let mut frames = reply.rest(|bytes| Frame::read(bytes, self.head))?;
+        if let (AS_A_RUN, [frame, ..]) = (changes, &frames[..]) {
+            self.runs.note(&[Run {
+                first: Receipt::new(frame.id, Token::new(first)),
+                count: frames.len(),
+            }]);
+        }
         let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases end by themselves.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
@@ -151,13 +174,20 @@ impl Turns {
         Ok(Some((settled, leased)))
     }
 
+    /// Notes that something else than an ack happens to these leases.
+    pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
+        self.runs.part(receipts);
+    }
+
     /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
     /// end by themselves, and the next client to lease them does it.
     async fn bury(&self, damaged: &[Settlement]) {
+        self.part(damaged.iter().map(|settlement| settlement.receipt));
         let fill = |call: &mut Call| {
             call.push(0);
             call.push(0);
             call.push("");
+            call.push(0);
             for settlement in damaged {
                 call.push(&settlement_argument(settlement)[..]);
             }

@@ -112,7 +112,7 @@ async fn a_refused_insert_leaves_nothing_behind() {
         "HSET",
         "qk:{rotating}:meta",
         "config",
-        "kind=delay layout=4",
+        "kind=delay layout=5",
     ];
     let stored: String = ask(&server, &["HGET", config[1], config[2]]);
     let _: () = ask(&server, &config);

@@ -39,6 +39,39 @@ pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage
     assert_eq!(depth(&*queue).await, [3, 0, 0, 1]);
 }
 
+pub(crate) async fn b1_what_one_call_leased_takes_room_until_it_is_settled(stage: &Stage<'_>) {
+    let queue = stage.bounded(8).await;
+    fill(&queue, 8).await;
+    let mut held = Vec::new();
+    while held.len() < 8 {
+        held.extend(take(&*queue, 8).await);
+    }
+    let full = offer(&queue, Overflow::Reject).await;
+    assert_eq!(full, Offered::Full, "8 leased");
+    let acks: Vec<_> = held
+        .iter()
+        .map(|one| Settlement::ack(one.receipt))
+        .collect();
+    assert_eq!(
+        queue.settle(&acks[..2]).await.expect("settles"),
+        [Settled::Done; 2]
+    );
+    for number in [9, 10] {
+        assert_eq!(offer(&queue, Overflow::Reject).await, accepted(number));
+    }
+    let full = offer(&queue, Overflow::Reject).await;
+    assert_eq!(full, Offered::Full, "6 leased, 2 ready");
+    assert_eq!(
+        queue.settle(&acks[2..]).await.expect("settles"),
+        [Settled::Done; 6]
+    );
+    assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
+    for number in 11..17 {
+        assert_eq!(offer(&queue, Overflow::Reject).await, accepted(number));
+    }
+    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+}
+
 pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
     stage.needs(Feature::Whole);
     let config = BoundedConfig::new(2).with_max_attempts(1);

@@ -1,6 +1,7 @@
 //! Cases of every leasing kind: written once, played on each.
 
 mod attempts;
+mod batches;
 mod cancelling;
 mod dead_letters;
 mod dedup;
@@ -20,7 +21,7 @@ mod unique;
 mod waiting;
 
 pub(super) use self::{
-    attempts::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*, fencing::*,
-    holders::*, leases::*, limits::*, many_outdated::*, operators::*, outdating::*, paging::*,
-    peeking::*, progress::*, unique::*, waiting::*,
+    attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*,
+    fencing::*, holders::*, leases::*, limits::*, many_outdated::*, operators::*, outdating::*,
+    paging::*, peeking::*, progress::*, unique::*, waiting::*,
 };

@@ -1,0 +1,180 @@
+//! L4, L10, L16: what one call leases are single leases, however the backend keeps them.
+
+use queue_core::*;
+
+use crate::{
+    stage::{LeasingQueue, Stage, ms},
+    steps::*,
+};
+
+fn holder() -> Option<Holder> {
+    Some(Holder::new("mailer").expect("a good name"))
+}
+
+/// Leases so many in the name of a holder, after somebody else did.
+async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
+    queue.put_numbered(1).await;
+    let before = queue.turn(&[], count(1), LONG, holder()).await;
+    let (_, before) = before.expect("turns");
+    ack_all(&**queue, &before.deliveries).await;
+    queue.put_numbered(max as u64).await;
+    let mut receipts = Vec::new();
+    while receipts.len() < max {
+        let turned = queue
+            .turn(&[], count(max - receipts.len()), LONG, holder())
+            .await;
+        let (_, leased) = turned.expect("turns");
+        assert_ne!(leased.deliveries, [], "there are more");
+        receipts.extend(leased.deliveries.iter().map(|one| one.receipt));
+    }
+    receipts.sort_by_key(|receipt| receipt.id);
+    receipts
+}
+
+/// Fails unless these leases, and no others, are live, each with its message and its holder.
+async fn are_held(queue: &dyn Leasing, receipts: &[Receipt]) {
+    let mut held = Vec::new();
+    for one in peek(queue, Place::Leased).await {
+        match one.standing {
+            Standing::Leased {
+                receipt,
+                holder: name,
+                ..
+            } => {
+                assert_eq!((receipt.id, name), (one.message.id, holder()));
+                held.push(receipt);
+            }
+            other => panic!("{other:?} is not leased"),
+        }
+    }
+    held.sort_by_key(|receipt| receipt.id);
+    assert_eq!(held, receipts);
+    assert_eq!(depth(queue).await[2], receipts.len() as u64);
+}
+
+fn acks(receipts: &[Receipt]) -> Vec<Settlement> {
+    receipts.iter().copied().map(Settlement::ack).collect()
+}
+
+pub(crate) async fn l4_what_one_call_leased_settles_one_by_one(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let mut held = batch(&queue, 12).await;
+    are_held(&*queue, &held).await;
+    let ends: [(usize, fn(Receipt) -> Settlement, Settled); 5] = [
+        (3, Settlement::ack, Settled::Done),
+        (7, |one| Settlement::retry(one, LONG), Settled::Done),
+        (0, |one| Settlement::bury(one, "no use"), Settled::Dead),
+        (8, Settlement::ack, Settled::Done),
+        (2, |one| Settlement::defer(one, LONG), Settled::Done),
+    ];
+    for (place, end, expected) in ends {
+        let one = held.remove(place);
+        assert_eq!(settle(&*queue, end(one)).await, expected, "{place}");
+        assert_eq!(settle(&*queue, end(one)).await, Settled::LeaseLost);
+        are_held(&*queue, &held).await;
+    }
+    assert_eq!(depth(&*queue).await, [0, 2, 7, 1]);
+    let settled = queue.settle(&acks(&held)).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 7]);
+    are_held(&*queue, &[]).await;
+    let counters = counted(&*queue).await;
+    assert!(counters.balance(), "{counters:?}");
+}
+
+pub(crate) async fn l4_a_batch_is_acked_in_any_order_and_company(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let held = batch(&queue, 8).await;
+    let others = batch(&queue, 4).await;
+    // Backwards, one twice, one made up, and one of another batch.
+    let mut entries: Vec<Receipt> = held.iter().rev().copied().collect();
+    entries.insert(3, entries[1]);
+    entries.insert(5, Receipt::new(held[0].id, Token::new(1)));
+    entries.push(others[1]);
+    let settled = queue.settle(&acks(&entries)).await.expect("settles");
+    let mut expected = [Settled::Done; 11];
+    (expected[3], expected[5]) = (Settled::LeaseLost, Settled::LeaseLost);
+    assert_eq!(settled, expected);
+    let left = [others[0], others[2], others[3]];
+    are_held(&*queue, &left).await;
+    assert_eq!(
+        queue.settle(&acks(&others)).await.expect("settles"),
+        [
+            Settled::Done,
+            Settled::LeaseLost,
+            Settled::Done,
+            Settled::Done
+        ]
+    );
+    assert_eq!(depth(&*queue).await, [0; 4]);
+}
+
+pub(crate) async fn l4_whoever_has_the_receipts_of_a_batch_settles_them(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let same = stage.leasing().await;
+    let held = batch(&queue, 6).await;
+    let settled = same.settle(&acks(&held[1..4])).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 3]);
+    are_held(&*queue, &[held[0], held[4], held[5]]).await;
+    let settled = queue.settle(&acks(&held)).await.expect("settles");
+    let lost = [Settled::LeaseLost; 3];
+    assert_eq!(settled[1..4], lost);
+    assert_eq!([settled[0], settled[4], settled[5]], [Settled::Done; 3]);
+    let next = batch(&queue, 5).await;
+    let settled = same.settle(&acks(&next)).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 5]);
+    assert_eq!(
+        queue.settle(&acks(&next)).await.expect("settles"),
+        [Settled::LeaseLost; 5]
+    );
+    assert_eq!(depth(&*queue).await, [0; 4]);
+}
+
+pub(crate) async fn l10_each_lease_of_a_batch_is_extended_by_itself(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(6).await;
+    let mut receipts = Vec::new();
+    while receipts.len() < 6 {
+        let held = take_for(&*queue, 6, ms(100)).await;
+        receipts.extend(held.iter().map(|one| one.receipt));
+    }
+    let extended = queue
+        .extend(&receipts[2..4], ms(500))
+        .await
+        .expect("extends");
+    assert_eq!(extended, [Extended::Extended; 2]);
+    stage.advance(100).await;
+    let mut back = Vec::new();
+    while back.len() < 4 {
+        back.extend(take(&*queue, 6).await);
+    }
+    back.sort_by_key(Delivery::id);
+    let mut expected = [0, 1, 4, 5].map(|place: usize| receipts[place].id);
+    expected.sort_unstable();
+    assert!(back.iter().map(Delivery::id).eq(expected), "{back:?}");
+    assert!(back.iter().all(|one| one.attempt == 2), "{back:?}");
+    let settled = queue.settle(&acks(&receipts)).await.expect("settles");
+    let (lost, done) = (Settled::LeaseLost, Settled::Done);
+    assert_eq!(settled, [lost, lost, done, done, lost, lost]);
+    ack_all(&*queue, &back).await;
+    assert_eq!(depth(&*queue).await, [0; 4]);
+}
+
+pub(crate) async fn l16_pages_of_what_one_call_leased(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    are_held(&*queue, &[]).await;
+    let mut held = batch(&queue, 7).await;
+    held.extend(batch(&queue, 1).await);
+    for length in 1..=8 {
+        let (mut seen, mut page) = (Vec::new(), Page::first(length));
+        loop {
+            let shown = queue.peek(Place::Leased, page).await.expect("peeks");
+            assert!(shown.entries.len() <= length);
+            seen.extend(shown.entries.iter().map(|one| one.message.id));
+            let Some(next) = shown.next else { break };
+            page = Page::after(next, length);
+        }
+        seen.sort_unstable();
+        let expected: Vec<_> = held.iter().map(|receipt| receipt.id).collect();
+        assert_eq!(seen, expected, "{length} to a page");
+    }
+}

@@ -1,0 +1,60 @@
+-- Runs. A run is one lease of several messages whose ids are consecutive, as those of a pushed batch are. Its member
+-- of LEASES is the first id (7 bytes), the first token (7 bytes), and how many they are (1 byte). RUNS has the same
+-- member by the first token, so that a receipt finds its run. FRAMES keeps under it the frames that were taken out of
+-- a list, and under 'h' and it, who holds it. META keeps, as `uncounted`, how many messages ZCARD of LEASES leaves
+-- out. A run stays as it is until all its messages are acked at once; before anything else happens to one of them,
+-- all get leases of their own.
+-- needs: FRAMES, LEASES, RUNS, add_to
+-- gives: frames_of, break_up, separate
+
+-- The frames of a run that are kept with it, in order; what somebody damaged is none.
+local attempt = pcall -- of Lua, not of Redis
+local function frames_of(run)
+  local kept = call('HGET', FRAMES, run)
+  local fine, frames = attempt(cmsgpack.unpack, kept or '')
+  return fine and type(frames) == 'table' and frames or {}
+end
+
+-- Gives each message of a run a lease of its own.
+local function break_up(run)
+  local id, first_token, count = decode('>I7I7B', run)
+  local over, holder = call('ZSCORE', LEASES, run), call('HGET', FRAMES, 'h' .. run)
+  local frames, kept, own = frames_of(run), {}, {}
+  for k = 1, over and count or 0 do
+    local message = pack('>I7', id + k - 1)
+    own[2 * k - 1], own[2 * k] = over, message .. pack('>I7', first_token + k - 1)
+    if type(frames[k]) == 'string' then
+      kept[#kept + 1], kept[#kept + 2] = message, frames[k]
+    end
+    if holder then
+      kept[#kept + 1], kept[#kept + 2] = 'h' .. message, holder
+    end
+  end
+  if kept[1] then
+    call('HSET', FRAMES, unpack(kept))
+  end
+  if own[1] then
+    call('ZADD', LEASES, unpack(own))
+  end
+  call('ZREM', LEASES, run)
+  call('ZREM', RUNS, run)
+  call('HDEL', FRAMES, run, 'h' .. run)
+  add_to('uncounted', 1 - count)
+end
+
+-- Breaks up the runs that these leases belong to.
+local function separate(members)
+  if call('EXISTS', RUNS) == 0 then
+    return
+  end
+  for k, own in ipairs(call('ZMSCORE', LEASES, unpack(members))) do
+    local id, of_lease = decode('>I7I7', members[k])
+    local run = not own and call('ZREVRANGEBYSCORE', RUNS, string.format('%d', of_lease), '-inf', 'LIMIT', 0, 1)[1]
+    if run then
+      local first_id, first_token, count = decode('>I7I7B', run)
+      if of_lease - first_token < count and id - first_id == of_lease - first_token then
+        break_up(run)
+      end
+    end
+  end
+end
