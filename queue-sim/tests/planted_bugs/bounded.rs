@@ -92,8 +92,12 @@ mod redis {
         RESIZE_LEAVES_THE_BODY {
             "bounded/shorten": "    forget(ids)\n" => "";
         }
+        OFFER_COUNTS_A_RUN_AS_ONE {
+            "bounded/offer": "(tonumber(fixed[3]) or 0)" => "0";
+            "bounded/offer_plain": "(tonumber(fixed[3]) or 0)" => "0";
+        }
         USUAL_TURN_LEAVES_THE_KEY {
-            "bounded/usual": "if call('EXISTS', OWNED) == 1 then" => "if false then";
+            "bounded/usual": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";
         }
     }
 
@@ -107,6 +111,8 @@ mod redis {
         usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         usual_turn_tells_of_no_room: lua::USUAL_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
+        run_tells_of_no_room: lua::RUN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
+        offer_counts_a_run_as_one: OFFER_COUNTS_A_RUN_AS_ONE, by "B1" | "linearisable";
         usual_turn_leaves_the_key: USUAL_TURN_LEAVES_THE_KEY,
             by "B7" | "leftovers" | "linearisable";
         off_by_one: CAPACITY_OFF_BY_ONE, by "B1";

@@ -28,7 +28,7 @@ macro_rules! edit {
 /// Whether this call leases and settles nothing.
 fn leases(request: &Request) -> bool {
     let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
-    is_turn && request.arguments().len() == 5 && &request.arguments()[2][..] != b"0"
+    is_turn && request.arguments().len() == 6 && &request.arguments()[2][..] != b"0"
 }
 
 /// The same call in this phase: the argument of the lease's length also tells the phase.
@@ -49,9 +49,9 @@ async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Reply {
     steps.run(&phase(request, "act")).await
 }
 
-const PHASES: Edit = edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 5" =>
+const PHASES: Edit = edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
     "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
-     local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 5
+     local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
      local memory = META .. (lane or '')");
 
 /// What goes by phases goes the long way.
@@ -99,11 +99,11 @@ impl Meddling for ReclaimsInTwoSteps {
         edit!("leasing/turn": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
         edit!("leasing/turn": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
-        edit!("shared/tidy": "  local expired = call(" =>
+        edit!("shared/tidy": "  local expired = find_expired()" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end
                seen = seen and cmsgpack.unpack(seen)
-               local expired = seen and seen[1] or call("),
+               local expired = seen and seen[1] or find_expired()"),
         edit!("shared/tidy": "  local count = #expired / 2" =>
             "  if phase == 'look' then
                  local ids = {}
@@ -134,9 +134,9 @@ pub(crate) struct NacksInTwoSteps;
 impl Meddling for NacksInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
-        edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 5" =>
+        edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
             "local ended = string.match(ARGV[4], 'ended')
-             local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 5"),
+             local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 6"),
         edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
             "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
     ];
@@ -146,11 +146,11 @@ impl Meddling for NacksInTwoSteps {
 impl Rewrite for NacksInTwoSteps {
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
-        if !is_turn || request.arguments().len() != 6 {
+        if !is_turn || request.arguments().len() != 7 {
             return None;
         }
-        let settlement = &request.arguments()[5];
-        if settlement[0] == b'a' || settlement[0] == b'b' {
+        let settlement = &request.arguments()[6];
+        if matches!(settlement[0], b'a' | b'A' | b'b') {
             return None;
         }
         let (leases, member) = (request.keys()[1].clone(), settlement.slice(1..15));
@@ -180,7 +180,7 @@ impl Meddling for ChecksThenPushes {
     const SCRIPT: &str = "offer";
     const EDITS: Edits = &[
         edit!("bounded/offer": "ARGV[4] == '1'" => "sub(ARGV[4], 1, 1) == '1'"),
-        edit!("bounded/offer": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)" =>
+        edit!("bounded/offer": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + leased + call('ZCARD', DELAYED)" =>
             "local occupied = tonumber(sub(ARGV[4], 3)) - holes"),
     ];
 }

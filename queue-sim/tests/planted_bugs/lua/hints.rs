@@ -41,7 +41,10 @@ edits! {
         "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
     USUAL_TURN_TELLS_OF_NO_ROOM {
-        "leasing/acks": "arm(makes_room, acked_now)" => "";
+        "leasing/acks": "arm(makes_room, done)" => "";
+    }
+    RUN_TELLS_OF_NO_ROOM {
+        "leasing/acks": "arm(makes_room, count)" => "";
     }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";

@@ -59,6 +59,27 @@ edits! {
             "    if false then\n      return redis";
     }
     USUAL_TURN_LEAVES_THE_HOLDER {
-        "leasing/acks": "flags == 'h' and acked_now or 0" => "0";
+        "leasing/acks": "flags == 'h' and done or 0" => "0";
+    }
+    ACKED_RUN_STAYS {
+        "leasing/acks": "fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]" =>
+            "fields[#fields + 1] = 'h' .. runs[k]";
+        "leasing/acks": "fields[#fields + 1] = pack('>I7', number)" => "";
+    }
+    ACKED_RUN_LEAVES_THE_HOLDER {
+        "leasing/acks": "fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]" =>
+            "fields[#fields + 1] = runs[k]";
+    }
+    ACKED_RUN_IS_COUNTED {
+        "leasing/acks": "call('HINCRBY', META, 'uncounted', #runs - count)" => "";
+    }
+    BROKEN_RUN_IS_COUNTED {
+        "shared/runs": "add_to('uncounted', 1 - count)" => "";
+    }
+    BROKEN_RUN_STAYS {
+        "shared/runs": "  call('ZREM', LEASES, run)\n" => "";
+    }
+    BROKEN_RUN_LEAVES_THE_HOLDER {
+        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run)" => "call('HDEL', FRAMES, run)";
     }
 }

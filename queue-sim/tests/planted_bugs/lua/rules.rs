@@ -4,13 +4,13 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     ACK_IGNORES_THE_TOKEN {
-        "leasing/usual": "ending[k], forgotten[k] = sub(settlement, 2, 15), sub(settlement, 2, 8)" =>
-            "ending[k], forgotten[k] = sub(settlement, 2, 15), sub(settlement, 2, 8)
+        "leasing/usual": "ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)" =>
+            "ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
              for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-               if sub(each, 1, 7) == forgotten[k] then ending[k] = each end
+               if #each == 14 and sub(each, 1, 7) == forgotten[singles] then ending[singles] = each end
              end";
-        "shared/settle": "members[k] = sub(ARGV[from + k - 1], 2, 15)" =>
-            "members[k] = sub(ARGV[from + k - 1], 2, 15)
+        "shared/settle": "members[k] = sub(asked[k], 2, 15)" =>
+            "members[k] = sub(asked[k], 2, 15)
              for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
                if sub(each, 1, 7) == sub(members[k], 1, 7) then members[k] = each end
              end";
@@ -42,10 +42,10 @@ edits! {
     TIMED_FROM_THE_PUSH {
         "leasing/turn": "leases[2 * k - 1] = deadline" =>
             "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + ttl)";
-        "shared/list_next": "leases[2 * taken] = deadline, id" =>
-            "leases[2 * taken] = string.format('%d', decode('>I7', frame, 9) + ttl), id";
-        "shared/next_members": "leases[2 * taken] = deadline, place" =>
-            "leases[2 * taken] = string.format('%d', decode('>I7', frame, 9) + ttl), place";
+        "leasing/usual_turn": "leases[2 * k] = deadline, id" =>
+            "leases[2 * k] = string.format('%d', decode('>I7', frame, 9) + ttl), id";
+        "leasing/usual_turn": "call('ZADD', LEASES, deadline, run)" =>
+            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + ttl), run)";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
@@ -186,16 +186,14 @@ edits! {
         "leasing/usual_turn": "unpack(next_places, 1, taken)" => "next_places[1]";
     }
     USUAL_TURN_ACKS_THE_LOST {
-        "leasing/acks": "  if acked_now < settlements or lost then" =>
-            "  acked_now = settlements
-               if lost then";
+        "leasing/acks": "if singles == 1 and done == 0 then" => "if false then";
     }
     USUAL_TURN_ACKS_ALL_OR_NONE {
-        "leasing/acks": "if settlements == 1 or lost[member] then" => "if settlements == 1 or next(lost) then";
+        "leasing/acks": "if lost[member] then" => "if next(lost) then";
     }
     USUAL_TURN_ACKS_TWICE {
-        "leasing/acks": "answers[k], lost[member], acked_now = 'd', true, acked_now + 1" =>
-            "answers[k], acked_now = 'd', acked_now + 1";
+        "leasing/acks": "each[k], lost[member], done = 'd', true, done + 1" =>
+            "each[k], done = 'd', done + 1";
     }
     USUAL_TURN_PASSES_THE_RETURNED {
         "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "";
@@ -208,5 +206,31 @@ edits! {
     }
     USUAL_TURN_FORGETS_THE_DELAYED {
         "leasing/usual_turn": "math.min(expires, due)" => "expires";
+    }
+    RUN_HAS_GAPS {
+        "shared/list_next": "gapless = taken > 0 and before - first_number == taken - 1" => "gapless = taken > 0";
+        "shared/next_members": "gapless = number - first_number == taken - 1" => "gapless = true";
+    }
+    RUN_EXPIRES_AS_ONE {
+        "shared/tidy": "break_up(found[k])" => "";
+    }
+    RUN_SETTLES_AS_A_WHOLE_ALONE {
+        "shared/settle": "separate(members)" => "";
+    }
+    RUN_IS_NOT_EXTENDED {
+        "leasing/extend": "separate(members)" => "";
+    }
+    RUN_COUNTS_AS_ONE {
+        "shared/count_leases": "tonumber(left_out) or 0" => "0";
+    }
+    BROKEN_RUN_LOSES_THE_HOLDER {
+        "shared/runs": "kept[#kept + 1], kept[#kept + 2] = 'h' .. message, holder" => "";
+    }
+    BROKEN_RUN_LIVES_LONGER {
+        "shared/runs": "own[2 * k - 1], own[2 * k] = over, message" =>
+            "own[2 * k - 1], own[2 * k] = over + 1, message";
+    }
+    PEEK_SKIPS_THE_REST_OF_A_RUN {
+        "shared/show_leased": "return n - 1, rank" => "return 0, rank + 1";
     }
 }
