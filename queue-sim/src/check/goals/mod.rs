@@ -1,21 +1,21 @@
 //! Goals that histories must reach now and then; without them, checking proves little.
 
+mod messages;
+
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Cancelled, DeathReason, Disposition, Extended, Offered, QueueKind, Rescheduled, Revived,
-    Settled, Standing,
+    Disposition, Offered, QueueKind,
     call::{Answer, Call},
 };
 
 use super::{
     Case,
     branch::{Done, branches},
-    facts::{Facts, Put, What},
-    span::Span,
+    facts::Facts,
 };
 use crate::{
-    history::{Event, Outcome, Record},
+    history::{Outcome, Record},
     run::Played,
 };
 
@@ -123,8 +123,7 @@ pub fn reached(played: &Played) -> BTreeSet<&'static str> {
         for (done, _) in facts.calls() {
             of_answer(done, &mut goals);
         }
-        of_messages(&facts, &mut goals);
-        crashes(&facts, &mut goals);
+        messages::reached(&facts, &mut goals);
     }
     goals
 }
@@ -210,212 +209,5 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
             Offered::Full => Some("full"),
             _ => None,
         }));
-    }
-}
-
-fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
-    let leasing = facts.kind() != QueueKind::Rotating;
-    for push in &facts.pushes {
-        if let Some(Put::Present(_)) = push.put {
-            goals.insert(if leasing {
-                "duplicate refused"
-            } else {
-                "present"
-            });
-        }
-    }
-    of_unique_messages(facts, goals);
-    let mut paused: Option<Span> = None;
-    for (done, span) in facts.calls() {
-        match (&done.record.call, done.answer) {
-            (Call::Pause, Some(_)) => paused = Some(span),
-            (Call::Resume, _) => paused = None,
-            (Call::Lease(..), Some(Answer::Leased(leased)))
-                if leased.is_empty() && paused.is_some_and(|paused| paused.before(&span)) =>
-            {
-                goals.insert("paused lease");
-            }
-            (_, Some(Answer::Leased(leased)))
-                if facts.kind() == QueueKind::Delay
-                    && leased.next.is_some_and(|next| !next.is_zero()) =>
-            {
-                goals.insert("not due");
-            }
-            _ => {}
-        }
-    }
-    let mut last_fresh = None;
-    for life in facts.lives() {
-        let first = life
-            .leases()
-            .next()
-            .filter(|lease| lease.delivery.attempt == 1);
-        if let (Some(first), Some(last)) = (first, last_fresh)
-            && first.span.before(&last)
-        {
-            goals.insert("overtaken");
-        }
-        last_fresh = first.map(|lease| lease.span).or(last_fresh);
-        let push = life.push().map(|at| &facts.pushes[at]);
-        if first.is_some() && push.is_some_and(|push| facts.is_delayed(push) == Some(true)) {
-            goals.insert("delivered when due");
-        }
-        let mut visits = 0;
-        for happened in life.iter() {
-            goals.extend(match happened.what {
-                What::Settled(_, _, Some(Settled::LeaseLost)) => Some("stale receipt refused"),
-                What::Settled(_, disposition, Some(settled)) => {
-                    Some(match (disposition, settled) {
-                        (Disposition::Retry { .. }, Settled::Dead) => "retry on the last attempt",
-                        (Disposition::Retry { .. }, _) => "retried",
-                        (Disposition::Defer { .. }, _) => "deferred",
-                        (Disposition::Release, _) => "released",
-                        (Disposition::Bury { .. }, _) => "buried",
-                        (Disposition::Ack, _) => continue,
-                    })
-                }
-                What::Extended(_, _, Some(Extended::Extended)) => Some("extended"),
-                What::Extended(_, _, Some(Extended::LeaseLost)) => Some("extend refused"),
-                What::Cancelled(Some(Cancelled::Cancelled)) => Some("cancelled"),
-                What::Cancelled(Some(Cancelled::TooLate)) => Some("late cancel"),
-                What::Cancelled(Some(Cancelled::NeverWas)) => Some("cancelled what never was"),
-                What::Peeked(peeked) => Some(match &peeked.standing {
-                    Standing::Ready => "peeked at the ready",
-                    Standing::Delayed { .. } => "peeked at the delayed",
-                    Standing::Leased {
-                        holder: Some(_), ..
-                    } => "holder seen",
-                    Standing::Leased { holder: None, .. } => "peeked at the leased",
-                }),
-                What::Rescheduled(_, Some(Rescheduled::Moved)) => Some("moved"),
-                What::Rescheduled(_, Some(Rescheduled::TooLate)) => Some("late reschedule"),
-                What::Revived(Some(Revived::Revived)) => Some("revived"),
-                What::Revived(Some(Revived::Full)) => Some("revive refused"),
-                What::Letter(letter) if letter.reason == DeathReason::Expired => {
-                    Some("expired on the last attempt")
-                }
-                What::Letter(_) => Some("dead letters seen"),
-                What::Visited(_) => {
-                    visits += 1;
-                    Some(if visits > 1 {
-                        "turned round"
-                    } else {
-                        "visited"
-                    })
-                }
-                _ => None,
-            });
-        }
-        expiries(facts, life, goals);
-        outdated(facts, life, goals);
-    }
-}
-
-/// A message that died as outdated, perhaps after it came back; and one that its holder settled
-/// when its time to live was over.
-fn outdated(
-    facts: &Facts<'_>,
-    life: super::facts::Life<'_, '_>,
-    goals: &mut BTreeSet<&'static str>,
-) {
-    let push = life.push().map(|at| &facts.pushes[at]);
-    let is_over = |then: &Span| {
-        push.is_some_and(|push| {
-            let over = push.ends().is_some_and(|(_, end)| then.earliest >= end);
-            over && !life.may_be_revived(&push.span, then)
-        })
-    };
-    for happened in life.iter() {
-        goals.extend(match happened.what {
-            What::Letter(letter) if letter.reason == DeathReason::Outdated => {
-                Some(match life.leases().next() {
-                    Some(_) => "returned message outdated",
-                    None => "outdated message buried",
-                })
-            }
-            What::Settled(_, _, Some(Settled::Done | Settled::Dead)) if is_over(&happened.span) => {
-                Some("settled when outdated")
-            }
-            _ => None,
-        });
-    }
-}
-
-/// A repeat of a message that is unique until it is done, before that, and after it in its window.
-fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
-    for push in &facts.pushes {
-        let Some(dedup) = push.dedup else {
-            continue;
-        };
-        match push.put {
-            Some(Put::Present(first)) => {
-                let first = facts.push_of(first);
-                if first.is_some_and(|first| first.is_unique()) {
-                    goals.insert("duplicate of a unique message");
-                }
-            }
-            Some(Put::Accepted(_)) => {
-                let had_it = facts.pushes.iter().any(|first| {
-                    first.is_unique()
-                        && matches!(first.put, Some(Put::Accepted(_)))
-                        && first.dedup.is_some_and(|other| other.key == dedup.key)
-                        && first.span.before(&push.span)
-                        && push.span.clock < first.window_ends().0
-                });
-                if had_it {
-                    goals.insert("accepted anew when done");
-                }
-            }
-            Some(Put::Full) | None => {}
-        }
-    }
-}
-
-/// A lease that expired, and the message leased again.
-fn expiries(
-    facts: &Facts<'_>,
-    life: super::facts::Life<'_, '_>,
-    goals: &mut BTreeSet<&'static str>,
-) {
-    let mut last: Option<super::facts::Lease<'_>> = None;
-    for lease in life.leases() {
-        if let Some(last) = last.filter(|last| !life.may_be_settled(last, &lease.span)) {
-            goals.insert("lease expired");
-            let busy = facts.calls().any(|(done, span)| {
-                span.may_be_between(&last.span, &lease.span)
-                    && matches!(done.record.call, Call::Lease(..) | Call::Turn(..))
-            });
-            if busy {
-                goals.insert("lease expired under load");
-            }
-        }
-        last = Some(lease);
-    }
-}
-
-/// A lane that crashed with a live lease.
-fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
-    for (moment, event) in &facts.case.history.events {
-        let Event::Crashed(crashed) = event else {
-            continue;
-        };
-        let held = facts.lives().any(|life| {
-            life.leases().any(|lease| {
-                let lane = facts
-                    .calls()
-                    .find(|(done, _)| done.record.id == lease.span.call)
-                    .map(|(done, _)| done.record.lane);
-                let then = Span {
-                    first: moment.order,
-                    last: moment.order,
-                    clock: moment.at.as_millis(),
-                    ..Span::NEVER
-                };
-                lane == Some(*crashed) && lease.span.before(&then) && life.is_live(&lease, &then)
-            })
-        });
-        if held {
-            goals.insert("crash under lease");
-        }
     }
 }
