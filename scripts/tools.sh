@@ -122,3 +122,13 @@ target_directory() {
     cargo metadata --locked --no-deps --format-version 1 |
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
 }
+
+# Makes a target directory that begins with what cargo has built in the usual one, but for programs.
+seed_target_directory() {
+    local folder=$1/debug from
+    from=$(target_directory)/debug
+    mkdir -p "$folder/deps"
+    cp -a "$from/.fingerprint" "$from/build" "$folder/"
+    # Programs have no ending.
+    find "$from/deps" -name '*.*' -exec cp -a {} "$folder/deps/" \;
+}

@@ -1,6 +1,10 @@
 //! The claims of the manifests, checked against cargo's metadata.
 
-use std::{collections::BTreeSet, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -95,6 +99,36 @@ fn check_rust_versions(metadata: &Value) {
                 package["id"]
             );
         }
+    }
+}
+
+/// The versions in a lock file, each under its package and what a requirement holds on to: `bytes 1`.
+fn locked(file: &str) -> BTreeMap<String, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let packages = text.split("[[package]]").skip(1);
+    let value = |package: &str, key: &str| {
+        let mut values = package.lines().filter_map(|line| line.strip_prefix(key));
+        values.next().unwrap().trim_matches('"').to_owned()
+    };
+    let version = |package| {
+        let (name, version) = (value(package, "name = "), value(package, "version = "));
+        let held = match version.split_once('.').unwrap() {
+            ("0", rest) => format!("0.{}", rest.split('.').next().unwrap()),
+            (major, _) => major.to_owned(),
+        };
+        (format!("{name} {held}"), version)
+    };
+    packages.map(version).collect()
+}
+
+/// So a crate that both need is built once: they share a target folder.
+#[test]
+fn redis_container_has_our_versions_of_the_crates_that_it_shares() {
+    let ours = locked("Cargo.lock");
+    for (package, theirs) in locked("redis-container/Cargo.lock") {
+        let ours = ours.get(&package).unwrap_or(&theirs);
+        assert_eq!(theirs, *ours, "{package}: cargo update --precise {ours}");
     }
 }
 

@@ -74,12 +74,12 @@ fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
         };
         let messages = batch as u64;
         for (kind, queue) in &queues {
-            let mut ours = work(|rounds| kinds::alone(runtime, queue, batch, still, rounds));
+            let mut ours = work(|rounds| peers::alone(runtime, queue, batch, still, rounds));
             let name = format!("{kind}, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
         let (_, reliable) = &queues[0];
-        let mut ours = work(|rounds| kinds::alone(runtime, reliable, batch, fresh, rounds));
+        let mut ours = work(|rounds| peers::alone(runtime, reliable, batch, fresh, rounds));
         let mpsc = work(move |rounds| peers::mpsc_alone(runtime, batch, fresh, rounds));
         let name = format!("reliable, fresh bodies, batch {batch}");
         let mut beside_fresh = [("tokio mpsc", mpsc)];
@@ -119,7 +119,7 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
         };
         let messages = batch as u64;
         for (kind, queue) in &queues {
-            let mut ours = work(|rounds| kinds::together(runtime, queue, batch, rounds));
+            let mut ours = work(|rounds| peers::together(runtime, queue, batch, rounds));
             let name = format!("{kind}, 4 + 4, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
@@ -148,8 +148,8 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
     for batch in BATCHES {
         let messages = batch as u64;
         for ((kind, long), (_, short)) in long.iter().zip(&short) {
-            let mut ours = work(|rounds| kinds::alone(runtime, long, batch, still, rounds));
-            let beside = work(|rounds| kinds::alone(runtime, short, batch, still, rounds));
+            let mut ours = work(|rounds| peers::alone(runtime, long, batch, still, rounds));
+            let beside = work(|rounds| peers::alone(runtime, short, batch, still, rounds));
             let name = format!("{kind}, backlog of 10^6, batch {batch}");
             pairs.measure(
                 &mut group,

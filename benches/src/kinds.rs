@@ -217,49 +217,6 @@ impl LeasingQueue {
     }
 }
 
-/// Rounds on one thread: each pushes, leases and acks a batch.
-pub fn alone(
-    runtime: &Runtime,
-    queue: &LeasingQueue,
-    batch: usize,
-    body: Body,
-    rounds: u64,
-) -> Duration {
-    runtime.block_on(async {
-        let start = Instant::now();
-        for _ in 0..rounds {
-            queue.put_with(batch, body).await;
-            queue.take(batch).await;
-        }
-        start.elapsed()
-    })
-}
-
-/// Rounds shared among several producers and consumers at once.
-pub fn together(runtime: &Runtime, queue: &LeasingQueue, batch: usize, rounds: u64) -> Duration {
-    runtime.block_on(async {
-        let start = Instant::now();
-        let mut tasks = JoinSet::new();
-        for share in shares(rounds) {
-            let producer = queue.clone();
-            tasks.spawn(async move {
-                for _ in 0..share {
-                    producer.put(batch).await;
-                }
-            });
-            let consumer = queue.clone();
-            tasks.spawn(async move {
-                let mut left = share as usize * batch;
-                while left > 0 {
-                    left -= consumer.take(batch.min(left)).await;
-                }
-            });
-        }
-        tasks.join_all().await;
-        start.elapsed()
-    })
-}
-
 /// The number of rounds of each task.
 pub fn shares(rounds: u64) -> impl Iterator<Item = u64> {
     (0..TASKS).map(move |task| rounds / TASKS + u64::from(task < rounds % TASKS))

@@ -1,4 +1,5 @@
-//! The other side: channels, which a program would use in process if it needed no leases.
+//! The other side: channels, which a program would use in process if it needed no leases; and the
+//! rounds that both sides play.
 
 use std::{
     collections::VecDeque,
@@ -13,15 +14,26 @@ use tokio::{
     task::{JoinSet, yield_now},
 };
 
-use crate::kinds::{Body, CAPACITY, shares, still};
+use crate::kinds::{Body, CAPACITY, LeasingQueue, shares, still};
 
-/// A channel that takes and gives messages in batches.
+/// What takes and gives messages in batches: a channel, or a queue.
 pub trait Peer: Clone + Send + Sync + 'static {
     /// Sends `size` messages, waiting for room.
     fn put(&self, size: usize, body: Body) -> impl Future<Output = ()> + Send;
 
     /// Receives up to `size` messages, waiting for one; answers their number.
     fn take(&self, size: usize) -> impl Future<Output = usize> + Send;
+}
+
+/// A batch is pushed, and then leased and acked.
+impl Peer for LeasingQueue {
+    async fn put(&self, size: usize, body: Body) {
+        self.put_with(size, body).await;
+    }
+
+    async fn take(&self, size: usize) -> usize {
+        Self::take(self, size).await
+    }
 }
 
 /// `Mutex<VecDeque>`, with the bound of the channels.

@@ -11,6 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{Backend, QueueKind};
+use tokio::{runtime::Builder, time};
 
 /// A running case.
 pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
@@ -22,7 +23,8 @@ pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 /// own. The suite calls [`run`](Self::run) once for each case, on a plain thread, and the other
 /// methods from inside it.
 ///
-/// The cases spawn tasks and sleep with tokio.
+/// The cases spawn tasks and sleep with tokio. A backend in real time, as on a server, only has to
+/// [`connect`](Self::connect); this one is in virtual time:
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -53,20 +55,28 @@ pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 #[async_trait]
 pub trait Harness: Debug + Send + Sync {
     /// The capabilities of the backend and of this harness. The suite skips a case that needs more,
-    /// and says so.
-    fn capabilities(&self) -> Capabilities;
+    /// and says so. [`as_time_passes`](Capabilities::as_time_passes) by default.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::as_time_passes()
+    }
 
-    /// Runs a case to its end, and lets its panic through. Clean up here, or when the harness is
-    /// dropped.
-    fn run(&self, case: Play<'_>);
+    /// Runs a case to its end, and lets its panic through; by default on two threads of a runtime of
+    /// its own. Clean up here, or when the harness is dropped.
+    fn run(&self, case: Play<'_>) {
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(case);
+    }
 
     /// A client of this harness's backend. A second call gives a second client of the same
     /// queues.
     async fn connect(&self) -> Arc<dyn Backend>;
 
     /// Moves the backend's clock. Without [`Capability::ExactClock`], it sleeps for at least that
-    /// long instead.
-    async fn advance(&self, by: Duration);
+    /// long instead, as it does by default.
+    async fn advance(&self, by: Duration) {
+        time::sleep(by).await;
+    }
 
     /// The backend's leftovers, a line for each: entries that no message, dead letter, item or once
     /// key of its queues explains. The suite reads them at the end of each case. A harness that

@@ -1,7 +1,4 @@
 //! Any text and any bytes: a value, or a clear error, and what is written is read as the same.
-//!
-//! Without `PROPTEST_CASES` the cases are always the same; with it, there are this many, and they are
-//! fresh unless `PROPTEST_RNG_SEED` is set.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -9,40 +6,14 @@ use proptest::{
     collection::{btree_map, vec},
     option,
     prelude::*,
-    test_runner::{Config, RngSeed, TestRunner},
 };
 use queue_core::*;
+use queue_fuzz::hold_for;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const CASES: u32 = 2_000;
 /// No error says more.
 const LONGEST: usize = 1_200;
-
-#[track_caller]
-fn hold_for<S>(values: S, holds: impl Fn(S::Value))
-where
-    S: Strategy,
-    S::Value: Debug,
-{
-    let default = Config::default();
-    let fixed = std::env::var_os("PROPTEST_CASES").is_none();
-    let config = Config {
-        cases: if fixed { CASES } else { default.cases },
-        rng_seed: match default.rng_seed {
-            RngSeed::Random if fixed => RngSeed::Fixed(0),
-            seed => seed,
-        },
-        failure_persistence: None,
-        ..default
-    };
-    let outcome = TestRunner::new(config).run(&values, |value| {
-        holds(value);
-        Ok(())
-    });
-    if let Err(failure) = outcome {
-        panic!("{failure}");
-    }
-}
 
 #[track_caller]
 fn assert_clear(error: &Error) {
@@ -58,7 +29,7 @@ fn text() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_name_is_taken_as_it_is_or_refused() {
-    hold_for(text(), |text| match QueueName::new(&text) {
+    hold_for(CASES, text(), |text| match QueueName::new(&text) {
         Ok(name) => {
             assert_eq!(name.as_str(), text);
             let json = serde_json::to_string(&name).expect("a name is text");
@@ -75,7 +46,7 @@ fn a_name_is_taken_as_it_is_or_refused() {
 
 #[test]
 fn a_holder_is_taken_as_it_is_or_refused() {
-    hold_for(text(), |text| match Holder::new(&*text) {
+    hold_for(CASES, text(), |text| match Holder::new(&*text) {
         Ok(holder) => assert_eq!(holder.as_str(), text),
         Err(error) => assert_clear(&error),
     });
@@ -102,7 +73,7 @@ fn traced() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_trace_parent_is_read_as_it_was_written_or_is_none() {
-    hold_for(traced(), |text| {
+    hold_for(CASES, traced(), |text| {
         if let Some(parent) = TraceParent::parse(&text) {
             let written = parent.to_string();
             assert_eq!(TraceParent::parse(&written), Some(parent));
@@ -115,7 +86,7 @@ fn a_trace_parent_is_read_as_it_was_written_or_is_none() {
 
 #[test]
 fn headers_are_what_was_put_in() {
-    hold_for(btree_map(text(), text(), 0..6), |entries| {
+    hold_for(CASES, btree_map(text(), text(), 0..6), |entries| {
         let headers: Headers = entries.clone().into_iter().collect();
         let read: Vec<_> = headers.iter().collect();
         let put: Vec<_> = entries.iter().map(|(n, v)| (&**n, &**v)).collect();
@@ -154,7 +125,7 @@ fn bodies() -> impl Strategy<Value = Vec<u8>> {
 
 fn comes_back(codec: &impl Codec<Job>) {
     let damage = option::of((any::<prop::sample::Index>(), any::<u8>()));
-    hold_for((job(), damage), |(job, damage)| {
+    hold_for(CASES, (job(), damage), |(job, damage)| {
         let body = codec.encode(&job).expect("a plain value");
         assert_eq!(codec.decode(&body).expect("its own"), job);
         if let Some((at, byte)) = damage {
@@ -167,7 +138,7 @@ fn comes_back(codec: &impl Codec<Job>) {
             }
         }
     });
-    hold_for(bodies(), |body| {
+    hold_for(CASES, bodies(), |body| {
         if let Err(error) = codec.decode(&body.into()) {
             assert_clear(&error);
             assert_eq!(error.kind(), ErrorKind::Codec);
@@ -201,7 +172,7 @@ fn what_is_read_of_our_types_is_written_as_the_same() {
         .prop_map(|(id, token)| format!("{{\"id\":{id},\"token\":{token}}}").into_bytes());
     let word =
         "\"(Reliable|reliable|delay|Buried|Retried|[a-z]{0,9})\"".prop_map(String::into_bytes);
-    hold_for(prop_oneof![bodies(), receipt, word], |bytes| {
+    hold_for(CASES, prop_oneof![bodies(), receipt, word], |bytes| {
         reads::<Receipt>(&bytes);
         reads::<MessageId>(&bytes);
         reads::<QueueKind>(&bytes);
@@ -229,6 +200,7 @@ fn edge() -> impl Strategy<Value = u64> {
 fn any_configuration_is_taken_or_refused() {
     let values = (edge(), edge(), edge(), edge(), any::<(u32, u32)>());
     hold_for(
+        CASES,
         values,
         |(seconds, nanos, capacity, cap, (attempts, body))| {
             let time = Duration::new(seconds, (nanos % 1_000_000_000) as u32);
@@ -274,7 +246,7 @@ fn any_configuration_is_taken_or_refused() {
 #[test]
 fn a_push_with_any_terms_is_taken_or_refused() {
     let terms = (text(), edge(), edge(), edge(), any::<bool>());
-    hold_for(terms, |(key, window, due, live, absolute)| {
+    hold_for(CASES, terms, |(key, window, due, live, absolute)| {
         let millis = Duration::from_millis;
         let due = match absolute {
             true => Due::At(Timestamp::from_millis(due)),

@@ -18,6 +18,7 @@ pub mod check;
 pub mod engine;
 pub mod history;
 pub mod model;
+mod named;
 pub mod plan;
 pub mod report;
 pub mod run;

@@ -4,7 +4,10 @@
 
 use std::env;
 
-use queue_benches::kinds::{self, CAPACITY, LeasingQueue, still};
+use queue_benches::{
+    kinds::{self, CAPACITY, LeasingQueue, still},
+    peers,
+};
 use queue_core::QueueKind;
 use queue_memory::MemoryBackend;
 use tokio::runtime::Builder;
@@ -29,6 +32,6 @@ fn main() {
     } else {
         let backend = MemoryBackend::new();
         let queue = runtime.block_on(LeasingQueue::open(&backend, "counted", kind, CAPACITY));
-        kinds::alone(runtime, &queue, batch, still, rounds as u64);
+        peers::alone(runtime, &queue, batch, still, rounds as u64);
     }
 }

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueueExt, ErrorKind, Leasing, LeasingExt, MessageId, Offer,
-    Offered, Overflow, Partitioned, Push, Pushed, ReliableConfig, ReliableQueue, ReliableQueueExt,
-    Removal,
+    Offered, Overflow, Partitioned, Push, Pushed, ReliableConfig, ReliableQueueExt, Removal,
 };
 
-use crate::{HOUR, LEASE, count, fresh, name};
+use crate::{HOUR, LEASE, bounded, count, fresh, name, reliable};
 
 const fn part_of(id: MessageId) -> u64 {
     id.get() >> 56
@@ -20,10 +19,7 @@ fn of_customer(customer: u32, body: String) -> Push {
 
 #[tokio::test]
 async fn messages_of_one_partition_key_keep_their_order() {
-    let jobs = fresh(8)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(8).await;
     for number in 0..300 {
         jobs.push_one(of_customer(number % 60, number.to_string()))
             .await
@@ -48,10 +44,7 @@ async fn messages_of_one_partition_key_keep_their_order() {
 
 #[tokio::test]
 async fn what_has_no_key_goes_to_each_part_in_turn_and_a_batch_stays_together() {
-    let jobs = fresh(3)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(3).await;
     let mut parts = Vec::new();
     for _ in 0..6 {
         parts.push(part_of(jobs.push_one("x").await.unwrap().id()));
@@ -68,10 +61,7 @@ async fn what_has_no_key_goes_to_each_part_in_turn_and_a_batch_stays_together() 
 
 #[tokio::test]
 async fn a_repeat_meets_its_mark_in_any_batch() {
-    let jobs = fresh(5)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(5).await;
     let marked = |key: u32| Push::new("x").with_dedup(key.to_string(), HOUR);
     let batch: Vec<Push> = (0..40).map(marked).collect();
     let first = jobs.push(&batch).await.unwrap();
@@ -93,11 +83,7 @@ async fn a_repeat_meets_its_mark_in_any_batch() {
 
 #[tokio::test]
 async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key() {
-    let config = BoundedConfig::new(1_000);
-    let feed = fresh(16)
-        .open_bounded(&name("feed"), &config)
-        .await
-        .unwrap();
+    let feed = bounded(16, 1_000).await;
     let id = |offered| match offered {
         Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => id,
         other => panic!("{other:?}"),

@@ -3,19 +3,16 @@
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Backend, Cancelled, DelayConfig, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt,
-    MessageId, Outcome, Page, Place, Receipt, ReliableConfig, ReliableQueueExt, Rescheduled,
-    Revived, Settled, Settlement, Token, call::Layered,
+    Backend, Cancelled, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId,
+    Outcome, Page, Place, Receipt, ReliableConfig, ReliableQueueExt, Rescheduled, Revived, Settled,
+    Settlement, Token, call::Layered,
 };
 
-use crate::{HOUR, LEASE, count, counted::Refusing, fresh, memory, ms, name, on};
+use crate::{HOUR, LEASE, count, counted::Refusing, delay, memory, ms, name, on, reliable};
 
 #[tokio::test]
 async fn each_message_is_handed_out_once_and_settled_in_its_part() {
-    let jobs = fresh(5)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(5).await;
     for n in 0..100 {
         jobs.push_one(n.to_string()).await.unwrap();
     }
@@ -64,10 +61,7 @@ async fn each_message_is_handed_out_once_and_settled_in_its_part() {
 
 #[tokio::test]
 async fn an_id_of_no_part_is_of_no_message() {
-    let queue = fresh(3)
-        .open_delay(&name("jobs"), &DelayConfig::default())
-        .await
-        .unwrap();
+    let queue = delay(3).await;
     let there = queue.schedule_one("x", HOUR).await.unwrap().id();
     for part in [3, 4, 63, 255] {
         let id = MessageId::new(part << 56 | 1);
@@ -96,10 +90,7 @@ async fn an_id_of_no_part_is_of_no_message() {
 
 #[tokio::test]
 async fn a_listing_goes_through_all_parts_in_pages_of_any_length() {
-    let queue = fresh(7)
-        .open_delay(&name("jobs"), &DelayConfig::default())
-        .await
-        .unwrap();
+    let queue = delay(7).await;
     let mut all = Vec::new();
     for n in 0..23 {
         all.push(queue.schedule_one(n.to_string(), HOUR).await.unwrap().id());

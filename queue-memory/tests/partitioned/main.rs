@@ -1,6 +1,7 @@
 //! Queues of several parts, on the memory backend.
 
 mod counted;
+mod cut_short;
 mod keys;
 mod leasing;
 mod opening;
@@ -10,7 +11,7 @@ mod waiting;
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::{Backend, Partitioned, QueueName};
+use queue_core::*;
 use queue_memory::MemoryBackend;
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -19,6 +20,27 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A fresh backend of queues of so many parts.
 fn fresh(parts: usize) -> Partitioned {
     on(&memory(), parts)
+}
+
+/// A fresh reliable queue of so many parts.
+async fn reliable(parts: usize) -> Arc<dyn ReliableQueue> {
+    let config = ReliableConfig::default();
+    let opened = fresh(parts).open_reliable(&name("jobs"), &config).await;
+    opened.expect("it opens")
+}
+
+/// A fresh delay queue of so many parts.
+async fn delay(parts: usize) -> Arc<dyn DelayQueue> {
+    let config = DelayConfig::default();
+    let opened = fresh(parts).open_delay(&name("jobs"), &config).await;
+    opened.expect("it opens")
+}
+
+/// A fresh queue of this capacity, and of so many parts.
+async fn bounded(parts: usize, capacity: usize) -> Arc<dyn BoundedQueue> {
+    let config = BoundedConfig::new(capacity);
+    let opened = fresh(parts).open_bounded(&name("log"), &config).await;
+    opened.expect("it opens")
 }
 
 fn memory() -> Arc<dyn Backend> {

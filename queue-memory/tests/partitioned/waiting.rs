@@ -3,19 +3,16 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueue, BoundedQueueExt, DelayConfig, DelayQueueExt, Leasing,
-    LeasingExt, Offer, Offered, Overflow, Partitioned, Push, ReliableConfig, ReliableQueueExt,
+    BoundedQueue, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Offer, Offered, Overflow,
+    Partitioned, Push, ReliableQueueExt,
 };
 use tokio::time::Instant;
 
-use crate::{HOUR, LEASE, count, fresh, ms, name};
+use crate::{HOUR, LEASE, bounded, count, delay, ms, reliable};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_in_any_part_wakes_who_waits() {
-    let jobs = fresh(5)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(5).await;
     let mut parts = BTreeSet::new();
     for _ in 0..5 {
         let consumer = Arc::clone(&jobs);
@@ -34,10 +31,7 @@ async fn a_message_in_any_part_wakes_who_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn each_of_many_who_wait_gets_its_message() {
-    let jobs = fresh(3)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(3).await;
     let mut consumers = tokio::task::JoinSet::new();
     for _ in 0..30 {
         let consumer = Arc::clone(&jobs);
@@ -57,10 +51,7 @@ async fn each_of_many_who_wait_gets_its_message() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_until_something_changes_is_the_least_of_all_parts() {
-    let queue = fresh(3)
-        .open_delay(&name("jobs"), &DelayConfig::default())
-        .await
-        .unwrap();
+    let queue = delay(3).await;
     for seconds in [50, 30, 40] {
         queue
             .schedule_one("x", Duration::from_secs(seconds))
@@ -84,10 +75,7 @@ async fn the_time_until_something_changes_is_the_least_of_all_parts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_wait_leaves_the_message_to_another() {
-    let jobs = fresh(3)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable(3).await;
     for _ in 0..20 {
         let (one, other) = (Arc::clone(&jobs), Arc::clone(&jobs));
         let dropped = tokio::spawn(async move { one.wait_for_arrival(HOUR).await });
@@ -110,10 +98,7 @@ fn of_key(key: usize) -> Offer {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_without_a_key_gets_the_first_room_of_any_part() {
-    let log = fresh(3)
-        .open_bounded(&name("log"), &BoundedConfig::new(6))
-        .await
-        .unwrap();
+    let log = bounded(3, 6).await;
     let batch: Vec<Offer> = (0..6).map(|n| Offer::new(n.to_string())).collect();
     log.offer(&batch, Overflow::Reject).await.unwrap();
     let held = log.lease(count(6), LEASE).await.unwrap().deliveries;
@@ -133,10 +118,7 @@ async fn a_producer_without_a_key_gets_the_first_room_of_any_part() {
 /// Its own part is full, and the others have room: it waits, and does not spin.
 #[tokio::test(start_paused = true)]
 async fn a_producer_with_a_key_waits_for_the_room_of_its_part() {
-    let log = fresh(3)
-        .open_bounded(&name("log"), &BoundedConfig::new(6))
-        .await
-        .unwrap();
+    let log = bounded(3, 6).await;
     while log.offer_one(of_key(1), Overflow::Reject).await.unwrap() != Offered::Full {}
     let held = log.lease(count(6), LEASE).await.unwrap().deliveries;
     assert_eq!(held.len(), 2);
@@ -157,10 +139,7 @@ async fn a_producer_with_a_key_waits_for_the_room_of_its_part() {
 
 #[tokio::test(start_paused = true)]
 async fn producers_of_all_sorts_get_through_in_the_end() {
-    let log: Arc<dyn BoundedQueue> = fresh(3)
-        .open_bounded(&name("log"), &BoundedConfig::new(4))
-        .await
-        .unwrap();
+    let log: Arc<dyn BoundedQueue> = bounded(3, 4).await;
     let mut producers = tokio::task::JoinSet::new();
     for n in 0..60 {
         let log = Arc::clone(&log);

@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use proptest::{collection::vec, option, prelude::*};
 use queue_core::{Headers, Place, Timestamp};
+use queue_fuzz::hold_for;
 use redis::ToRedisArgs;
 
-use super::{any_or_damaged, bytes, cases::hold_for};
+use super::{any_or_damaged, bytes};
 use crate::frame::{self, Content, Dead, Frame, HEAD, PRIORITY_HEAD, Payload, Shown, wide};
 
 const CASES: u32 = 2_000;

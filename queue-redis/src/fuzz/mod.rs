@@ -1,12 +1,8 @@
 //! Whatever bytes come, from a user, a server or something between: an answer or a clear error.
 
-#[path = "../../tests/support/cases.rs"]
-mod cases;
 mod frames;
 mod replies;
 mod urls;
-
-pub(crate) use self::cases::hold_for;
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;

@@ -2,9 +2,10 @@
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
+use queue_fuzz::hold_for;
 use redis::{Value, VerbatimFormat};
 
-use super::{assert_clear, bytes, cases::hold_for};
+use super::{assert_clear, bytes};
 use crate::{
     connection,
     error::Failure,

@@ -2,7 +2,9 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{assert_clear, cases::hold_for, damage};
+use queue_fuzz::hold_for;
+
+use super::{assert_clear, damage};
 use crate::{RedisBackend, connection::SentinelConnector};
 
 const CASES: u32 = 4_000;

@@ -12,7 +12,7 @@ use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{Test, queue, until::PATIENCE};
+use super::{Test, fresh, until::PATIENCE};
 
 /// A future that makes one call.
 type Calling = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
@@ -141,8 +141,7 @@ async fn a_task_that_sets_its_own_aside_holds_up_no_other_task() -> Test {
 
 #[tokio::test]
 async fn any_number_of_calls_that_are_set_aside_holds_up_no_other() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (_server, queue) = fresh().await?;
     let asked = |_| -> Calling {
         let queue = Arc::clone(&queue);
         Box::pin(async move { queue.depth().await.map(drop) })

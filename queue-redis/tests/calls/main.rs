@@ -18,6 +18,7 @@ use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::RedisBackend;
+use real_redis::Server;
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
@@ -25,6 +26,13 @@ type Queue = Arc<dyn ReliableQueue>;
 /// A timeout that a test waits for. It is long enough for a server that does answer, on a machine
 /// that stands still for a second.
 const BRIEF: Duration = Duration::from_secs(2);
+
+/// A server, and a queue on it.
+async fn fresh() -> Result<(Server, Queue), Box<dyn StdError>> {
+    let server = Server::start()?;
+    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    Ok((server, queue))
+}
 
 async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
     let config = ReliableConfig::default();

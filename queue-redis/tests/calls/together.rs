@@ -13,7 +13,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{Queue, Test, command::command, queue, until::PATIENCE};
+use super::{Queue, Test, command::command, fresh, queue, until::PATIENCE};
 
 /// Starts so many pushes at the same time.
 fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize) {
@@ -25,8 +25,7 @@ fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize)
 
 #[tokio::test]
 async fn scripts_that_are_forgotten_in_mid_flight_are_loaded_again() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (server, queue) = fresh().await?;
     let mut ids = BTreeSet::new();
     for _ in 0..20 {
         let mut set = JoinSet::new();
@@ -65,8 +64,7 @@ async fn a_primary_that_was_demoted_is_left() -> Test {
 
 #[tokio::test]
 async fn pushes_at_the_same_time_travel_together() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (server, queue) = fresh().await?;
     queue.push_one("first").await?;
     let before = server.command_counts()?;
     let mut set = JoinSet::new();
@@ -107,8 +105,7 @@ async fn turn_together(
 
 #[tokio::test]
 async fn turns_at_the_same_time_travel_together() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (server, queue) = fresh().await?;
     for first in [1, 101] {
         let messages: Vec<Push> = (first..first + 100)
             .map(|n| Push::new(n.to_string()))
@@ -155,8 +152,7 @@ async fn turns_at_the_same_time_travel_together() -> Test {
 
 #[tokio::test]
 async fn acks_at_the_same_time_travel_together_and_a_lost_lease_is_told_to_its_own() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 64]).await?;
     let some = NonZeroUsize::new(64).expect("it is not 0");
     let leased = queue.lease(some, LEASE).await?;
@@ -181,8 +177,7 @@ async fn acks_at_the_same_time_travel_together_and_a_lost_lease_is_told_to_its_o
 
 #[tokio::test]
 async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (_server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 8]).await?;
     let turns = (1..=8).map(|n| {
         let (queue, ttl) = (Arc::clone(&queue), LEASE * n);
@@ -199,8 +194,7 @@ async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
 
 #[tokio::test]
 async fn what_comes_for_a_caller_that_is_gone_is_released_at_once() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (_server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 3]).await?;
     let mut first = Box::pin(queue.lease(NonZeroUsize::MIN, LEASE));
     let mut second = Box::pin(queue.lease(NonZeroUsize::MIN, LEASE));
@@ -228,8 +222,7 @@ async fn what_comes_for_a_caller_that_is_gone_is_released_at_once() -> Test {
 
 #[tokio::test]
 async fn dropped_pushes_lose_nothing_of_the_others() -> Test {
-    let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let (server, queue) = fresh().await?;
     for round in 0_u64..20 {
         let mut set = JoinSet::new();
         // The pushes are sent while nothing answers, so that they are dropped before, during and

@@ -10,11 +10,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_conformance::{Capabilities, Harness, Play};
+use queue_conformance::Harness;
 use queue_core::Backend;
 use queue_redis::{LEFTOVERS, RedisBackend, cluster_access_rules};
 use real_redis::{Cluster, Server};
-use tokio::{runtime::Builder, time};
 
 use super::PATIENCE;
 
@@ -58,16 +57,6 @@ impl OnCluster {
 
 #[async_trait]
 impl Harness for OnCluster {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::as_time_passes()
-    }
-
-    fn run(&self, case: Play<'_>) {
-        let mut runtime = Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(2).enable_all().build();
-        runtime.expect("a runtime").block_on(case);
-    }
-
     async fn connect(&self) -> Arc<dyn Backend> {
         let url = SHARED.url().replace("://", "://worker:secret@");
         let backend = RedisBackend::builder(&url)
@@ -79,10 +68,6 @@ impl Harness for OnCluster {
             .response_timeout(PATIENCE)
             .connect();
         Arc::new(backend.await.expect("the cluster takes us"))
-    }
-
-    async fn advance(&self, by: Duration) {
-        time::sleep(by).await;
     }
 
     async fn leftovers(&self) -> Vec<String> {

@@ -3,12 +3,11 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_conformance::{Capabilities, Harness, Play};
+use queue_conformance::Harness;
 use queue_core::Backend;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Place;
 use redis::Cmd;
-use tokio::{runtime::Builder, time};
 
 use crate::harness::{FALL_BACK, fresh, left};
 
@@ -50,16 +49,6 @@ impl ServerTimeHarness {
 
 #[async_trait]
 impl Harness for ServerTimeHarness {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::as_time_passes()
-    }
-
-    fn run(&self, case: Play<'_>) {
-        let mut runtime = Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(2).enable_all().build();
-        runtime.expect("a runtime").block_on(case);
-    }
-
     async fn connect(&self) -> Arc<dyn Backend> {
         let backend = RedisBackend::builder(&self.place.url_as(&self.user, PASSWORD))
             .expect("the place's URL is understood")
@@ -69,10 +58,6 @@ impl Harness for ServerTimeHarness {
             .response_timeout(ANSWER)
             .connect();
         Arc::new(backend.await.expect("the server takes us"))
-    }
-
-    async fn advance(&self, by: Duration) {
-        time::sleep(by).await;
     }
 
     async fn leftovers(&self) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use queue_core::*;
 use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerConnector};
-use real_redis::Server;
+use real_redis::{Server, ServerError};
 use redis::RedisResult;
 
 use super::{Test, command::command, open, to, until::until};
@@ -24,6 +24,10 @@ fn assert_passes(error: &Error, named: &str) {
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
     assert!(error.to_string().contains(named), "{error}");
     assert!(!error.to_string().contains("report"), "{error}");
+}
+
+fn with_tcp() -> std::result::Result<Server, ServerError> {
+    Server::builder().with_tcp().start()
 }
 
 fn follow(server: &Server, primary: Option<&Server>) {
@@ -45,23 +49,16 @@ async fn outage(backend: &RedisBackend) {
 
 #[tokio::test]
 async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
-    let (server, other) = (
-        Server::builder().with_tcp().start()?,
-        Server::builder().with_tcp().start()?,
-    );
+    let (server, other) = (with_tcp()?, with_tcp()?);
     let backend = to(&server).response_timeout(BRIEF).connect().await?;
     let queue = open(&backend).await?;
     follow(&server, Some(&other));
     // The connection is still open.
-    assert_passes(
-        &queue.push_one("no").await.expect_err("a replica"),
-        "READONLY",
-    );
+    let error = queue.push_one("no").await.expect_err("a replica");
+    assert_passes(&error, "READONLY");
     outage(&backend).await;
-    assert_passes(
-        &queue.push_one("no").await.expect_err("no primary"),
-        "replica",
-    );
+    let error = queue.push_one("no").await.expect_err("no primary");
+    assert_passes(&error, "replica");
     // For a program that starts now, the setup is at fault.
     let refused = to(&server).connect().await.expect_err("a replica");
     assert_eq!(refused.kind(), ErrorKind::Configuration);
@@ -73,10 +70,7 @@ async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
 
 #[tokio::test]
 async fn a_reader_does_not_stay_on_a_demoted_primary() -> Test {
-    let (server, other) = (
-        Server::builder().with_tcp().start()?,
-        Server::builder().with_tcp().start()?,
-    );
+    let (server, other) = (with_tcp()?, with_tcp()?);
     let backend = to(&server).response_timeout(BRIEF).connect().await?;
     let queue = open(&backend).await?;
     follow(&server, Some(&other));
@@ -103,7 +97,7 @@ impl Connector for Lookup {
 
 #[tokio::test]
 async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() -> Test {
-    let old = Server::builder().with_tcp().start()?;
+    let old = with_tcp()?;
     let new = Server::builder().with_tcp().with_primary(&old)?.start()?;
     let find =
         |server: &Server| ServerConnector::new(&server.url(), Arc::new(TokioSpawn::default()));
@@ -119,10 +113,8 @@ async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() 
     follow(&new, None);
     follow(&old, Some(&new));
     *found.lock().expect("no panic") = find(&new)?;
-    assert_passes(
-        &queue.push_one("no").await.expect_err("a replica"),
-        "READONLY",
-    );
+    let error = queue.push_one("no").await.expect_err("a replica");
+    assert_passes(&error, "READONLY");
     queue.push_one("after").await?;
     assert_eq!(queue.depth().await?.ready, 2);
     Ok(())
@@ -174,8 +166,8 @@ async fn load_slowly(server: &Server, primary: &Server) {
 
 #[tokio::test]
 async fn a_server_that_loads_its_data_is_waited_for() -> Test {
-    let server = Server::builder().with_tcp().start()?;
-    let primary = Server::builder().with_tcp().start()?;
+    let server = with_tcp()?;
+    let primary = with_tcp()?;
     let backend = to(&server).connect().await?;
     let queue = open(&backend).await?;
     load_slowly(&server, &primary).await;

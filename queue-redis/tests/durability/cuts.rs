@@ -1,22 +1,32 @@
 //! Connections that end at the worst moment: what was stored is there, and nothing is claimed of it.
 
+use std::error::Error as StdError;
+
 use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy};
 
-use super::{Pair, Reliable, Test, by_a_replica, command::command, confirming, open};
+use super::{
+    Pair, Reliable, Test, by_a_replica, command::command, confirming, open, pushing, safe_pair,
+};
 
 /// Whether this is the answer after the end of the connection.
 fn is_lost(copies: &Copies) -> bool {
     matches!(copies, Copies::Unknown(_)) && copies.to_string().starts_with("stored, unconfirmed: ")
 }
 
-#[tokio::test]
-async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() -> Test {
+/// A pair, and a queue behind a proxy of its primary whose calls can wait for the replica.
+async fn behind_a_proxy() -> std::result::Result<(Pair, Proxy, Reliable), Box<dyn StdError>> {
     let pair = Pair::start()?;
     let proxy = Proxy::before(&pair.primary)?;
     let backend = RedisBackend::connect(&proxy.url()).await?;
     let safe = confirming(&backend, by_a_replica()).await?;
+    Ok((pair, proxy, safe))
+}
+
+#[tokio::test]
+async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() -> Test {
+    let (pair, proxy, safe) = behind_a_proxy().await?;
     let pushed = safe.confirmed(async |safe| {
         let pushed = safe.push_one("stored").await;
         proxy.cut();
@@ -35,10 +45,7 @@ async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() ->
 
 #[tokio::test]
 async fn a_wait_on_the_next_connection_confirms_nothing_of_the_one_before() -> Test {
-    let pair = Pair::start()?;
-    let proxy = Proxy::before(&pair.primary)?;
-    let backend = RedisBackend::connect(&proxy.url()).await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (_pair, proxy, safe) = behind_a_proxy().await?;
     let pushed = safe.confirmed(async |safe| {
         safe.push_one("on the first").await?;
         proxy.cut();
@@ -53,15 +60,9 @@ async fn a_wait_on_the_next_connection_confirms_nothing_of_the_one_before() -> T
 
 #[tokio::test]
 async fn a_cut_during_a_wait_leaves_it_stored_and_unconfirmed() -> Test {
-    let pair = Pair::start()?;
-    let proxy = Proxy::before(&pair.primary)?;
-    let backend = RedisBackend::connect(&proxy.url()).await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, proxy, safe) = behind_a_proxy().await?;
     pair.replica.freeze()?;
-    let out = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("stored")).await }
-    });
+    let out = pushing(&safe, "stored");
     pair.until_one_waits().await;
     proxy.cut();
     let pushed = out.await??;
@@ -73,18 +74,13 @@ async fn a_cut_during_a_wait_leaves_it_stored_and_unconfirmed() -> Test {
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
     Ok(())
 }
+
 #[tokio::test]
 async fn a_push_whose_reply_is_lost_is_an_error_of_unknown_outcome() -> Test {
-    let pair = Pair::start()?;
-    let proxy = Proxy::before(&pair.primary)?;
-    let backend = RedisBackend::connect(&proxy.url()).await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (_pair, proxy, safe) = behind_a_proxy().await?;
     let before = proxy.seen(Direction::Replies);
     proxy.hold(Direction::Replies);
-    let out = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("perhaps")).await }
-    });
+    let out = pushing(&safe, "perhaps");
     proxy.beyond(Direction::Replies, before).await;
     proxy.cut();
     let error = out.await?.expect_err("its reply is lost");
@@ -94,14 +90,9 @@ async fn a_push_whose_reply_is_lost_is_an_error_of_unknown_outcome() -> Test {
 
 #[tokio::test]
 async fn a_primary_that_is_demoted_during_a_wait_confirms_nothing() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     pair.replica.freeze()?;
-    let out = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("stored")).await }
-    });
+    let out = pushing(&safe, "stored");
     pair.until_one_waits().await;
     command(&pair.primary, &["REPLICAOF", "127.0.0.1", "1"]);
     let pushed = out.await??;

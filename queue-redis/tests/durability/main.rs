@@ -17,9 +17,13 @@ mod waits;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, Confirmation, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{
+    Backend, Confirmation, Confirmed, LeasingExt, Pushed, QueueName, ReliableConfig, ReliableQueue,
+    ReliableQueueExt,
+};
 use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
+use tokio::task::JoinHandle;
 
 use self::{command::command, until::until};
 
@@ -66,6 +70,23 @@ impl Pair {
     async fn until_one_waits(&self) {
         until("the server waits for the replica", || self.waiting() == 1).await;
     }
+}
+
+/// A pair, a backend on its primary, and a queue whose calls can wait for the replica.
+async fn safe_pair() -> Result<(Pair, RedisBackend, Reliable), Box<dyn StdError>> {
+    let pair = Pair::start()?;
+    let backend = pair.connect().await?;
+    let safe = confirming(&backend, by_a_replica()).await?;
+    Ok((pair, backend, safe))
+}
+
+/// Pushes in a task of its own, and waits for the confirmation.
+fn pushing(
+    safe: &Reliable,
+    body: &'static str,
+) -> JoinHandle<queue_core::Result<Confirmed<Pushed>>> {
+    let safe = Reliable::clone(safe);
+    tokio::spawn(async move { safe.confirmed(|safe| safe.push_one(body)).await })
 }
 
 /// Opens a queue on this backend.

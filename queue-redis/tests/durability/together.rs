@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use queue_core::*;
 
-use super::{Pair, Reliable, Test, by_a_replica, confirming};
+use super::{Pair, Reliable, Test, by_a_replica, safe_pair};
 
 async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
     let pushes = (0..count).map(|_| safe.confirmed(|safe| safe.push_one("hello")));
@@ -19,9 +19,7 @@ async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
 
 #[tokio::test]
 async fn pushes_that_travel_together_share_one_wait() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     push_all(&safe, 1).await?;
     let before = pair.primary.command_counts()?;
     let mut ids = push_all(&safe, 100).await?;
@@ -39,9 +37,7 @@ async fn pushes_that_travel_together_share_one_wait() -> Test {
 
 #[tokio::test]
 async fn pushes_that_come_during_a_wait_go_together_in_the_next() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     let before = pair.primary.command_counts()?;
     pair.replica.freeze()?;
     let first = tokio::spawn({
@@ -95,9 +91,7 @@ async fn queues_of_one_backend_share_its_waits() -> Test {
 
 #[tokio::test]
 async fn a_push_costs_one_round_trip_more() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     push_all(&safe, 2).await?;
     let before = pair.primary.command_counts()?;
     let pushed = safe.confirmed(|safe| safe.push_one("hello")).await?;

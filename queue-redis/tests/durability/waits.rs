@@ -5,13 +5,14 @@ use std::{sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use queue_core::*;
 
-use super::{Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open};
+use super::{
+    Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open, pushing,
+    safe_pair,
+};
 
 #[tokio::test]
 async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, backend, safe) = safe_pair().await?;
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     let pushed = safe.confirmed(|safe| safe.push_one("first")).await?;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
@@ -33,9 +34,7 @@ async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
 
 #[tokio::test]
 async fn an_ack_is_confirmed_on_a_server_without_memory() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     safe.push_one("hello").await?;
     let lease = Duration::from_secs(60);
     let delivery = safe
@@ -76,10 +75,7 @@ async fn nobody_else_waits_for_a_replica() -> Test {
     let safe = confirming(&backend, by_a_replica()).await?;
     let others = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     pair.replica.freeze()?;
-    let out = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("safe")).await }
-    });
+    let out = pushing(&safe, "safe");
     pair.until_one_waits().await;
     plain.push_one("plain").await?;
     // The message is there for everybody, confirmed or not.
@@ -104,27 +100,19 @@ async fn nobody_else_waits_for_a_replica() -> Test {
 
 #[tokio::test]
 async fn a_dropped_wait_leaves_the_message_and_stops_nobody() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, backend, safe) = safe_pair().await?;
     assert!(
         safe.confirmed(|safe| safe.push_one("before"))
             .await?
             .is_confirmed()
     );
     pair.replica.freeze()?;
-    let out = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("dropped")).await }
-    });
+    let out = pushing(&safe, "dropped");
     pair.until_one_waits().await;
     out.abort();
     assert!(out.await.is_err_and(|error| error.is_cancelled()));
     assert_eq!(open(&backend).await?.depth().await?.ready, 2);
-    let next = tokio::spawn({
-        let safe = Reliable::clone(&safe);
-        async move { safe.confirmed(|safe| safe.push_one("next")).await }
-    });
+    let next = pushing(&safe, "next");
     pair.replica.thaw()?;
     let pushed = next.await??;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
@@ -134,9 +122,7 @@ async fn a_dropped_wait_leaves_the_message_and_stops_nobody() -> Test {
 
 #[tokio::test]
 async fn nobody_waits_for_a_caller_that_polls_no_more() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     pair.replica.freeze()?;
     let set_aside = {
         let safe = Reliable::clone(&safe);
@@ -183,9 +169,7 @@ async fn a_duplicate_is_confirmed_with_the_message_that_came_first() -> Test {
 
 #[tokio::test]
 async fn the_calls_of_one_scope_share_one_wait_and_are_answered_before_it() -> Test {
-    let pair = Pair::start()?;
-    let backend = pair.connect().await?;
-    let safe = confirming(&backend, by_a_replica()).await?;
+    let (pair, _, safe) = safe_pair().await?;
     let before = pair.primary.command_counts()?;
     let ids = Arc::new(std::sync::Mutex::new(Vec::new()));
     let noted = Arc::clone(&ids);

@@ -6,8 +6,6 @@
 mod anew;
 mod bodies;
 mod cancellation;
-#[path = "../support/cases.rs"]
-mod cases;
 mod chaos;
 mod clock_jumps;
 mod clocks;

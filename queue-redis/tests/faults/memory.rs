@@ -1,6 +1,6 @@
 //! A server without memory left.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use queue_core::*;
 use real_redis::Server;
@@ -51,14 +51,20 @@ async fn fill(queue: &Subject) -> u64 {
     unreachable!("the loop has no end of its own")
 }
 
+/// A server without room, a client of it, the queue that fills it, and how many messages that has.
+async fn full(kind: QueueKind) -> (Server, Arc<dyn Backend>, Subject, u64) {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    let queue = Subject::open(&*backend, kind).await.expect("opens");
+    limit(&server);
+    let accepted = fill(&queue).await;
+    (server, backend, queue, accepted)
+}
+
 #[tokio::test]
 async fn a_full_server_is_drained() {
     for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        limit(&server);
-        let accepted = fill(&queue).await;
+        let (server, .., accepted) = full(kind).await;
         assert!(accepted > 100, "{accepted}");
         // Consumers that have all been restarted.
         let backend = connect(&server).await;
@@ -99,11 +105,7 @@ async fn a_full_server_is_drained() {
 #[tokio::test]
 async fn every_way_out_works_on_a_full_server() {
     for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        limit(&server);
-        let accepted = fill(&queue).await;
+        let (_server, _, queue, accepted) = full(kind).await;
         let leasing = queue.leasing();
         let five = NonZeroUsize::new(5).expect("it is 5");
         let leased = leasing.lease(five, LEASE).await.expect("lease").deliveries;
@@ -137,11 +139,7 @@ async fn every_way_out_works_on_a_full_server() {
 #[tokio::test]
 async fn an_operator_looks_and_cancels_on_a_full_server() {
     for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        limit(&server);
-        let accepted = fill(&queue).await;
+        let (_server, _, queue, accepted) = full(kind).await;
         let leasing = queue.leasing();
         let two = NonZeroUsize::new(2).expect("it is 2");
         let mailer = Some(Holder::new("mailer").expect("a good name"));
@@ -184,11 +182,7 @@ async fn an_operator_looks_and_cancels_on_a_full_server() {
 #[tokio::test]
 async fn a_queue_is_removed_from_a_full_server() {
     for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        limit(&server);
-        fill(&queue).await;
+        let (server, backend, ..) = full(kind).await;
         let name = QueueName::new(kind.as_str()).expect("a name");
         let removed = backend.remove(&name, Removal::UnlessLeased).await;
         assert!(removed.expect("it makes room"), "{kind}");
@@ -203,11 +197,7 @@ async fn a_queue_is_removed_from_a_full_server() {
 #[tokio::test]
 async fn a_batch_is_refused_whole() {
     for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        limit(&server);
-        let accepted = fill(&queue).await;
+        let (_server, _, queue, accepted) = full(kind).await;
         let batch = vec![Push::new(vec![b'y'; BODY]); 100];
         assert_refused(queue.put(&batch).await);
         let depth = queue.leasing().depth().await.expect("depth");

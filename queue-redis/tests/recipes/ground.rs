@@ -11,6 +11,7 @@ use std::{
 use queue_core::*;
 use queue_redis::{RedisBackend, recipes::Recipe};
 use real_redis::Server;
+use tokio::task::JoinHandle;
 
 use crate::{
     connect::connect,
@@ -90,6 +91,12 @@ impl Ground {
         self.foreign().dump()
     }
 
+    /// The server holds this and nothing else.
+    #[track_caller]
+    pub(crate) fn holds(&self, expected: &[&str]) {
+        assert_eq!(self.dump(), expected);
+    }
+
     /// A queue of three places where it is bounded.
     pub(crate) async fn open(&self, recipe: impl Recipe, queue: &str) -> AnyQueue {
         let opened = self.try_open(recipe, queue, 3).await;
@@ -132,6 +139,12 @@ pub(crate) async fn take(queue: &AnyQueue, max: usize) -> Vec<Delivery> {
     let taken = taken.expect("it takes");
     assert!(!taken.is_empty(), "nothing came");
     taken
+}
+
+/// Takes a message in a task of its own.
+pub(crate) fn taking(queue: &AnyQueue) -> JoinHandle<Vec<Delivery>> {
+    let queue = queue.clone();
+    tokio::spawn(async move { take(&queue, 1).await })
 }
 
 /// Takes what there is now.

@@ -8,7 +8,7 @@ use real_redis::Server;
 
 use crate::{
     foreign::{Foreign, NEWEST_LAST, TRIM},
-    ground::{Ground, START, look, take},
+    ground::{Ground, START, look, taking},
     until::until,
 };
 
@@ -221,7 +221,7 @@ async fn a_body_that_is_gone_loses_the_batch_as_published_and_itself_alone_in_ou
     with_a_gap(&mut foreign);
     let queue = ground.open(ZsetString::default(), "delay_queue").await;
     assert_eq!(look(&queue, 9).await, ["a", "c"]);
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 /// A blocked consumer is served while the producer's transaction has only just begun to push.
@@ -230,10 +230,7 @@ async fn a_blocked_consumer_of_priorities_gets_what_multi_pushes_first() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let queue = ground.open(PriorityLists::default(), "q").await;
-    let receiver = {
-        let queue = queue.clone();
-        tokio::spawn(async move { take(&queue, 1).await })
-    };
+    let receiver = taking(&queue);
     ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
     let _: String = foreign.run(&["LPUSH", "q:low", "low"]);

@@ -87,7 +87,7 @@ async fn a_settlement_that_certainly_failed_keeps_the_hold() {
     let _: u64 = foreign.run(&["DEL", "q:dead"]);
     assert_eq!(end(&queue, bury(&taken[1])).await, Settled::LeaseLost);
     assert_eq!(end(&queue, bury(&taken[0])).await, Settled::Dead);
-    assert_eq!(ground.dump(), ["list q:dead: a"]);
+    ground.holds(&["list q:dead: a"]);
 }
 
 /// The same with the one message that a private backup has in flight: it stays in flight.
@@ -145,5 +145,5 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
         .await
         .expect_err("refused");
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
-    assert_eq!(ground.dump(), ["list q: a | b"]);
+    ground.holds(&["list q: a | b"]);
 }

@@ -114,7 +114,7 @@ async fn a_length_of_nothing_is_refused_and_another_one_is_the_handles_own() {
         };
         assert_eq!(queue.capacity().await.expect("it says").get(), capacity);
     }
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 /// One pop a push: what was longer before stays as long (B5).
@@ -127,7 +127,7 @@ async fn a_smaller_length_shrinks_nothing() {
         .try_open(FixedLength::newest_last(), "gifts", 1)
         .await;
     push(&smaller.expect("it opens"), &["d"]).await;
-    assert_eq!(ground.dump(), ["list gifts: b | c | d"]);
+    ground.holds(&["list gifts: b | c | d"]);
 }
 
 #[tokio::test]

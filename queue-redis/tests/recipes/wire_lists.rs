@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
-    ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack},
+    ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack, taking},
     until::PATIENCE,
 };
 
@@ -18,7 +18,7 @@ async fn what_others_push_on_a_blocking_list_is_taken_by_ours_and_is_gone() {
     let _: u64 = foreign.run(&["LPUSH", "jobs", "first"]);
     let _: u64 = foreign.run(&["LPUSH", "jobs", "second"]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["first", "second"]);
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 #[tokio::test]
@@ -26,10 +26,7 @@ async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(BlockingList::default(), "jobs").await;
-    let receiver = {
-        let jobs = jobs.clone();
-        tokio::spawn(async move { take(&jobs, 1).await })
-    };
+    let receiver = taking(&jobs);
     ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
     let _: String = foreign.run(&["LPUSH", "jobs", "one"]);
@@ -51,7 +48,7 @@ async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
         .open(BlockingList::default().key("work"), "jobs")
         .await;
     push(&jobs, &["first", "second"]).await;
-    assert_eq!(ground.dump(), ["list work: second | first"]);
+    ground.holds(&["list work: second | first"]);
     let popped: (String, String) = foreign.run(&["BRPOP", "work", "5"]);
     assert_eq!(popped, ("work".to_owned(), "first".to_owned()));
 }
@@ -61,10 +58,7 @@ async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
 async fn a_dropped_wait_loses_nothing() {
     let ground = Ground::start().await;
     let jobs = ground.open(BlockingList::default(), "jobs").await;
-    let receiver = {
-        let jobs = jobs.clone();
-        tokio::spawn(async move { take(&jobs, 1).await })
-    };
+    let receiver = taking(&jobs);
     ground.until_blocked().await;
     receiver.abort();
     assert!(receiver.await.is_err(), "it was dropped");
@@ -88,15 +82,12 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
         ["old"],
         "its own backup first, and one at a time"
     );
-    assert_eq!(
-        ground.dump(),
-        ["list jobs: new", "list jobs:backup:w7: old"]
-    );
+    ground.holds(&["list jobs: new", "list jobs:backup:w7: old"]);
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0], "one is in flight");
     end(&jobs, Settlement::ack(old[0].receipt)).await;
-    assert_eq!(ground.dump(), ["list jobs: new"]);
+    ground.holds(&["list jobs: new"]);
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["new"]);
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 #[tokio::test]
@@ -105,7 +96,7 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     let mut foreign = ground.foreign();
     let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
     push(&jobs, &["a", "b"]).await;
-    assert_eq!(ground.dump(), ["list jobs: b | a"]);
+    ground.holds(&["list jobs: b | a"]);
     assert_eq!(bodies(&take(&jobs, 1).await), ["a"]);
     drop(jobs);
     let again: String = foreign.run(&["RPOPLPUSH", "jobs:backup:w7", "jobs:backup:w7"]);
@@ -133,19 +124,13 @@ async fn the_end_of_what_is_in_flight_lets_the_next_caller_in() {
 async fn ours_waits_with_a_private_backup() {
     let ground = Ground::start().await;
     let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
-    let receiver = {
-        let jobs = jobs.clone();
-        tokio::spawn(async move { take(&jobs, 1).await })
-    };
+    let receiver = taking(&jobs);
     ground.until_blocked().await;
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
     let late = receiver.await.expect("no panic");
-    assert_eq!(
-        ground.dump(),
-        ["list jobs: later", "list jobs:backup:w7: late"]
-    );
+    ground.holds(&["list jobs: later", "list jobs:backup:w7: late"]);
     end(&jobs, Settlement::ack(late[0].receipt)).await;
-    assert_eq!(ground.dump(), ["list jobs: later"]);
+    ground.holds(&["list jobs: later"]);
 }
 
 #[tokio::test]
@@ -160,7 +145,7 @@ async fn a_shared_backup_is_shared_with_others() {
     push(&jobs, &["ours"]).await;
     let ours: String = foreign.run(&["RPOPLPUSH", "jobs", "jobs:backup"]);
     assert_eq!((&*theirs[0].body, &*ours), (&b"theirs"[..], "ours"));
-    assert_eq!(ground.dump(), ["list jobs:backup: ours | theirs"]);
+    ground.holds(&["list jobs:backup: ours | theirs"]);
     end(&jobs, Settlement::ack(theirs[0].receipt)).await;
     let removed: u64 = foreign.run(&["LREM", "jobs:backup", "1", "ours"]);
     assert_eq!((removed, ground.dump()), (1, vec![]));
@@ -184,7 +169,7 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
             .of("lrange")
     };
     crate::until::until("the checker looks twice", || looks() >= 2).await;
-    assert_eq!(ground.dump(), ["list jobs:backup: stale"]);
+    ground.holds(&["list jobs:backup: stale"]);
     ground.pass(minute);
     ground.until_there_is(&["list jobs: stale"]).await;
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["stale"]);
@@ -204,7 +189,7 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
         let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
     }
     assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 /// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.
@@ -247,14 +232,11 @@ async fn priority_lists_of_ours_are_popped_by_others() {
     let batch = [("l", -10), ("n", 0), ("h", 10), ("h2", 10)];
     let batch = batch.map(|(body, priority)| Prioritized::new(body, priority));
     jobs.enqueue(&batch).await.expect("it pushes");
-    assert_eq!(
-        ground.dump(),
-        [
-            "list jobs:high: h2 | h",
-            "list jobs:low: l",
-            "list jobs:normal: n"
-        ]
-    );
+    ground.holds(&[
+        "list jobs:high: h2 | h",
+        "list jobs:low: l",
+        "list jobs:normal: n",
+    ]);
     let mut popped = Vec::new();
     for _ in 0..4 {
         let (_, body): (String, String) =

@@ -22,7 +22,7 @@ async fn others_and_ours_turn_one_ring() {
     let _: u64 = foreign.run(&["LPUSH", "hosts", "a"]);
     let inserted = ring.insert(&[Insert::new("b"), Insert::new("c")]).await;
     assert_eq!(inserted.expect("it inserts").len(), 2);
-    assert_eq!(ground.dump(), ["list hosts: c | b | a"]);
+    ground.holds(&["list hosts: c | b | a"]);
     let listed = ring.list(Page::first(2)).await.expect("it lists");
     let listed: Vec<&Bytes> = listed.entries.iter().map(|item| &item.body).collect();
     assert_eq!(listed, ["a", "b"]);
@@ -33,7 +33,7 @@ async fn others_and_ours_turn_one_ring() {
         .expect("it turns");
     let visited: Vec<&Bytes> = visit.items.iter().map(|item| &item.body).collect();
     assert_eq!(visited, ["a", "b"]);
-    assert_eq!(ground.dump(), ["list hosts: b | a | c"]);
+    ground.holds(&["list hosts: b | a | c"]);
     assert_eq!(foreign.run::<String>(&["RPOPLPUSH", "hosts", "hosts"]), "c");
     let visit = ring
         .rotate(9.try_into().expect("not zero"))
@@ -86,7 +86,7 @@ async fn what_others_add_to_a_stream_is_taken_by_ours_and_is_gone() {
     assert_eq!(counts(&jobs).await, [2, 0, 0, 0]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["before", "after"]);
     assert_eq!(pending(&mut foreign), 0);
-    assert_eq!(ground.dump(), ["stream jobs: "]);
+    ground.holds(&["stream jobs: "]);
     ground.open(Stream::consumer("w8"), "jobs").await;
 }
 
@@ -101,7 +101,7 @@ async fn what_ours_adds_to_a_stream_is_read_by_others() {
     let mut foreign = ground.foreign();
     let jobs = ground.open(Stream::consumer("w7"), "jobs").await;
     push(&jobs, &["a", "b"]).await;
-    assert_eq!(ground.dump(), ["stream jobs: body=a | body=b"]);
+    ground.holds(&["stream jobs: body=a | body=b"]);
     type Entries = Vec<(String, Vec<String>)>;
     let read = [
         "XREADGROUP",

@@ -73,7 +73,7 @@ async fn works_through(ground: &Ground, recipe: impl Recipe, counts_attempts: bo
     assert_eq!((counts.acked, counts.retried), (200, 4), "{counts:?}");
     assert!(report.drained && counts.balance(), "{report:?}");
     assert_eq!((counts.errors, counts.lost), (0, 0), "{counts:?}");
-    assert_eq!(ground.dump(), [] as [String; 0]);
+    ground.holds(&[]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

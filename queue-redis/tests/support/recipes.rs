@@ -12,11 +12,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_conformance::{Capabilities, Capability, Case, Ending, Harness, Play, Skip, cases};
+use queue_conformance::{Capabilities, Capability, Case, Ending, Harness, Skip, cases};
 use queue_core::{Backend, Guarantees};
 use queue_redis::RedisBackend;
 use real_redis::Server;
-use tokio::{runtime::Builder, time};
 
 /// How long an answer may take in real time: no connection fails in a case, and a busy machine is
 /// slow.
@@ -74,12 +73,6 @@ impl Harness for RecipeHarness {
             .only([self.guarantees.kind])
     }
 
-    fn run(&self, case: Play<'_>) {
-        let mut runtime = Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(2).enable_all().build();
-        runtime.expect("a runtime").block_on(case);
-    }
-
     async fn connect(&self) -> Arc<dyn Backend> {
         let redis = RedisBackend::builder(&self.home.address())
             .expect("the URL is understood")
@@ -88,10 +81,6 @@ impl Harness for RecipeHarness {
             .connect();
         let client = self.clients.fetch_add(1, Ordering::Relaxed);
         (self.make)(client, &redis.await.expect("the server takes us"))
-    }
-
-    async fn advance(&self, by: Duration) {
-        time::sleep(by).await;
     }
 }
 

@@ -8,7 +8,7 @@ use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
-    LEASE, Test, backend, listening, queue, received, receiving,
+    LEASE, Test, backend, listening, queue, received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -91,9 +91,7 @@ async fn a_wake_up_costs_the_same_however_many_queues_are_waited_for() -> Test {
 #[tokio::test]
 async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
     const CONSUMERS: usize = 100;
-    let server = Server::start()?;
-    let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (consumer, producer) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (server, consumer, producer) = two_clients().await?;
     let mut set = JoinSet::new();
     for _ in 0..CONSUMERS {
         let consumer = Arc::clone(&consumer);

@@ -11,20 +11,16 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{
     LEASE, Test, backend,
     command::command,
-    listening, queue, received, receiving,
+    listening, one_waiting, queue, received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
 
 #[tokio::test]
 async fn a_push_wakes_one_who_waits() -> Test {
-    let server = Server::start()?;
-    let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (consumer, producer) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (server, consumer, producer) = two_clients().await?;
     for _ in 0..20 {
-        let mut set = JoinSet::new();
-        receiving(&mut set, &consumer);
-        until("it waits", || waiting(&server, "a") == 1).await;
+        let mut set = one_waiting(&server, &consumer).await;
         producer.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
@@ -57,9 +53,7 @@ async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let (first, second) = (queue(&here, "a").await?, queue(&here, "b").await?);
-    let mut set = JoinSet::new();
-    receiving(&mut set, &first);
-    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut set = one_waiting(&server, &first).await;
     receiving(&mut set, &second);
     second.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
@@ -70,9 +64,7 @@ async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
 
 #[tokio::test]
 async fn a_dropped_wait_passes_its_arrival_on() -> Test {
-    let server = Server::start()?;
-    let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (dropped, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (server, dropped, other) = two_clients().await?;
     let mut set = JoinSet::new();
     {
         let wait = dropped.wait_for_arrival(PATIENCE);
@@ -104,9 +96,7 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
     let (failing, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
-    let mut set = JoinSet::new();
-    receiving(&mut set, &failing);
-    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut set = one_waiting(&server, &failing).await;
     // From here on it is only registered.
     set.shutdown().await;
     receiving(&mut set, &other);
@@ -219,9 +209,7 @@ async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
     let (job, next) = (queue(&here, "a").await?, queue(&here, "b").await?);
-    let mut set = JoinSet::new();
-    receiving(&mut set, &job);
-    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut set = one_waiting(&server, &job).await;
     set.shutdown().await;
     let name = QueueName::new("a")?;
     assert!(there.remove(&name, Removal::UnlessLeased).await?);

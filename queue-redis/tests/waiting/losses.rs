@@ -5,12 +5,11 @@ use std::{sync::Arc, time::Duration};
 use queue_core::{LeasingExt, ReliableQueueExt};
 use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
-use tokio::task::JoinSet;
 
 use super::{
     LEASE, Test, backend,
     command::command,
-    queue, received, receiving,
+    one_waiting, queue, received, receiving,
     until::{PATIENCE, until},
     waiting,
 };
@@ -21,9 +20,7 @@ async fn a_flush_is_survived_by_who_looks() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let consumer = queue(&here, "a").await?;
-    let mut set = JoinSet::new();
-    receiving(&mut set, &consumer);
-    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
     command(&server, &["FLUSHALL"]);
     receiving(&mut set, &consumer);
@@ -41,9 +38,7 @@ async fn a_killed_waiter_waits_again() -> Test {
     let consumer = queue(&here, "a").await?;
     assert!(matches!(here.health().waiter, ConnectionHealth::Unused));
     for _ in 0..5 {
-        let mut set = JoinSet::new();
-        receiving(&mut set, &consumer);
-        until("it waits", || waiting(&server, "a") == 1).await;
+        let mut set = one_waiting(&server, &consumer).await;
         assert!(matches!(here.health().waiter, ConnectionHealth::Up));
         command(&server, &["CLIENT", "KILL", "TYPE", "pubsub"]);
         command(&server, &["DEL", "qk:{a}:arrivals"]);
@@ -60,9 +55,7 @@ async fn a_restart_wakes_who_waits() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let consumer = queue(&here, "a").await?;
-    let mut set = JoinSet::new();
-    receiving(&mut set, &consumer);
-    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut set = one_waiting(&server, &consumer).await;
     server.restart()?;
     command(&server, &["DEL", "qk:{a}:arrivals"]);
     until("it waits again", || waiting(&server, "a") == 1).await;

@@ -18,7 +18,7 @@ use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
-use self::until::PATIENCE;
+use self::until::{PATIENCE, until};
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
@@ -70,6 +70,22 @@ fn receiving(set: &mut JoinSet<usize>, queue: &Queue) {
             .expect("it is served");
         received.len()
     });
+}
+
+/// One who waits for a message of queue `a`, whom nobody else is registered beside.
+async fn one_waiting(server: &Server, queue: &Queue) -> JoinSet<usize> {
+    let mut set = JoinSet::new();
+    receiving(&mut set, queue);
+    until("it waits", || waiting(server, "a") == 1).await;
+    set
+}
+
+/// A server, and queue `a` of it by two clients.
+async fn two_clients() -> Result<(Server, Queue, Queue), Box<dyn StdError>> {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (here, there) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    Ok((server, here, there))
 }
 
 async fn received(set: &mut JoinSet<usize>) -> usize {

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::named::named;
+
 /// One of the actors of a run. Lane 0 is the world: the network, the server, the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane(pub u8);
@@ -68,53 +70,28 @@ impl fmt::Display for Site {
     }
 }
 
-macro_rules! whats {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// The matter of a decision.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum What {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl What {
-            /// All matters.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// Its name in a plan.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-whats! {
-    /// A parameter of the whole run: the queue's configuration, the faults' chances.
-    Parameter = "parameter",
-    /// The ready task to poll next, if it is not the last one again.
-    Pick = "pick",
-    /// The lane's verb in this step.
-    Verb = "verb",
-    /// An argument of the verb.
-    Argument = "argument",
-    /// The fate of a request on its way.
-    Request = "request",
-    /// The fate of a reply on its way.
-    Reply = "reply",
-    /// The length of a delay.
-    Delay = "delay",
-    /// The fate of the lane: cancelled, crashed, stalled.
-    Interrupt = "interrupt",
-    /// The fate of the server or its network.
-    Server = "server",
-    /// A decision that the user's own code asks for.
-    User = "user",
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    /// The matter of a decision.
+    pub enum What {
+        /// A parameter of the whole run: the queue's configuration, the faults' chances.
+        Parameter = "parameter",
+        /// The ready task to poll next, if it is not the last one again.
+        Pick = "pick",
+        /// The lane's verb in this step.
+        Verb = "verb",
+        /// An argument of the verb.
+        Argument = "argument",
+        /// The fate of a request on its way.
+        Request = "request",
+        /// The fate of a reply on its way.
+        Reply = "reply",
+        /// The length of a delay.
+        Delay = "delay",
+        /// The fate of the lane: cancelled, crashed, stalled.
+        Interrupt = "interrupt",
+        /// The fate of the server or its network.
+        Server = "server",
+        /// A decision that the user's own code asks for.
+        User = "user",
     }
 }

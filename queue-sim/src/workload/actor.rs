@@ -4,7 +4,7 @@ use std::{
 };
 
 use queue_core::{
-    Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, Place, QueueName, Receipt,
+    Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, Place, QueueName, Receipt, Result,
     Timestamp, limits::MAX_BATCH,
 };
 use tokio::time;
@@ -91,8 +91,23 @@ impl Actor {
         self.draw(2, chance) == 1
     }
 
+    /// Makes a call, and perhaps makes it again while its outcome is unknown. `None` if it failed.
+    pub(super) async fn insist<T: Send, F>(&self, call: impl Fn() -> F + Sync) -> Option<T>
+    where
+        F: Future<Output = Result<T>> + Send,
+    {
+        for _ in 0..3 {
+            match call().await {
+                Ok(answer) => return Some(answer),
+                Err(error) if !self.repeats(&error) => return None,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
     /// Whether the lane makes a failed call again: perhaps, if its outcome is unknown.
-    pub(super) fn repeats(&self, error: &Error) -> bool {
+    fn repeats(&self, error: &Error) -> bool {
         let again = error.outcome() == Outcome::Unknown && self.flip(60);
         if again {
             self.reached(goals::MADE_AGAIN);

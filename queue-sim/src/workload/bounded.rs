@@ -35,16 +35,9 @@ pub(super) async fn put(actor: &Actor, queue: &dyn BoundedQueue) {
         0 => Overflow::Reject,
         _ => Overflow::DropOldest,
     };
-    for _ in 0..3 {
-        match queue.offer_all(&batch, overflow).await {
-            Ok(offered) => {
-                actor.put_in(batch.iter().map(|each| &each.push));
-                offered.iter().for_each(|offered| note(actor, *offered));
-                return;
-            }
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
-        }
+    if let Some(offered) = actor.insist(|| queue.offer_all(&batch, overflow)).await {
+        actor.put_in(batch.iter().map(|each| &each.push));
+        offered.iter().for_each(|offered| note(actor, *offered));
     }
 }
 

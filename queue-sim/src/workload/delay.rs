@@ -16,15 +16,9 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     }
     let one = |_| actor.scheduled();
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
-    for _ in 0..3 {
-        match queue.schedule_all(&batch).await {
-            Ok(pushed) => {
-                actor.put_in(batch.iter().map(|each| &each.push));
-                return accepted(actor, &pushed);
-            }
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
-        }
+    if let Some(pushed) = actor.insist(|| queue.schedule_all(&batch)).await {
+        actor.put_in(batch.iter().map(|each| &each.push));
+        accepted(actor, &pushed);
     }
 }
 

@@ -171,12 +171,8 @@ async fn settle(actor: &mut Actor, queue: &dyn Leasing) {
 
 /// Settles, and perhaps settles again if the outcome is unknown.
 async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
-    for _ in 0..3 {
-        match queue.settle(batch).await {
-            Ok(answer) => return settled(actor, batch, &answer),
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
-        }
+    if let Some(answer) = actor.insist(|| queue.settle(batch)).await {
+        settled(actor, batch, &answer);
     }
 }
 

@@ -6,20 +6,14 @@ use super::{actor::Actor, goals};
 
 pub(super) async fn put(actor: &Actor, queue: &AnyQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
-    for _ in 0..3 {
-        match queue.put_all(&batch).await {
-            Ok(put) => {
-                actor.put_in(batch.iter());
-                for offered in &put {
-                    match offered {
-                        Offered::Accepted { id, .. } => actor.pool.add_id(*id),
-                        _ => actor.reached(goals::DUPLICATE),
-                    }
-                }
-                return;
-            }
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
+    let Some(put) = actor.insist(|| queue.put_all(&batch)).await else {
+        return;
+    };
+    actor.put_in(batch.iter());
+    for offered in &put {
+        match offered {
+            Offered::Accepted { id, .. } => actor.pool.add_id(*id),
+            _ => actor.reached(goals::DUPLICATE),
         }
     }
 }

@@ -5,15 +5,9 @@ use super::{actor::Actor, plain::accepted};
 pub(super) async fn put(actor: &Actor, queue: &dyn PriorityQueue) {
     let one = |_| Prioritized::new(actor.message(), priority(actor));
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
-    for _ in 0..3 {
-        match queue.enqueue_all(&batch).await {
-            Ok(pushed) => {
-                actor.put_in(batch.iter().map(|each| &each.push));
-                return accepted(actor, &pushed);
-            }
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
-        }
+    if let Some(pushed) = actor.insist(|| queue.enqueue_all(&batch)).await {
+        actor.put_in(batch.iter().map(|each| &each.push));
+        accepted(actor, &pushed);
     }
 }
 

@@ -98,19 +98,11 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
     let most = actor.batch().min(MAX_BATCH as u32);
     let mut batch: Vec<_> = (0..most).map(|_| actor.item()).collect();
     limits_of_a_call(&mut batch);
-    for _ in 0..3 {
-        match queue.insert(&batch).await {
-            Ok(inserted) => {
-                for inserted in inserted {
-                    match inserted {
-                        Inserted::Added(id) => actor.pool.add_id(id),
-                        Inserted::Present(_) => actor.reached(goals::PRESENT),
-                    }
-                }
-                return;
-            }
-            Err(error) if !actor.repeats(&error) => return,
-            Err(_) => {}
+    let inserted = actor.insist(|| queue.insert(&batch)).await;
+    for inserted in inserted.into_iter().flatten() {
+        match inserted {
+            Inserted::Added(id) => actor.pool.add_id(id),
+            Inserted::Present(_) => actor.reached(goals::PRESENT),
         }
     }
 }

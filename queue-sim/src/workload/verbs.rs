@@ -2,29 +2,21 @@ use queue_core::QueueKind;
 
 use super::{Size, Workload};
 use crate::{
+    named::named,
     plan::{Decisions, Lane, Site, What},
     workload::Mode,
 };
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $weights:expr,)*) => {
-        /// A lane's action in a step.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Verb {
-            $($(#[$doc])* $name,)*
+        named! {
+            /// A lane's action in a step.
+            pub enum Verb {
+                $($(#[$doc])* $name = $text,)*
+            }
         }
 
         impl Verb {
-            /// All verbs.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// Its name in reports.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-
             /// The weight of the verb for lanes of each role.
             const fn weights(self) -> [u32; 4] {
                 match self {

@@ -1,76 +1,52 @@
-use std::fmt;
+use crate::{
+    named::named,
+    plan::{Chance, Decisions, Lane, Site, What},
+};
 
-use crate::plan::{Chance, Decisions, Lane, Site, What};
-
-macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// A fault that can strike.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Fault {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Fault {
-            /// All faults.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// Its name in reports.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-faults! {
-    /// A request is lost before the backend executes it.
-    RequestLost = "request lost",
-    /// The backend executes a request, and its reply is lost.
-    ReplyLost = "reply lost",
-    /// A request or a reply is late, but arrives in time.
-    Delayed = "delayed",
-    /// The backend executes a request after its caller gave up.
-    Late = "late",
-    /// The backend executes a request twice.
-    Repeated = "repeated",
-    /// The client refuses a request before it sends anything.
-    Refused = "refused",
-    /// A wait ends for no reason.
-    Spurious = "spurious hint",
-    /// A connection breaks, before or after the backend executes the requests on it.
-    Cut = "cut",
-    /// A connection breaks in the middle of a reply.
-    CutInFrame = "cut in mid-frame",
-    /// A lane cannot reach the backend for a while; then everything arrives.
-    Partition = "partition",
-    /// A caller drops a call's future.
-    Cancelled = "cancelled",
-    /// A lane's process dies, and starts again without its memory.
-    Crashed = "crashed",
-    /// A lane stands still, and goes on as if nothing had happened.
-    Stalled = "stalled",
-    /// The server forgets its scripts.
-    ScriptsFlushed = "scripts flushed",
-    /// The server dies, and starts again.
-    Restarted = "restarted",
-    /// The server's clock steps back.
-    ClockBack = "clock stepped back",
-    /// The server loses the last acknowledged steps: a failover, or a power loss.
-    RolledBack = "rolled back",
+named! {
+    /// A fault that can strike.
+    pub enum Fault {
+        /// A request is lost before the backend executes it.
+        RequestLost = "request lost",
+        /// The backend executes a request, and its reply is lost.
+        ReplyLost = "reply lost",
+        /// A request or a reply is late, but arrives in time.
+        Delayed = "delayed",
+        /// The backend executes a request after its caller gave up.
+        Late = "late",
+        /// The backend executes a request twice.
+        Repeated = "repeated",
+        /// The client refuses a request before it sends anything.
+        Refused = "refused",
+        /// A wait ends for no reason.
+        Spurious = "spurious hint",
+        /// A connection breaks, before or after the backend executes the requests on it.
+        Cut = "cut",
+        /// A connection breaks in the middle of a reply.
+        CutInFrame = "cut in mid-frame",
+        /// A lane cannot reach the backend for a while; then everything arrives.
+        Partition = "partition",
+        /// A caller drops a call's future.
+        Cancelled = "cancelled",
+        /// A lane's process dies, and starts again without its memory.
+        Crashed = "crashed",
+        /// A lane stands still, and goes on as if nothing had happened.
+        Stalled = "stalled",
+        /// The server forgets its scripts.
+        ScriptsFlushed = "scripts flushed",
+        /// The server dies, and starts again.
+        Restarted = "restarted",
+        /// The server's clock steps back.
+        ClockBack = "clock stepped back",
+        /// The server loses the last acknowledged steps: a failover, or a power loss.
+        RolledBack = "rolled back",
+    }
 }
 
 impl Fault {
     /// Whether it strikes a lane itself, and not its requests and replies.
     pub const fn is_of_lanes(self) -> bool {
         matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -12,6 +12,10 @@ fn offer(body: &'static str, overflow: Overflow) -> Call {
     Call::Offer(vec![Offer::new(body)], overflow)
 }
 
+fn keyed(body: &'static str, key: &'static str) -> Call {
+    Call::Offer(vec![Offer::new(body).with_distinct(key)], Overflow::Reject)
+}
+
 fn accepted(id: u64, evicted: Option<u64>) -> Answer {
     Answer::Offered(vec![Offered::Accepted {
         id: MessageId::new(id),
@@ -39,12 +43,9 @@ fn a_queue_of_a_fixed_length_holds() {
     story.event(Event::Length(QueueName::new("queue").unwrap(), 1));
     story.call(Call::Capacity);
     story.call(Call::Depth);
-    let keyed = |body: &'static str| {
-        Call::Offer(vec![Offer::new(body).with_distinct("k")], Overflow::Reject)
-    };
     story.call(Call::Resize(NonZeroUsize::new(3).unwrap()));
-    story.call(keyed("e"));
-    story.call(keyed("f"));
+    story.call(keyed("e", "k"));
+    story.call(keyed("f", "k"));
     story.call(Call::Counters);
     story.holds();
 }
@@ -144,14 +145,11 @@ fn b6_the_oldest_is_shown_first() {
 #[test]
 fn b7_a_key_is_there_twice() {
     let mut story = Story::bounded(3);
-    let keyed = |body: &'static str| {
-        Call::Offer(vec![Offer::new(body).with_distinct("k")], Overflow::Reject)
-    };
-    story.call(keyed("a"));
+    story.call(keyed("a", "k"));
     let first = story
         .model()
         .apply(queue_sim::world::EPOCH, &crate::story::lease(1));
-    story.says(keyed("b"), accepted(2, None));
+    story.says(keyed("b", "k"), accepted(2, None));
     story.claims(crate::story::lease(1), first.unwrap());
     story.breaks_first("B7");
 }
@@ -159,9 +157,6 @@ fn b7_a_key_is_there_twice() {
 #[test]
 fn b7_another_key_is_replaced() {
     let mut story = Story::bounded(3);
-    let keyed = |body: &'static str, key: &'static str| {
-        Call::Offer(vec![Offer::new(body).with_distinct(key)], Overflow::Reject)
-    };
     story.call(keyed("a", "k"));
     let replaced = Offered::Replaced {
         id: MessageId::new(2),

@@ -80,10 +80,7 @@ fn l5_what_was_cancelled_is_not_counted() {
     let mut story = Story::reliable();
     let id = story.push("a");
     story.call(Call::Cancel(vec![id]));
-    let mut counters = Counters::default();
-    counters.accepted = 1;
-    counters.purged = 1;
-    story.says(Call::Counters, Answer::Counters(Box::new(counters)));
+    story.says_counted(|counters| counters.purged = 1);
     story.breaks("L5");
 }
 

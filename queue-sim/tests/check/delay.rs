@@ -6,10 +6,7 @@ use queue_core::{
 use crate::story::{Story, again, lease, leased, ms};
 
 fn schedule(story: &mut Story, body: &'static str, after: u64) -> MessageId {
-    match story.call(Call::Schedule(vec![Scheduled::new(body, ms(after))])) {
-        Answer::Pushed(pushed) => pushed[0].id(),
-        other => panic!("{other:?}"),
-    }
+    story.put(Call::Schedule(vec![Scheduled::new(body, ms(after))]))
 }
 
 #[test]

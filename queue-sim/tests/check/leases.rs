@@ -1,21 +1,13 @@
 //! Leases, receipts and attempts: who holds a message, until when, and at what cost.
 
-use queue_core::{
-    call::{Answer, Call},
-    *,
-};
+use queue_core::{call::Call, *};
 use queue_sim::history::Event;
 
-use crate::story::{Story, TTL, again, lease, leased, ms, push};
-
-fn done(settled: Settled) -> Answer {
-    Answer::Settled(vec![settled])
-}
+use crate::story::{Story, TTL, again, keyed, lease, leased, ms, push};
 
 #[test]
 fn a_history_as_it_should_be_holds() {
     let mut story = Story::reliable();
-    let keyed = |body| Call::Push(vec![Push::new(body).with_dedup("key", ms(50))]);
     story.push("a");
     story.call(keyed("b"));
     story.call(keyed("b"));
@@ -52,9 +44,7 @@ fn a_history_as_it_should_be_holds() {
 
 #[test]
 fn l1_a_second_live_lease() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.after(TTL / 2);
     let mut second = again(&first, TTL / 2);
     second.attempt = 2;
@@ -64,9 +54,7 @@ fn l1_a_second_live_lease() {
 
 #[test]
 fn l2_the_dead_are_delivered() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::bury(first.receipt, "no"));
     story.after(10);
     story.claims(lease(1), leased(&again(&first, 10)));
@@ -75,9 +63,7 @@ fn l2_the_dead_are_delivered() {
 
 #[test]
 fn l3_the_acked_is_delivered() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::ack(first.receipt));
     story.after(TTL + 10);
     let mut second = again(&first, TTL + 10);
@@ -88,62 +74,40 @@ fn l3_the_acked_is_delivered() {
 
 #[test]
 fn l4_an_expired_lease_is_settled() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.after(TTL + 5);
-    story.says(
-        Call::Settle(vec![Settlement::ack(first.receipt)]),
-        done(Settled::Done),
-    );
+    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
     story.breaks("L4");
 }
 
 #[test]
 fn l4_a_stale_receipt_is_taken() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.after(TTL);
     story.take();
-    story.says(
-        Call::Settle(vec![Settlement::ack(first.receipt)]),
-        done(Settled::Done),
-    );
+    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
     story.breaks("L4");
 }
 
 #[test]
 fn l4_a_live_lease_is_called_lost() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.after(TTL / 2);
-    story.says(
-        Call::Settle(vec![Settlement::ack(first.receipt)]),
-        done(Settled::LeaseLost),
-    );
+    story.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
     story.breaks("L4");
 }
 
 #[test]
 fn l4_an_ack_is_taken_twice() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::ack(first.receipt));
-    story.says(
-        Call::Settle(vec![Settlement::ack(first.receipt)]),
-        done(Settled::Done),
-    );
+    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
     story.breaks("L4");
 }
 
 #[test]
 fn l4_a_token_comes_twice() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::release(first.receipt));
     story.says(lease(1), leased(&first));
     story.breaks("L4");
@@ -154,18 +118,13 @@ fn l4_a_made_up_receipt_is_taken() {
     let mut story = Story::reliable();
     story.push("a");
     let made_up = Receipt::new(MessageId::new(1), Token::new(3));
-    story.says(
-        Call::Settle(vec![Settlement::ack(made_up)]),
-        done(Settled::Done),
-    );
+    story.says_settled(Settlement::ack(made_up), Settled::Done);
     story.breaks("L4");
 }
 
 #[test]
 fn l6_an_expiry_is_not_charged() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.after(TTL);
     story.says(lease(1), leased(&again(&first, TTL)));
     story.breaks("L6");
@@ -173,9 +132,7 @@ fn l6_an_expiry_is_not_charged() {
 
 #[test]
 fn l6_a_release_is_charged() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::release(first.receipt));
     let mut second = again(&first, 0);
     second.receipt.token = Token::new(first.receipt.token.get() + 1);
@@ -186,37 +143,28 @@ fn l6_a_release_is_charged() {
 
 #[test]
 fn l6_a_last_attempt_is_retried() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.take();
+    let (mut story, _) = Story::leased();
     story.after(TTL);
     let second = story.take();
     let retry = Settlement::retry(second.receipt, ms(1));
-    story.says(Call::Settle(vec![retry]), done(Settled::Done));
+    story.says_settled(retry, Settled::Done);
     story.breaks("L6");
 }
 
 #[test]
 fn l10_an_extended_lease_is_lost() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story
         .after(50)
         .call(Call::Extend(vec![first.receipt], ms(30)));
     story.after(10);
-    story.says(
-        Call::Settle(vec![Settlement::ack(first.receipt)]),
-        done(Settled::LeaseLost),
-    );
+    story.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
     story.breaks("L10");
 }
 
 #[test]
 fn l11_a_retry_comes_too_soon() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::retry(first.receipt, ms(50)));
     story.after(10);
     let mut second = again(&first, 10);

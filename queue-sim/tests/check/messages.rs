@@ -6,11 +6,7 @@ use queue_core::{
 };
 use queue_sim::history::{Event, Outcome};
 
-use crate::story::{Story, TTL, again, lease, leased, ms, push};
-
-fn done(settled: Settled) -> Answer {
-    Answer::Settled(vec![settled])
-}
+use crate::story::{Story, TTL, again, keyed, lease, leased, ms, push};
 
 #[test]
 fn l5_a_message_is_made_up() {
@@ -52,14 +48,9 @@ fn l5_the_books_do_not_balance() {
 
 #[test]
 fn l5_what_was_acked_is_not_counted() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let first = story.take();
+    let (mut story, first) = Story::leased();
     story.settle(Settlement::ack(first.receipt));
-    let mut counters = Counters::default();
-    counters.accepted = 1;
-    counters.purged = 1;
-    story.says(Call::Counters, Answer::Counters(Box::new(counters)));
+    story.says_counted(|counters| counters.purged = 1);
     story.breaks("L5");
 }
 
@@ -78,10 +69,7 @@ fn l8_a_message_is_lost() {
     story.push("a");
     story.loses(push("b"), false);
     story.event(Event::Healed);
-    let mut counters = Counters::default();
-    counters.accepted = 1;
-    counters.trimmed = 1;
-    story.says(Call::Counters, Answer::Counters(Box::new(counters)));
+    story.says_counted(|counters| counters.trimmed = 1);
     story.breaks("L8");
 }
 
@@ -111,26 +99,18 @@ fn what_is_invalid_is_answered() {
 #[test]
 fn l9_a_key_is_accepted_twice() {
     let mut story = Story::reliable();
-    let keyed = |body| Call::Push(vec![Push::new(body).with_dedup("key", ms(50))]);
     story.call(keyed("a"));
     story.after(20);
-    story.says(
-        keyed("a"),
-        Answer::Pushed(vec![Pushed::Accepted(MessageId::new(2))]),
-    );
+    story.says(keyed("a"), accepted(2));
     story.breaks("L9");
 }
 
 #[test]
 fn l9_a_mark_outlives_its_window() {
     let mut story = Story::reliable();
-    let keyed = |body| Call::Push(vec![Push::new(body).with_dedup("key", ms(50))]);
     story.call(keyed("a"));
     story.after(60);
-    story.says(
-        keyed("a"),
-        Answer::Pushed(vec![Pushed::Duplicate(MessageId::new(1))]),
-    );
+    story.says(keyed("a"), duplicate_of(1));
     story.breaks("L9");
 }
 
@@ -221,11 +201,10 @@ fn l9_a_unique_mark_outlives_its_message() {
 #[test]
 fn l9_a_mark_ends_with_its_message() {
     let mut story = Story::reliable();
-    let keyed = || Call::Push(vec![Push::new("a").with_dedup("key", ms(50))]);
-    story.call(keyed());
+    story.call(keyed("a"));
     let first = story.take();
     story.settle(Settlement::ack(first.receipt));
-    story.says(keyed(), accepted(2));
+    story.says(keyed("a"), accepted(2));
     story.breaks("L9");
 }
 
@@ -247,9 +226,7 @@ fn l13_more_dead_letters_than_are_kept() {
 
 #[test]
 fn l13_a_letter_has_another_reason() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let delivery = story.take();
+    let (mut story, delivery) = Story::leased();
     story.settle(Settlement::bury(delivery.receipt, "no"));
     let letter = DeadLetter {
         id: delivery.id(),
@@ -302,9 +279,6 @@ fn r1_a_receipt_of_the_lost_history_is_taken() {
     let (order, model) = (story.order(), story.model());
     let lost = story.take();
     story.after(10).rolls_back(order, model);
-    story.says(
-        Call::Settle(vec![Settlement::ack(lost.receipt)]),
-        done(Settled::Done),
-    );
+    story.says_settled(Settlement::ack(lost.receipt), Settled::Done);
     story.breaks_first("R1");
 }

@@ -8,10 +8,7 @@ use queue_core::{
 use crate::story::{Story, again, lease, leased, ms};
 
 fn put(story: &mut Story, push: Push) -> MessageId {
-    match story.call(Call::Push(vec![push])) {
-        Answer::Pushed(pushed) => pushed[0].id(),
-        other => panic!("{other:?}"),
-    }
+    story.put(Call::Push(vec![push]))
 }
 
 fn dropped_after(limit: u64) -> Push {
@@ -178,11 +175,9 @@ fn l17_more_are_counted_than_were_to_be_dropped() {
     for push in [Push::new("a"), buried_after(20), dropped_after(100)] {
         let mut story = Story::reliable();
         put(&mut story, push);
-        let mut counters = Counters::default();
-        counters.accepted = 1;
-        counters.outdated = 1;
-        let counted = Answer::Counters(Box::new(counters));
-        story.after(50).says(Call::Counters, counted);
+        story
+            .after(50)
+            .says_counted(|counters| counters.outdated = 1);
         story.breaks("L17");
     }
 }

@@ -82,11 +82,16 @@ fn t2_an_item_goes_missing() {
 fn t2_a_key_is_added_twice() {
     let mut story = ring(RotatingConfig::default());
     let same = Call::Insert(vec![Insert::new("a").with_key("a")]);
-    story.says(
-        same,
-        Answer::Inserted(vec![Inserted::Added(MessageId::new(4))]),
-    );
+    let added = Inserted::Added(MessageId::new(4));
+    story.says(same, Answer::Inserted(vec![added]));
     story.breaks("T2");
+}
+
+/// The answer of the call before the last one comes only now.
+fn ends_now(story: &mut Story) {
+    let later = story.moment();
+    let (rotation, _) = story.last_two();
+    rotation.ended.as_mut().unwrap().at = later;
 }
 
 /// A rotation of two items answers only the second; the first is removed once that is executed.
@@ -101,9 +106,7 @@ fn leaves_out_the_first(removal_comes_before_the_answer: bool) -> Story {
     story.says(two, visits(&[&second]));
     story.call(Call::Remove(vec![MessageId::new(1)]));
     if removal_comes_before_the_answer {
-        let later = story.moment();
-        let (rotation, _) = story.last_two();
-        rotation.ended.as_mut().unwrap().at = later;
+        ends_now(&mut story);
     }
     story
 }
@@ -131,9 +134,7 @@ fn a_rotation_that_leaves_out_all_has_its_caller_look_again() {
         };
         story.says(one(), Answer::Rotated(nothing));
         story.call(Call::Remove(vec![MessageId::new(1)]));
-        let later = story.moment();
-        let (rotation, _) = story.last_two();
-        rotation.ended.as_mut().unwrap().at = later;
+        ends_now(&mut story);
         match next {
             Some(Duration::ZERO) => story.holds(),
             _ => story.breaks_first("linearisable"),

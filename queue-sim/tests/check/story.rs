@@ -52,6 +52,14 @@ impl Story {
         Self::of(QueueConfig::Reliable(config.with_dead_letter_cap(2)))
     }
 
+    /// A reliable queue with one message, which is leased.
+    pub(crate) fn leased() -> (Self, Delivery) {
+        let mut story = Self::reliable();
+        story.push("a");
+        let first = story.take();
+        (story, first)
+    }
+
     pub(crate) fn delay() -> Self {
         Self::of(QueueConfig::Delay(DelayConfig::default()))
     }
@@ -163,7 +171,12 @@ impl Story {
     }
 
     pub(crate) fn push(&mut self, body: &'static str) -> MessageId {
-        match self.call(push(body)) {
+        self.put(push(body))
+    }
+
+    /// Makes this call, which puts one message in.
+    pub(crate) fn put(&mut self, call: Call) -> MessageId {
+        match self.call(call) {
             Answer::Pushed(pushed) => pushed[0].id(),
             other => panic!("{other:?}"),
         }
@@ -183,6 +196,20 @@ impl Story {
 
     pub(crate) fn settle(&mut self, settlement: Settlement) -> Answer {
         self.call(Call::Settle(vec![settlement]))
+    }
+
+    /// Settles, and the backend gives this answer.
+    pub(crate) fn says_settled(&mut self, settlement: Settlement, settled: Settled) {
+        let answer = Answer::Settled(vec![settled]);
+        self.says(Call::Settle(vec![settlement]), answer);
+    }
+
+    /// Reads the counters: the backend has accepted one message, and counts this of it.
+    pub(crate) fn says_counted(&mut self, count: impl FnOnce(&mut Counters)) {
+        let mut counters = Counters::default();
+        counters.accepted = 1;
+        count(&mut counters);
+        self.says(Call::Counters, Answer::Counters(Box::new(counters)));
     }
 
     /// Makes the last two leases hand out these, in the other order.
@@ -260,6 +287,11 @@ impl Story {
 
 pub(crate) fn push(body: &'static str) -> Call {
     Call::Push(vec![Push::new(body)])
+}
+
+/// A push under a dedup key, for 50 ms.
+pub(crate) fn keyed(body: &'static str) -> Call {
+    Call::Push(vec![Push::new(body).with_dedup("key", ms(50))])
 }
 
 pub(crate) fn lease(max: usize) -> Call {

@@ -1,8 +1,6 @@
 //! Random sequences of calls on each kind of queue, in virtual time, on the memory backend and on a
 //! real redis-server. They break no rule, and each answer is the reference model's.
-//!
-//! Without `PROPTEST_CASES` the sequences are always the same, so this test does not fail now and
-//! then. With it, there are this many, and they are fresh unless `PROPTEST_RNG_SEED` is set.
+//! The tests keep failures as calls, which outlive a change of the strategies.
 
 mod kept;
 #[path = "../support/kinds.rs"]
@@ -10,10 +8,7 @@ mod kinds;
 
 use std::{cell::RefCell, collections::BTreeSet};
 
-use proptest::{
-    prelude::*,
-    test_runner::{RngSeed, TestRunner},
-};
+use proptest::test_runner::{TestCaseError, TestRunner};
 use queue_core::QueueKind;
 use queue_sim::{
     check::{Budget, Verdict, check, reached},
@@ -54,7 +49,7 @@ kinds::each_kind!(tests!);
 /// goals.
 fn compare(kind: QueueKind, environment: impl Environment) {
     let (environment, seen) = (RefCell::new(environment), RefCell::new(BTreeSet::new()));
-    let config = config();
+    let config = queue_fuzz::config(CASES);
     let enough = config.cases >= CASES;
     let outcome = TestRunner::new(config).run(&strategy::sequence(kind), |sequence| {
         let goals = hold(&sequence, &mut *environment.borrow_mut());
@@ -71,21 +66,6 @@ fn compare(kind: QueueKind, environment: impl Environment) {
         missed.is_empty() || !enough,
         "no sequence got so far that {missed:?}"
     );
-}
-
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    let fixed = std::env::var_os("PROPTEST_CASES").is_none();
-    ProptestConfig {
-        cases: if fixed { CASES } else { default.cases },
-        rng_seed: match default.rng_seed {
-            RngSeed::Random if fixed => RngSeed::Fixed(0),
-            seed => seed,
-        },
-        // The tests keep failures as calls, which outlive a change of the strategies.
-        failure_persistence: None,
-        ..default
-    }
 }
 
 /// Plays a sequence and checks it. Answers its goals, or the broken rule.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::*;
 use queue_memory::MemoryBackend;
-use queue_worker::Worker;
+use queue_worker::*;
 
 use crate::spy::Spy;
 
@@ -50,6 +50,15 @@ impl Environment {
     /// A worker on the queue behind the spy.
     pub(crate) fn worker(&self) -> Worker<u64> {
         Worker::new(self.spy.consumer::<u64>())
+    }
+
+    /// Has this worker work until nothing is ready, delayed or leased.
+    pub(crate) async fn work_off<H, F>(&self, worker: Worker<u64>, handler: H) -> Report
+    where
+        H: Fn(u64, Context) -> F + Send + Sync + 'static,
+        F: Future<Output: IntoVerdict> + Send + 'static,
+    {
+        worker.run_until(self.empty(), handler).await.unwrap()
     }
 
     pub(crate) async fn counters(&self) -> Counters {

@@ -109,23 +109,20 @@ async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer(
     let environment = Environment::holding(1).await;
     // A second to the backend, and another one back.
     environment.spy.watched().latency = 2 * SECOND;
-    let report = environment
-        .worker()
-        .lease(9 * SECOND)
-        .run_until(environment.empty(), |_: u64, cx: Context| async move {
-            let first = cx.remaining();
-            assert!(first <= 7 * SECOND && first > 6900 * MILLI, "{first:?}");
-            let end = Instant::now() + 30 * SECOND;
-            while Instant::now() < end {
-                assert!(cx.remaining() <= 7 * SECOND, "{:?}", cx.remaining());
-                sleep(10 * MILLI).await;
-            }
-            cx.extend(100 * SECOND).await.unwrap();
-            let left = cx.remaining();
-            assert!(left <= 98 * SECOND && left > 97 * SECOND, "{left:?}");
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().lease(9 * SECOND);
+    let handler = |_: u64, cx: Context| async move {
+        let first = cx.remaining();
+        assert!(first <= 7 * SECOND && first > 6900 * MILLI, "{first:?}");
+        let end = Instant::now() + 30 * SECOND;
+        while Instant::now() < end {
+            assert!(cx.remaining() <= 7 * SECOND, "{:?}", cx.remaining());
+            sleep(10 * MILLI).await;
+        }
+        cx.extend(100 * SECOND).await.unwrap();
+        let left = cx.remaining();
+        assert!(left <= 98 * SECOND && left > 97 * SECOND, "{left:?}");
+    };
+    let report = environment.work_off(worker, handler).await;
     assert_eq!((report.counts.acked, report.counts.panicked), (1, 0));
     assert!(report.counts.heartbeats > 5, "{report:?}");
 }
@@ -136,22 +133,19 @@ async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
     // No heartbeat must repair it before the handler looks.
     environment.spy.watched().latency = 20 * MILLI;
     let spy = environment.spy.clone();
-    let report = environment
-        .worker()
-        .lease(9 * SECOND)
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            let spy = spy.clone();
-            async move {
-                cx.extend(50 * MILLI).await.unwrap();
-                assert!(cx.remaining() > 8900 * MILLI, "{:?}", cx.remaining());
-                // No later heartbeat either.
-                spy.watched().fault = Some(Fault::NoExtend);
-                sleep(8 * SECOND).await;
-                assert_eq!(cx.stop(), None);
-            }
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().lease(9 * SECOND);
+    let handler = move |_: u64, cx: Context| {
+        let spy = spy.clone();
+        async move {
+            cx.extend(50 * MILLI).await.unwrap();
+            assert!(cx.remaining() > 8900 * MILLI, "{:?}", cx.remaining());
+            // No later heartbeat either.
+            spy.watched().fault = Some(Fault::NoExtend);
+            sleep(8 * SECOND).await;
+            assert_eq!(cx.stop(), None);
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     let counts = report.counts;
     assert_eq!((counts.acked, counts.lost, counts.panicked), (1, 0, 0));
     assert_eq!(environment.counters().await.expired, 0);
@@ -160,13 +154,10 @@ async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
 #[tokio::test(start_paused = true)]
 async fn more_leases_than_go_in_one_call_are_all_kept_alive() {
     let environment = Environment::holding(300).await;
+    let worker = environment.worker().concurrency(300).lease(6 * SECOND);
     let report = environment
-        .worker()
-        .concurrency(300)
-        .lease(6 * SECOND)
-        .run_until(environment.empty(), |_: u64, _| sleep(30 * SECOND))
-        .await
-        .unwrap();
+        .work_off(worker, |_: u64, _| sleep(30 * SECOND))
+        .await;
     assert_eq!((report.counts.started, report.counts.acked), (300, 300));
     assert_eq!(environment.counters().await.expired, 0);
 }

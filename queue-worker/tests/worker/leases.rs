@@ -17,21 +17,17 @@ use crate::{
 #[tokio::test(start_paused = true)]
 async fn heartbeats_hold_a_long_job_in_batches() {
     let environment = Environment::holding(8).await;
-    let report = environment
-        .worker()
-        .concurrency(8)
-        .lease(3 * SECOND)
-        .run_until(environment.empty(), |_: u64, cx: Context| async move {
-            let end = Instant::now() + 60 * SECOND;
-            while Instant::now() < end {
-                sleep(100 * MILLI).await;
-                // Never near its end: two thirds of it are left, but for a moment's work.
-                assert!(cx.remaining() > 1900 * MILLI, "{:?}", cx.remaining());
-                assert_eq!(cx.stop(), None);
-            }
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().concurrency(8).lease(3 * SECOND);
+    let handler = |_: u64, cx: Context| async move {
+        let end = Instant::now() + 60 * SECOND;
+        while Instant::now() < end {
+            sleep(100 * MILLI).await;
+            // Never near its end: two thirds of it are left, but for a moment's work.
+            assert!(cx.remaining() > 1900 * MILLI, "{:?}", cx.remaining());
+            assert_eq!(cx.stop(), None);
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.expired), (8, 0));
     let watched = environment.spy.watched();
@@ -45,13 +41,10 @@ async fn heartbeats_hold_a_long_job_in_batches() {
 async fn a_heartbeat_is_not_held_up_by_a_slow_call() {
     let environment = Environment::holding(2).await;
     environment.spy.watched().latency = 2 * SECOND;
+    let worker = environment.worker().concurrency(2).lease(6 * SECOND);
     let report = environment
-        .worker()
-        .concurrency(2)
-        .lease(6 * SECOND)
-        .run_until(environment.empty(), |_: u64, _| sleep(60 * SECOND))
-        .await
-        .unwrap();
+        .work_off(worker, |_: u64, _| sleep(60 * SECOND))
+        .await;
     assert_eq!((report.counts.acked, report.counts.lost), (2, 0));
     assert_eq!(environment.counters().await.expired, 0);
 }
@@ -150,26 +143,23 @@ async fn a_handler_that_does_not_stop_is_cut_off_after_the_cleanup_time() {
 async fn a_handler_can_hold_its_lease_for_longer() {
     let environment = Environment::holding(1).await;
     let spy = environment.spy.clone();
-    let report = environment
-        .worker()
-        .lease(3 * SECOND)
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            let spy = spy.clone();
-            async move {
-                assert!(cx.extend(Duration::ZERO).await.is_err());
-                assert!(cx.extend(48 * HOUR).await.is_err());
-                cx.extend(100 * SECOND).await.unwrap();
-                // From now on no heartbeat gets through.
-                spy.watched().fault = Some(Fault::NoExtend);
-                assert!(cx.remaining() > 99 * SECOND);
-                sleep(90 * SECOND).await;
-                assert_eq!(cx.stop(), None);
-                let failed = cx.extend(SECOND).await.unwrap_err();
-                assert_eq!(failed.kind(), ErrorKind::Unavailable);
-            }
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().lease(3 * SECOND);
+    let handler = move |_: u64, cx: Context| {
+        let spy = spy.clone();
+        async move {
+            assert!(cx.extend(Duration::ZERO).await.is_err());
+            assert!(cx.extend(48 * HOUR).await.is_err());
+            cx.extend(100 * SECOND).await.unwrap();
+            // From now on no heartbeat gets through.
+            spy.watched().fault = Some(Fault::NoExtend);
+            assert!(cx.remaining() > 99 * SECOND);
+            sleep(90 * SECOND).await;
+            assert_eq!(cx.stop(), None);
+            let failed = cx.extend(SECOND).await.unwrap_err();
+            assert_eq!(failed.kind(), ErrorKind::Unavailable);
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     assert_eq!((report.counts.acked, report.counts.lost), (1, 0));
     assert_eq!(environment.counters().await.expired, 0);
 }
@@ -179,14 +169,12 @@ async fn a_context_that_outlives_its_job_extends_nothing() {
     let environment = Environment::holding(1).await;
     let kept = Arc::new(Mutex::new(None));
     let keep = Arc::clone(&kept);
-    environment
-        .worker()
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            *keep.lock().unwrap() = Some(cx);
-            async {}
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker();
+    let handler = move |_: u64, cx: Context| {
+        *keep.lock().unwrap() = Some(cx);
+        async {}
+    };
+    environment.work_off(worker, handler).await;
     let cx = kept.lock().unwrap().take().unwrap();
     let error = cx.extend(SECOND).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LeaseLost);
@@ -196,18 +184,17 @@ async fn a_context_that_outlives_its_job_extends_nothing() {
 async fn a_message_is_held_no_longer_than_it_may_be() {
     let environment = Environment::holding(1).await;
     let start = Instant::now();
-    let report = environment
+    let worker = environment
         .worker()
         .lease(3 * SECOND)
         .max_hold(20 * SECOND)
-        .cleanup(Duration::ZERO)
-        .run_until(environment.empty(), move |_: u64, cx: Context| async move {
-            if cx.attempt() == 1 {
-                sleep(HOUR).await;
-            }
-        })
-        .await
-        .unwrap();
+        .cleanup(Duration::ZERO);
+    let handler = move |_: u64, cx: Context| async move {
+        if cx.attempt() == 1 {
+            sleep(HOUR).await;
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     let took = start.elapsed();
     assert!(took >= 20 * SECOND && took < 24 * SECOND, "{took:?}");
     assert_eq!((report.counts.lost, report.counts.acked), (1, 1));
@@ -218,21 +205,17 @@ async fn a_context_tells_what_was_delivered() {
     let environment = Environment::new().await;
     let push = Push::new("5").with_header("tenant", "acme");
     let id = environment.queue.push_one(push).await.unwrap().id();
-    environment
-        .worker()
-        .named("jobs")
-        .lease(30 * SECOND)
-        .run_until(environment.empty(), move |_: u64, cx: Context| async move {
-            assert_eq!(cx.queue(), "jobs");
-            assert_eq!((cx.id(), cx.attempt()), (id, 1));
-            assert_eq!(cx.receipt(), Receipt::new(cx.id(), cx.token()));
-            assert_eq!(cx.headers().get("tenant"), Some("acme"));
-            assert!(cx.remaining() > 29 * SECOND && cx.remaining() <= 30 * SECOND);
-            assert!(cx.deadline() <= Instant::now() + 30 * SECOND);
-            assert_eq!((cx.cut_off(), cx.stop()), (None, None));
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().named("jobs").lease(30 * SECOND);
+    let handler = move |_: u64, cx: Context| async move {
+        assert_eq!(cx.queue(), "jobs");
+        assert_eq!((cx.id(), cx.attempt()), (id, 1));
+        assert_eq!(cx.receipt(), Receipt::new(cx.id(), cx.token()));
+        assert_eq!(cx.headers().get("tenant"), Some("acme"));
+        assert!(cx.remaining() > 29 * SECOND && cx.remaining() <= 30 * SECOND);
+        assert!(cx.deadline() <= Instant::now() + 30 * SECOND);
+        assert_eq!((cx.cut_off(), cx.stop()), (None, None));
+    };
+    environment.work_off(worker, handler).await;
     assert_eq!(environment.counters().await.acked, 1);
 }
 
@@ -240,14 +223,12 @@ async fn a_context_tells_what_was_delivered() {
 async fn an_ack_that_comes_after_somebody_elses_is_counted_as_lost() {
     let environment = Environment::holding(1).await;
     let queue = Arc::clone(&environment.queue);
-    let report = environment
-        .worker()
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            let queue = Arc::clone(&queue);
-            async move { queue.ack(cx.receipt()).await.unwrap() }
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker();
+    let handler = move |_: u64, cx: Context| {
+        let queue = Arc::clone(&queue);
+        async move { queue.ack(cx.receipt()).await.unwrap() }
+    };
+    let report = environment.work_off(worker, handler).await;
     let counts = report.counts;
     assert_eq!((counts.lost, counts.unconfirmed, counts.acked), (1, 0, 0));
 }

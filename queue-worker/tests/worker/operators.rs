@@ -34,17 +34,15 @@ async fn names(name: Option<&str>) -> Vec<String> {
         Some(name) => worker.holder(name),
         None => worker,
     };
-    let report = worker
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            let (queue, names) = (Arc::clone(&queue), Arc::clone(&names));
-            async move {
-                let (receipt, holder) = held(&*queue).await;
-                assert_eq!(receipt, cx.receipt());
-                names.lock().unwrap().push(holder.unwrap().to_string());
-            }
-        })
-        .await
-        .unwrap();
+    let handler = move |_: u64, cx: Context| {
+        let (queue, names) = (Arc::clone(&queue), Arc::clone(&names));
+        async move {
+            let (receipt, holder) = held(&*queue).await;
+            assert_eq!(receipt, cx.receipt());
+            names.lock().unwrap().push(holder.unwrap().to_string());
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     assert_eq!((report.counts.acked, report.counts.panicked), (3, 0));
     let names = found.lock().unwrap();
     names.clone()

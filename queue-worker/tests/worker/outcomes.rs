@@ -16,10 +16,7 @@ async fn ok_is_acked() {
     let environment = Environment::holding(100).await;
     let worker = environment.worker().concurrency(4);
     let health = worker.health();
-    let report = worker
-        .run_until(environment.empty(), |_: u64, _| async {})
-        .await
-        .unwrap();
+    let report = environment.work_off(worker, |_: u64, _| async {}).await;
     assert_eq!(environment.counters().await.acked, 100);
     assert_eq!(report.counts.acked, 100);
     assert!(report.counts.balance(), "{report:?}");
@@ -41,18 +38,15 @@ async fn fail_once(failure: Failure, backoff: Backoff) -> FailedOnce {
     let environment = Environment::holding(1).await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let tries = Arc::clone(&seen);
-    let report = environment
-        .worker()
-        .retry(backoff)
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            let mut tries = tries.lock().unwrap();
-            tries.push((cx.attempt(), Instant::now()));
-            let first = tries.len() == 1;
-            let result = if first { Err(failure.clone()) } else { Ok(()) };
-            async move { result }
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().retry(backoff);
+    let handler = move |_: u64, cx: Context| {
+        let mut tries = tries.lock().unwrap();
+        tries.push((cx.attempt(), Instant::now()));
+        let first = tries.len() == 1;
+        let result = if first { Err(failure.clone()) } else { Ok(()) };
+        async move { result }
+    };
+    let report = environment.work_off(worker, handler).await;
     assert!(report.counts.balance(), "{report:?}");
     let counters = environment.counters().await;
     let seen = seen.lock().unwrap();
@@ -138,13 +132,9 @@ async fn dead(environment: &Environment) -> DeadLetter {
 #[tokio::test(start_paused = true)]
 async fn burying_ends_it_with_the_reason() {
     let environment = Environment::holding(1).await;
-    let report = environment
-        .worker()
-        .run_until(environment.empty(), |_: u64, _| async {
-            Err::<(), _>(Failure::bury("no such customer"))
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker();
+    let handler = |_: u64, _| async { Err::<(), _>(Failure::bury("no such customer")) };
+    let report = environment.work_off(worker, handler).await;
     let letter = dead(&environment).await;
     assert_eq!(letter.attempts, 1);
     assert_eq!(
@@ -159,14 +149,9 @@ async fn how_often_is_tried_is_the_queues_to_say() {
     let config = ReliableConfig::default().with_max_attempts(3);
     let environment = Environment::with(&config).await;
     environment.push(1).await;
-    let report = environment
-        .worker()
-        .retry(Backoff::fixed(SECOND))
-        .run_until(environment.empty(), |_: u64, _| async {
-            Err::<(), _>("never")
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().retry(Backoff::fixed(SECOND));
+    let handler = |_: u64, _| async { Err::<(), _>("never") };
+    let report = environment.work_off(worker, handler).await;
     let letter = dead(&environment).await;
     assert_eq!((letter.attempts, letter.reason), (3, DeathReason::Retried));
     assert_eq!((report.counts.retried, report.counts.died), (2, 1));
@@ -176,23 +161,22 @@ async fn how_often_is_tried_is_the_queues_to_say() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
     let environment = Environment::holding(20).await;
-    let report = environment
+    let worker = environment
         .worker()
         .concurrency(4)
-        .retry(Backoff::fixed(SECOND))
-        .run_until(environment.empty(), |number: u64, cx: Context| {
-            let first = cx.attempt() == 1;
-            // It panics before there is a future at all.
-            assert!(!(number == 3 && first), "three");
-            async move {
-                tokio::task::yield_now().await;
-                if number == 7 && first {
-                    std::panic::panic_any(7);
-                }
+        .retry(Backoff::fixed(SECOND));
+    let handler = |number: u64, cx: Context| {
+        let first = cx.attempt() == 1;
+        // It panics before there is a future at all.
+        assert!(!(number == 3 && first), "three");
+        async move {
+            tokio::task::yield_now().await;
+            if number == 7 && first {
+                std::panic::panic_any(7);
             }
-        })
-        .await
-        .unwrap();
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.retried), (20, 2));
     assert_eq!(report.counts.panicked, 2);
@@ -203,18 +187,17 @@ async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
 async fn what_takes_too_long_is_cut_off_as_a_failed_attempt() {
     let environment = Environment::holding(1).await;
     let start = Instant::now();
-    let report = environment
+    let worker = environment
         .worker()
         .timeout(5 * SECOND)
-        .retry(Backoff::fixed(Duration::ZERO))
-        .run_until(environment.empty(), |_: u64, cx: Context| async move {
-            assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
-            if cx.attempt() == 1 {
-                sleep(HOUR).await;
-            }
-        })
-        .await
-        .unwrap();
+        .retry(Backoff::fixed(Duration::ZERO));
+    let handler = |_: u64, cx: Context| async move {
+        assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
+        if cx.attempt() == 1 {
+            sleep(HOUR).await;
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     within(start.elapsed(), 5 * SECOND);
     assert_eq!((report.counts.timed_out, report.counts.acked), (1, 1));
     assert_eq!(environment.counters().await.retried, 1);
@@ -236,15 +219,12 @@ async fn a_body_that_does_not_decode_is_a_failed_attempt() {
         attempt * 7 * SECOND
     });
     let start = Instant::now();
-    let report = environment
-        .worker()
-        .retry(backoff)
-        .run_until(environment.empty(), move |number: u64, _| {
-            numbers.lock().unwrap().push(number);
-            async {}
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().retry(backoff);
+    let handler = move |number: u64, _| {
+        numbers.lock().unwrap().push(number);
+        async {}
+    };
+    let report = environment.work_off(worker, handler).await;
     assert_eq!(*seen.lock().unwrap(), [1, 2]);
     within(start.elapsed(), 7 * SECOND + 14 * SECOND);
     let failures = failures.lock().unwrap().clone();
@@ -323,25 +303,21 @@ async fn a_backoff_is_told_why_an_attempt_failed() {
         told.lock().unwrap().push(failure.reason().to_owned());
         SECOND
     });
-    environment
-        .worker()
-        .timeout(1500 * MILLI)
-        .retry(backoff)
-        .run_until(environment.empty(), |number: u64, cx: Context| async move {
-            match (number, cx.attempt()) {
-                (0, 1) => panic!("no paper"),
-                (1, 1) => sleep(HOUR).await,
-                (2, 1) => {
-                    let refused = Error::new(ErrorKind::Unavailable, "connection refused");
-                    let error = Error::new(ErrorKind::Unavailable, "cannot charge");
-                    return Err(Failure::from_error(error.with_source(refused)));
-                }
-                _ => {}
+    let worker = environment.worker().timeout(1500 * MILLI).retry(backoff);
+    let handler = |number: u64, cx: Context| async move {
+        match (number, cx.attempt()) {
+            (0, 1) => panic!("no paper"),
+            (1, 1) => sleep(HOUR).await,
+            (2, 1) => {
+                let refused = Error::new(ErrorKind::Unavailable, "connection refused");
+                let error = Error::new(ErrorKind::Unavailable, "cannot charge");
+                return Err(Failure::from_error(error.with_source(refused)));
             }
-            Ok(())
-        })
-        .await
-        .unwrap();
+            _ => {}
+        }
+        Ok(())
+    };
+    environment.work_off(worker, handler).await;
     assert_eq!(
         *failures.lock().unwrap(),
         [
@@ -358,19 +334,17 @@ async fn a_handler_learns_why_the_last_attempt_failed() {
     let environment = Environment::holding(1).await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&seen);
-    environment
-        .worker()
-        .run_until(environment.empty(), move |_: u64, cx: Context| {
-            list.lock().unwrap().push(cx.failure().map(str::to_owned));
-            async move {
-                match cx.attempt() {
-                    1 => Err("the disk is full"),
-                    _ => Ok(()),
-                }
+    let worker = environment.worker();
+    let handler = move |_: u64, cx: Context| {
+        list.lock().unwrap().push(cx.failure().map(str::to_owned));
+        async move {
+            match cx.attempt() {
+                1 => Err("the disk is full"),
+                _ => Ok(()),
             }
-        })
-        .await
-        .unwrap();
+        }
+    };
+    environment.work_off(worker, handler).await;
     let expected = [None, Some("the disk is full".to_owned())];
     assert_eq!(*seen.lock().unwrap(), expected);
 }

@@ -25,12 +25,9 @@ async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
     let start = Instant::now();
     let worker = environment.worker().retry(rule);
     let health = worker.health();
-    let report = worker
-        .run_until(environment.empty(), |_: u64, cx: Context| async move {
-            if cx.attempt() < 3 { Err("no") } else { Ok(()) }
-        })
-        .await
-        .unwrap();
+    let handler =
+        |_: u64, cx: Context| async move { if cx.attempt() < 3 { Err("no") } else { Ok(()) } };
+    let report = environment.work_off(worker, handler).await;
     assert_eq!(environment.counters().await.acked, 1);
     assert_eq!((report.counts.retried, report.counts.acked), (2, 1));
     assert_eq!(report.counts.backoff_panics, 1);

@@ -24,16 +24,15 @@ async fn no_more_is_started_than_the_rate_allows_and_nothing_is_hoarded() {
     let starts = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&starts);
     let begin = Instant::now();
-    let report = environment
+    let worker = environment
         .worker()
         .concurrency(16)
-        .rate(Rate::new(10, SECOND).with_burst(4))
-        .run_until(environment.empty(), move |_: u64, _| {
-            log.lock().unwrap().push(Instant::now());
-            async {}
-        })
-        .await
-        .unwrap();
+        .rate(Rate::new(10, SECOND).with_burst(4));
+    let handler = move |_: u64, _| {
+        log.lock().unwrap().push(Instant::now());
+        async {}
+    };
+    let report = environment.work_off(worker, handler).await;
     let starts = starts.lock().unwrap();
     assert_eq!((starts.len(), report.counts.acked), (60, 60));
     for (n, start) in starts.iter().enumerate() {

@@ -12,11 +12,10 @@ const MILLI: Duration = Duration::from_millis(1);
 async fn one_slot_costs_one_call_a_message() {
     let environment = Environment::holding(100).await;
     environment.spy.watched().latency = 2 * MILLI;
+    let worker = environment.worker();
     environment
-        .worker()
-        .run_until(environment.empty(), |_: u64, _| sleep(3 * MILLI))
-        .await
-        .unwrap();
+        .work_off(worker, |_: u64, _| sleep(3 * MILLI))
+        .await;
     let watched = environment.spy.watched();
     // The first call has nothing to settle; every other one settles one and leases the next.
     assert_eq!(watched.turns, 1 + 100, "{watched:?}");
@@ -32,15 +31,12 @@ async fn calls_a_message(slots: u64, shortest: Duration, longest: Duration) -> f
     let environment = Environment::holding(count).await;
     environment.spy.watched().latency = MILLI;
     let spread = (longest - shortest).as_micros() as u64;
-    let report = environment
-        .worker()
-        .concurrency(slots as usize)
-        .run_until(environment.empty(), move |number: u64, _| {
-            let more = (number * 7919) % spread.max(1);
-            sleep(shortest + Duration::from_micros(more))
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().concurrency(slots as usize);
+    let handler = move |number: u64, _| {
+        let more = (number * 7919) % spread.max(1);
+        sleep(shortest + Duration::from_micros(more))
+    };
+    let report = environment.work_off(worker, handler).await;
     let watched = environment.spy.watched();
     assert_eq!(report.counts.acked, count);
     assert_eq!(watched.dropped, 0);

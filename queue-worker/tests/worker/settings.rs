@@ -114,13 +114,8 @@ impl Spawn for Counting {
 async fn every_handler_runs_where_the_worker_is_told() {
     let environment = Environment::holding(25).await;
     let counting = Counting::default();
-    environment
-        .worker()
-        .concurrency(3)
-        .spawn(counting.clone())
-        .run_until(environment.empty(), |_: u64, _| async {})
-        .await
-        .unwrap();
+    let worker = environment.worker().concurrency(3).spawn(counting.clone());
+    environment.work_off(worker, |_: u64, _| async {}).await;
     assert_eq!(counting.0.load(Ordering::Relaxed), 25);
 }
 
@@ -138,13 +133,11 @@ impl Spawn for Stopping {
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_stopped_from_outside_is_a_failed_attempt() {
     let environment = Environment::holding(1).await;
-    let report = environment
+    let worker = environment
         .worker()
         .spawn(Stopping)
-        .retry(Backoff::fixed(SECOND))
-        .run_until(environment.empty(), |_: u64, _| async {})
-        .await
-        .unwrap();
+        .retry(Backoff::fixed(SECOND));
+    let report = environment.work_off(worker, |_: u64, _| async {}).await;
     assert_eq!((report.counts.retried, report.counts.died), (4, 1));
     assert!(report.counts.balance(), "{report:?}");
 }

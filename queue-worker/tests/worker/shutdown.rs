@@ -226,14 +226,11 @@ async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
     });
     assert!(timeout(9 * SECOND, running).await.is_err());
     let crash = Instant::now();
-    let report = environment
-        .worker()
-        .concurrency(4)
-        .run_until(environment.empty(), |_: u64, cx: Context| async move {
-            assert_eq!(cx.attempt(), 2);
-        })
-        .await
-        .unwrap();
+    let worker = environment.worker().concurrency(4);
+    let handler = |_: u64, cx: Context| async move {
+        assert_eq!(cx.attempt(), 2);
+    };
+    let report = environment.work_off(worker, handler).await;
     assert!(crash.elapsed() <= 7 * SECOND, "{:?}", crash.elapsed());
     assert_eq!(report.counts.acked, 4);
     sleep(60 * SECOND).await;

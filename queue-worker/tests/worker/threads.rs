@@ -97,33 +97,32 @@ async fn mixed() -> (Vec<(Duration, u64, u32)>, Counts, Counters) {
     let start = Instant::now();
     let log = Arc::new(Mutex::new(Vec::new()));
     let starts = Arc::clone(&log);
-    let report = environment
+    let worker = environment
         .worker()
         .concurrency(5)
         .lease(2 * SECOND)
         .timeout(10 * SECOND)
-        .seed(1)
-        .run_until(environment.empty(), move |number: u64, cx: Context| {
-            let mut starts = starts.lock().unwrap();
-            // A deferred message comes with its old attempt.
-            let first = starts.iter().all(|(_, seen, _)| *seen != number);
-            starts.push((start.elapsed(), number, cx.attempt()));
-            async move {
-                tokio::time::sleep(Duration::from_millis(number * 37 % 300)).await;
-                match (number % 10, cx.attempt()) {
-                    (3, 1..3) => Err(Failure::new("again")),
-                    (5, 1) if first => Err(Failure::defer("busy", SECOND)),
-                    (7, 1) => panic!("seven"),
-                    (9, 1) => {
-                        tokio::time::sleep(HOUR).await;
-                        Ok(())
-                    }
-                    _ => Ok(()),
+        .seed(1);
+    let handler = move |number: u64, cx: Context| {
+        let mut starts = starts.lock().unwrap();
+        // A deferred message comes with its old attempt.
+        let first = starts.iter().all(|(_, seen, _)| *seen != number);
+        starts.push((start.elapsed(), number, cx.attempt()));
+        async move {
+            tokio::time::sleep(Duration::from_millis(number * 37 % 300)).await;
+            match (number % 10, cx.attempt()) {
+                (3, 1..3) => Err(Failure::new("again")),
+                (5, 1) if first => Err(Failure::defer("busy", SECOND)),
+                (7, 1) => panic!("seven"),
+                (9, 1) => {
+                    tokio::time::sleep(HOUR).await;
+                    Ok(())
                 }
+                _ => Ok(()),
             }
-        })
-        .await
-        .unwrap();
+        }
+    };
+    let report = environment.work_off(worker, handler).await;
     let log = log.lock().unwrap().clone();
     (log, report.counts, environment.counters().await)
 }

@@ -11,30 +11,18 @@ use crate::{
 pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        Offered::Full,
-        "3 ready"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, Offered::Full, "3 ready");
     let deliveries = take(&*queue, 2).await;
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        Offered::Full,
-        "1 ready, 2 leased"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, Offered::Full, "1 ready, 2 leased");
     settle(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        Offered::Full,
-        "one of each"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, Offered::Full, "one of each");
     assert_eq!(depth(&*queue).await, [1, 1, 1, 0]);
     settle(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        accepted(4),
-        "a dead one takes no room"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(4), "a dead one takes no room");
     stage.advance(50).await;
     assert_eq!(depth(&*queue).await, [3, 0, 0, 1]);
 }
@@ -81,11 +69,8 @@ pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
     stage.advance(9).await;
     assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
     stage.advance(1).await;
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        accepted(3),
-        "both died"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(3), "both died");
 }
 
 pub(crate) async fn b1_the_length_holds_at_every_instant(stage: &Stage<'_>) {
@@ -274,26 +259,17 @@ pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'
     let deliveries = take(&*queue, 4).await;
     assert_eq!(queue.resize(count(2)).await.expect("resizes"), []);
     assert_eq!(depth(&*queue).await, [0, 0, 4, 0]);
-    assert_eq!(
-        offer(&queue, Overflow::DropOldest).await,
-        Offered::Full,
-        "all are leased"
-    );
+    let offered = offer(&queue, Overflow::DropOldest).await;
+    assert_eq!(offered, Offered::Full, "all are leased");
     settle(&*queue, Settlement::release(deliveries[0].receipt)).await;
     assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
-    assert_eq!(
-        offer(&queue, Overflow::DropOldest).await,
-        evicting(5, 1),
-        "one for one"
-    );
+    let offered = offer(&queue, Overflow::DropOldest).await;
+    assert_eq!(offered, evicting(5, 1), "one for one");
     assert_eq!(depth(&*queue).await, [1, 0, 3, 0]);
     ack_all(&*queue, &deliveries[1..]).await;
     assert_eq!(offer(&queue, Overflow::Reject).await, accepted(6));
-    assert_eq!(
-        offer(&queue, Overflow::Reject).await,
-        Offered::Full,
-        "the new capacity holds"
-    );
+    let offered = offer(&queue, Overflow::Reject).await;
+    assert_eq!(offered, Offered::Full, "the new capacity holds");
 }
 
 pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {
@@ -303,10 +279,8 @@ pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {
     for (delivery, delay) in take(&*queue, 3).await.iter().zip([3, 1, 2]) {
         settle(&*queue, Settlement::defer(delivery.receipt, LONG * delay)).await;
     }
-    assert_eq!(
-        numbers(&queue.resize(count(1)).await.expect("resizes")),
-        [2, 3]
-    );
+    let dropped = numbers(&queue.resize(count(1)).await.expect("resizes"));
+    assert_eq!(dropped, [2, 3]);
 }
 
 pub(crate) async fn b5_after_a_resize_the_stored_capacity_wins(stage: &Stage<'_>) {

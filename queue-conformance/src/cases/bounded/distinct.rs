@@ -47,10 +47,8 @@ pub(crate) async fn b7_a_full_queue_replaces_too(stage: &Stage<'_>) {
     assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(1));
     fill(&queue, 1).await;
     assert_eq!(offer_keyed(&queue, Overflow::Reject).await, replacing(3, 1));
-    assert_eq!(
-        offer_keyed(&queue, Overflow::DropOldest).await,
-        replacing(4, 3)
-    );
+    let offered = offer_keyed(&queue, Overflow::DropOldest).await;
+    assert_eq!(offered, replacing(4, 3));
     assert_eq!(drain(&*queue).await, [2, 4], "and evicts nothing");
 }
 
@@ -73,16 +71,10 @@ pub(crate) async fn b7_a_leased_entry_is_untouched_and_a_new_one_added(stage: &S
     assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(2));
     settle(&*queue, Settlement::release(leased.receipt)).await;
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        replacing(3, 2),
-        "the key passed on"
-    );
-    assert_eq!(
-        stage.ordered(drain(&*queue).await),
-        [1, 3],
-        "the first is an ordinary message now"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, replacing(3, 2), "the key passed on");
+    let drained = stage.ordered(drain(&*queue).await);
+    assert_eq!(drained, [1, 3], "the first is an ordinary message now");
 }
 
 pub(crate) async fn b7_the_end_of_a_former_holder_frees_no_key(stage: &Stage<'_>) {
@@ -106,25 +98,16 @@ pub(crate) async fn b7_a_returned_entry_is_replaced_again(stage: &Stage<'_>) {
     offer_keyed(&queue, Overflow::Reject).await;
     let first = take_one(&*queue).await;
     settle(&*queue, Settlement::release(first.receipt)).await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        replacing(2, 1),
-        "released"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, replacing(2, 1), "released");
     let second = take_one(&*queue).await;
     settle(&*queue, Settlement::retry(second.receipt, ms(50))).await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        replacing(3, 2),
-        "delayed"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, replacing(3, 2), "delayed");
     take_for(&*queue, 1, ms(10)).await;
     stage.advance(9).await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        accepted(4),
-        "leased"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(4), "leased");
     stage.advance(1).await;
     assert_eq!(offer_keyed(&queue, Overflow::Reject).await, replacing(5, 4));
     assert_eq!(stage.ordered(drain(&*queue).await), [3, 5]);
@@ -146,38 +129,23 @@ pub(crate) async fn b7_a_key_is_free_once_its_message_is_gone(stage: &Stage<'_>)
     let queue = stage.bounded(3).await;
     offer_keyed(&queue, Overflow::Reject).await;
     ack(&*queue, &take_one(&*queue).await).await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        accepted(2),
-        "acked"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(2), "acked");
     bury_next(&*queue, "dead").await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        accepted(3),
-        "dead"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(3), "dead");
     queue.purge(count(1)).await.expect("purges");
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        accepted(4),
-        "purged"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(4), "purged");
     fill(&queue, 2).await;
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 4));
     ack(&*queue, &take_one(&*queue).await).await;
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        accepted(8),
-        "evicted"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, accepted(8), "evicted");
     let dropped = queue.resize(count(1)).await.expect("resizes");
     assert_eq!(numbers(&dropped), [6, 7]);
-    assert_eq!(
-        offer_keyed(&queue, Overflow::Reject).await,
-        replacing(9, 8),
-        "not this one"
-    );
+    let offered = offer_keyed(&queue, Overflow::Reject).await;
+    assert_eq!(offered, replacing(9, 8), "not this one");
 }
 
 pub(crate) async fn b7_a_cancelled_messages_key_is_free(stage: &Stage<'_>) {

@@ -35,17 +35,11 @@ pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     let batch = [later(2 * FAR), later(FAR), Offer::new("ready")];
     queue.offer(&batch, Overflow::Reject).await.expect("offers");
-    assert_eq!(
-        offer(&queue, Overflow::DropOldest).await,
-        evicting(4, 3),
-        "what is ready goes first"
-    );
+    let offered = offer(&queue, Overflow::DropOldest).await;
+    assert_eq!(offered, evicting(4, 3), "what is ready goes first");
     let mut held = vec![take_one(&*queue).await];
-    assert_eq!(
-        offer(&queue, Overflow::DropOldest).await,
-        evicting(5, 2),
-        "then what is due first"
-    );
+    let offered = offer(&queue, Overflow::DropOldest).await;
+    assert_eq!(offered, evicting(5, 2), "then what is due first");
     held.push(take_one(&*queue).await);
     let last = queue.offer_one(later(3 * FAR), Overflow::DropOldest).await;
     assert_eq!(last.expect("offers"), evicting(6, 1));
@@ -79,18 +73,12 @@ pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
     assert_eq!(offer_keyed(&queue, later(FAR)).await, accepted(1));
     fill(&queue, 1).await;
     let at_once = Offer::new("at once");
-    assert_eq!(
-        offer_keyed(&queue, at_once).await,
-        replacing(3, 1),
-        "also when full"
-    );
+    let offered = offer_keyed(&queue, at_once).await;
+    assert_eq!(offered, replacing(3, 1), "also when full");
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
     assert_eq!(offer_keyed(&queue, later(FAR)).await, replacing(4, 3));
-    assert_eq!(
-        depth(&*queue).await,
-        [1, 1, 0, 0],
-        "and the other way round"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [1, 1, 0, 0], "and the other way round");
     assert_eq!(offer_keyed(&queue, later(FAR)).await, replacing(5, 4));
     assert_eq!(drain(&*queue).await, [2]);
     assert_eq!(shown(&*queue, Place::Delayed).await, [5]);

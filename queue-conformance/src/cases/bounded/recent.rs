@@ -44,16 +44,10 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
     settle(&*queue, Settlement::release(receipt(3))).await;
     settle(&*queue, Settlement::release(receipt(2))).await;
     stage.advance(10).await;
-    assert_eq!(
-        recent(&queue, 10).await,
-        [1, 6, 4, 3],
-        "neither delayed nor leased ones"
-    );
-    assert_eq!(
-        recent(&queue, 3).await,
-        [1, 6, 4],
-        "what came back is the oldest"
-    );
+    let newest = recent(&queue, 10).await;
+    assert_eq!(newest, [1, 6, 4, 3], "neither delayed nor leased ones");
+    let newest = recent(&queue, 3).await;
+    assert_eq!(newest, [1, 6, 4], "what came back is the oldest");
     assert_eq!(drain(&*queue).await, [3, 4, 6, 1]);
 }
 
@@ -91,11 +85,8 @@ pub(crate) async fn b6_recent_reads_no_more_than_8_mib(stage: &Stage<'_>) {
             .await
             .expect("offers");
     }
-    assert_eq!(
-        recent(&queue, 10).await,
-        [4],
-        "the next would be one byte too many"
-    );
+    let newest = recent(&queue, 10).await;
+    assert_eq!(newest, [4], "the next would be one byte too many");
     bury(&queue, 4).await;
     assert_eq!(recent(&queue, 10).await, [3, 2], "exactly 8 MiB");
     bury(&queue, 3).await;

@@ -25,10 +25,8 @@ pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
         let held = take_one(&*queue).await;
         let waiting = producer(stage, &queue).await;
         ack(&*queue, &held).await;
-        assert_eq!(
-            stage.prompt("an offer after an ack", waiting).await,
-            accepted(number)
-        );
+        let answer = stage.prompt("an offer after an ack", waiting).await;
+        assert_eq!(answer, accepted(number));
     }
 }
 
@@ -39,24 +37,18 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
     let held = take_one(&*queue).await;
     let waiting = producer(stage, &queue).await;
     settle(&*queue, Settlement::bury(held.receipt, "dead")).await;
-    assert_eq!(
-        stage.prompt("an offer after a burial", waiting).await,
-        accepted(2)
-    );
+    let answer = stage.prompt("an offer after a burial", waiting).await;
+    assert_eq!(answer, accepted(2));
 
     let waiting = producer(stage, &queue).await;
     queue.purge(count(1)).await.expect("purges");
-    assert_eq!(
-        stage.prompt("an offer after a purge", waiting).await,
-        accepted(3)
-    );
+    let answer = stage.prompt("an offer after a purge", waiting).await;
+    assert_eq!(answer, accepted(3));
 
     let waiting = producer(stage, &queue).await;
     queue.resize(count(2)).await.expect("resizes");
-    assert_eq!(
-        stage.prompt("an offer after a resize", waiting).await,
-        accepted(4)
-    );
+    let answer = stage.prompt("an offer after a resize", waiting).await;
+    assert_eq!(answer, accepted(4));
 }
 
 pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
@@ -85,10 +77,8 @@ pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
     let held = take_one(&*queue).await;
     let waiting = producer(stage, &queue).await;
     settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
-    assert_eq!(
-        stage.prompt("an offer after a death", waiting).await,
-        accepted(2)
-    );
+    let answer = stage.prompt("an offer after a death", waiting).await;
+    assert_eq!(answer, accepted(2));
 }
 
 pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &Stage<'_>) {

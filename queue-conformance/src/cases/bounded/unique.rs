@@ -37,11 +37,8 @@ pub(crate) async fn l9_an_eviction_frees_the_unique_key(stage: &Stage<'_>) {
     let later = unique("later").with_due(FAR);
     assert_eq!(put(&queue, later).await, evicting(4, 3));
     assert_eq!(put(&queue, "x").await, evicting(5, 4));
-    assert_eq!(
-        put(&queue, unique("later")).await,
-        evicting(6, 5),
-        "evicted while it was delayed"
-    );
+    let pushed = put(&queue, unique("later")).await;
+    assert_eq!(pushed, evicting(6, 5), "evicted while it was delayed");
     assert_eq!(marks(&queue).await, 1);
 }
 
@@ -57,11 +54,8 @@ pub(crate) async fn l9_a_replacement_frees_the_unique_key(stage: &Stage<'_>) {
     let held = take(&*queue, 9).await;
     let beside = put(&queue, replacing_offer("x")).await;
     assert_eq!(beside, accepted(4), "what is leased is not replaced");
-    assert_eq!(
-        put(&queue, unique("b")).await,
-        Offered::Duplicate(id(2)),
-        "and keeps its mark"
-    );
+    let pushed = put(&queue, unique("b")).await;
+    assert_eq!(pushed, Offered::Duplicate(id(2)), "and keeps its mark");
     ack_all(&*queue, &held).await;
     assert_eq!(marks(&queue).await, 0);
 }

@@ -35,11 +35,8 @@ pub(crate) async fn d4_reschedule_moves_what_is_not_leased(stage: &Stage<'_>) {
     };
     assert_eq!(moved(1, 20).await, Rescheduled::Moved, "sooner");
     assert_eq!(moved(2, 80).await, Rescheduled::Moved, "later");
-    assert_eq!(
-        moved(3, 60).await,
-        Rescheduled::Moved,
-        "what is ready already"
-    );
+    let rescheduled = moved(3, 60).await;
+    assert_eq!(rescheduled, Rescheduled::Moved, "what is ready already");
     assert_eq!(depth(&*queue).await, [1, 3, 0, 0]);
     let leased = take_one(&*queue).await;
     assert_eq!(leased.id(), id(4));
@@ -98,11 +95,8 @@ pub(crate) async fn d4_a_change_dropped_at_any_await_never_half_happens(stage: &
         let moved = cut(queue.reschedule(message, sooner), polls)
             .await
             .is_some();
-        assert_eq!(
-            depth(&*queue).await,
-            [0, 1, 0, 0],
-            "cut after {polls} polls"
-        );
+        let places = depth(&*queue).await;
+        assert_eq!(places, [0, 1, 0, 0], "cut after {polls} polls");
         stage.advance(100).await;
         assert_eq!(drain(&*queue).await, [message.get()]);
         if moved {

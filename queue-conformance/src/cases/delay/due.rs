@@ -13,18 +13,12 @@ pub(crate) async fn d1_a_message_is_never_early(stage: &Stage<'_>) {
     for delay in [1, 2, 500, 86_400_000] {
         schedule(&queue, delay).await;
         stage.advance(delay - 1).await;
-        assert_eq!(
-            take_nothing(&*queue).await,
-            Some(ms(1)),
-            "1 ms before it is due"
-        );
+        let next = take_nothing(&*queue).await;
+        assert_eq!(next, Some(ms(1)), "1 ms before it is due");
         assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
         stage.advance(1).await;
-        assert_eq!(
-            depth(&*queue).await,
-            [1, 0, 0, 0],
-            "ready from its due time on"
-        );
+        let places = depth(&*queue).await;
+        assert_eq!(places, [1, 0, 0, 0], "ready from its due time on");
         assert_eq!(drain(&*queue).await.len(), 1);
     }
 }
@@ -151,11 +145,8 @@ pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage
     take_for(&*queue, 100, ms(10)).await;
     stage.advance(20).await;
     let expected: Vec<u64> = (101..=200).chain(1..=28).collect();
-    assert_eq!(
-        ids(&take(&*queue, 128).await),
-        expected,
-        "by deadline, which is when it is due"
-    );
+    let taken = ids(&take(&*queue, 128).await);
+    assert_eq!(taken, expected, "by deadline, which is when it is due");
     let rest: Vec<u64> = (29..=100).collect();
     assert_eq!(ids(&take(&*queue, 128).await), rest);
 }
@@ -193,20 +184,16 @@ pub(crate) async fn d3_equal_bodies_are_different_messages(stage: &Stage<'_>) {
     let same = [Scheduled::new("same", ms(0)), Scheduled::new("same", ms(0))];
     let pushed = queue.schedule(&same).await.expect("is accepted");
     assert_eq!(pushed, [Pushed::Accepted(id(1)), Pushed::Accepted(id(2))]);
-    assert_eq!(
-        queue.cancel_one(id(1)).await.expect("cancels"),
-        Cancelled::Cancelled
-    );
+    let cancelled = queue.cancel_one(id(1)).await.expect("cancels");
+    assert_eq!(cancelled, Cancelled::Cancelled);
     assert_eq!(drain(&*queue).await, [2], "the other is still there");
 }
 
 pub(crate) async fn d3_schedule_all_splits(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let batch = vec![Scheduled::new("x", ms(0)); 300];
-    assert_eq!(
-        queue.schedule_all(&batch).await.expect("is accepted").len(),
-        300
-    );
+    let scheduled = queue.schedule_all(&batch).await.expect("is accepted").len();
+    assert_eq!(scheduled, 300);
     let drained = stage.ordered(drain(&*queue).await);
     assert_eq!(drained, (1..=300).collect::<Vec<u64>>());
 }
@@ -255,9 +242,6 @@ pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stag
         Scheduled::new(living(), NEVER),
     ];
     queue.schedule(&batch).await.expect("is accepted");
-    assert_eq!(
-        shown(&*queue, Place::Delayed).await,
-        [1, 2],
-        "nobody compares a point in time"
-    );
+    let order = shown(&*queue, Place::Delayed).await;
+    assert_eq!(order, [1, 2], "nobody compares a point in time");
 }

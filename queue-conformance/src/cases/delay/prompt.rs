@@ -45,10 +45,8 @@ pub(crate) async fn d5_a_message_due_now_wakes_who_sleeps_towards_a_later(stage:
     schedule(&queue, 1_000_000).await;
     let waiting = receiver(stage, &queue).await;
     schedule(&queue, 0).await;
-    assert_eq!(
-        stage.prompt("a receive of what is due now", waiting).await,
-        id(2)
-    );
+    let answer = stage.prompt("a receive of what is due now", waiting).await;
+    assert_eq!(answer, id(2));
 }
 
 pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<'_>) {

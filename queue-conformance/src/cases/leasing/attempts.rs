@@ -87,10 +87,8 @@ pub(crate) async fn l6_a_lease_that_expires_on_the_last_attempt_ends_dead(stage:
         (&letter.reason, letter.attempts),
         (&DeathReason::Expired, 2)
     );
-    assert_eq!(
-        settle(&*queue, Settlement::ack(last.receipt)).await,
-        Settled::LeaseLost
-    );
+    let settled = settle(&*queue, Settlement::ack(last.receipt)).await;
+    assert_eq!(settled, Settled::LeaseLost);
     let counters = queue.counters().await.expect("counters");
     assert_eq!(
         (counters.expired, counters.died),

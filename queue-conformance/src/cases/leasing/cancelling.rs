@@ -38,16 +38,11 @@ pub(crate) async fn l15_what_has_come_back_is_cancelled(stage: &Stage<'_>) {
         Settlement::bury(receipt(3), "dead"),
     ];
     queue.settle(&batch).await.expect("settles");
-    assert_eq!(
-        cancel(&*queue, &[1, 2, 3, 4, 5]).await,
-        [Gone, Gone, Gone, TooLate, TooLate]
-    );
+    let cancelled = cancel(&*queue, &[1, 2, 3, 4, 5]).await;
+    assert_eq!(cancelled, [Gone, Gone, Gone, TooLate, TooLate]);
     stage.advance(100).await;
-    assert_eq!(
-        cancel(&*queue, &[5]).await,
-        [Gone],
-        "from its deadline on it is not leased"
-    );
+    let cancelled = cancel(&*queue, &[5]).await;
+    assert_eq!(cancelled, [Gone], "from its deadline on it is not leased");
     let settled = settle(&*queue, Settlement::ack(receipt(4))).await;
     assert_eq!(settled, Settled::LeaseLost);
     assert_eq!(depth(&*queue).await, [0, 0, 0, 1]);
@@ -86,15 +81,10 @@ pub(crate) async fn l15_an_id_that_no_message_had_is_told_apart(stage: &Stage<'_
     queue.put(marked()).await;
     queue.put(marked()).await;
     let made_up = [0, 2, 1 << 53, (1 << 53) + 1, u64::MAX];
-    assert_eq!(
-        cancel(&*queue, &made_up).await,
-        [NeverWas; 5],
-        "a duplicate has no id of its own"
-    );
-    assert_eq!(
-        cancel(&*queue, &[2, 1, 0]).await,
-        [NeverWas, Gone, NeverWas]
-    );
+    let cancelled = cancel(&*queue, &made_up).await;
+    assert_eq!(cancelled, [NeverWas; 5], "a duplicate has no id of its own");
+    let cancelled = cancel(&*queue, &[2, 1, 0]).await;
+    assert_eq!(cancelled, [NeverWas, Gone, NeverWas]);
     assert_eq!(cancel(&*queue, &[1]).await, [TooLate], "once it was there");
     queue.put("x").await;
     assert_eq!(drain(&*queue).await, [2], "no id was used up");
@@ -183,11 +173,8 @@ pub(crate) async fn l15_a_message_is_cancelled_or_delivered_never_both(stage: &S
 
 pub(crate) async fn l15_a_cancel_dropped_at_any_await_never_half_happens(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    assert_eq!(
-        cancel(&*queue, &[1]).await,
-        [NeverWas],
-        "nothing was pushed"
-    );
+    let cancelled = cancel(&*queue, &[1]).await;
+    assert_eq!(cancelled, [NeverWas], "nothing was pushed");
     for polls in 0..1_000 {
         let pushed = queue.put_numbered(3).await;
         let done = cut(queue.cancel(&pushed[..2]), polls).await.is_some();

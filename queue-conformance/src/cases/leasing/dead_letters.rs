@@ -49,11 +49,8 @@ pub(crate) async fn l13_dead_letters_are_listed_in_the_order_of_dying(stage: &St
         .expect("extends");
     settle(&*queue, Settlement::bury(deliveries[4].receipt, "first")).await;
     stage.advance(300).await;
-    assert_eq!(
-        died(&dead(&*queue).await),
-        [5, 2, 3, 4, 1],
-        "by deadline, then by id"
-    );
+    let letters = died(&dead(&*queue).await);
+    assert_eq!(letters, [5, 2, 3, 4, 1], "by deadline, then by id");
 }
 
 pub(crate) async fn l13_the_cap_is_exact_and_drops_the_oldest(stage: &Stage<'_>) {
@@ -71,20 +68,15 @@ pub(crate) async fn l13_the_cap_is_exact_and_drops_the_oldest(stage: &Stage<'_>)
     let order = [2, 0, 1].map(|index: usize| deliveries[index].receipt);
     let batch = order.map(|receipt| Settlement::bury(receipt, "at once"));
     queue.settle(&batch).await.expect("settles");
-    assert_eq!(
-        died(&dead(&*queue).await),
-        [7, 5, 6],
-        "in the order of dying, not by id"
-    );
+    let letters = died(&dead(&*queue).await);
+    assert_eq!(letters, [7, 5, 6], "in the order of dying, not by id");
     let counters = queue.counters().await.expect("counters");
     assert_eq!(
         (counters.died, counters.trimmed, counters.depth.dead),
         (7, 4, 3)
     );
-    assert_eq!(
-        queue.revive(&[id(1)]).await.expect("revives"),
-        [Revived::NotFound]
-    );
+    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    assert_eq!(revived, [Revived::NotFound]);
 }
 
 pub(crate) async fn l13_expiry_keeps_to_the_cap(stage: &Stage<'_>) {
@@ -122,20 +114,15 @@ pub(crate) async fn l13_another_cap_holds_at_once(stage: &Stage<'_>) {
         .reconfigure_leasing(|config| config.dead_letter_cap = 2)
         .await;
     assert_eq!(died(&dead(&*queue).await), [4, 5], "the oldest went");
-    assert_eq!(
-        queue.revive(&[id(3)]).await.expect("an answer"),
-        [Revived::NotFound]
-    );
+    let revived = queue.revive(&[id(3)]).await.expect("an answer");
+    assert_eq!(revived, [Revived::NotFound]);
     bury_next(&*queue, "dead").await;
     assert_eq!(died(&dead(&*queue).await), [5, 6]);
     stage
         .reconfigure_leasing(|config| config.dead_letter_cap = 3)
         .await;
-    assert_eq!(
-        died(&dead(&*queue).await),
-        [5, 6],
-        "a larger one drops none"
-    );
+    let letters = died(&dead(&*queue).await);
+    assert_eq!(letters, [5, 6], "a larger one drops none");
     for _ in 0..2 {
         bury_next(&*queue, "dead").await;
     }
@@ -203,10 +190,8 @@ pub(crate) async fn l13_discard_removes_for_good_and_counts(stage: &Stage<'_>) {
     let gone = queue.discard(&[id(1), id(3), id(3), id(4), id(99)]).await;
     assert_eq!(gone.expect("discards"), 2);
     assert_eq!(died(&dead(&*queue).await), [2]);
-    assert_eq!(
-        queue.revive(&[id(1)]).await.expect("revives"),
-        [Revived::NotFound]
-    );
+    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    assert_eq!(revived, [Revived::NotFound]);
     assert_eq!(depth(&*queue).await, [1, 0, 0, 1]);
 }
 

@@ -19,24 +19,14 @@ fn marked_for(key: &'static str, window: Duration) -> Push {
 
 pub(crate) async fn l9_a_repeat_within_the_window_changes_nothing(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    assert_eq!(
-        queue.put(marked_for("a", LONG)).await,
-        Pushed::Accepted(id(1))
-    );
-    assert_eq!(
-        queue.put(marked_for("a", LONG)).await,
-        Pushed::Duplicate(id(1))
-    );
-    assert_eq!(
-        queue.put(marked_for("b", LONG)).await,
-        Pushed::Accepted(id(2)),
-        "no id was used"
-    );
-    assert_eq!(
-        queue.put("body of a").await,
-        Pushed::Accepted(id(3)),
-        "the body is no key"
-    );
+    let pushed = queue.put(marked_for("a", LONG)).await;
+    assert_eq!(pushed, Pushed::Accepted(id(1)));
+    let pushed = queue.put(marked_for("a", LONG)).await;
+    assert_eq!(pushed, Pushed::Duplicate(id(1)));
+    let pushed = queue.put(marked_for("b", LONG)).await;
+    assert_eq!(pushed, Pushed::Accepted(id(2)), "no id was used");
+    let pushed = queue.put("body of a").await;
+    assert_eq!(pushed, Pushed::Accepted(id(3)), "the body is no key");
     let counters = queue.counters().await.expect("counters");
     assert_eq!((counters.accepted, counters.dedup_marks), (3, 2));
     assert_eq!(stage.ordered(drain(&*queue).await), [1, 2, 3]);
@@ -65,22 +55,14 @@ pub(crate) async fn l9_the_mark_lives_for_exactly_the_window(stage: &Stage<'_>) 
     let queue = stage.leasing().await;
     queue.put(marked("a", 1_000)).await;
     stage.advance(999).await;
-    assert_eq!(
-        queue.put(marked("a", 1_000)).await,
-        Pushed::Duplicate(id(1))
-    );
+    let pushed = queue.put(marked("a", 1_000)).await;
+    assert_eq!(pushed, Pushed::Duplicate(id(1)));
     stage.advance(1).await;
-    assert_eq!(
-        queue.put(marked("a", 1_000)).await,
-        Pushed::Accepted(id(2)),
-        "at its end"
-    );
+    let pushed = queue.put(marked("a", 1_000)).await;
+    assert_eq!(pushed, Pushed::Accepted(id(2)), "at its end");
     stage.advance(999).await;
-    assert_eq!(
-        queue.put(marked("a", 1_000)).await,
-        Pushed::Duplicate(id(2)),
-        "a new mark"
-    );
+    let pushed = queue.put(marked("a", 1_000)).await;
+    assert_eq!(pushed, Pushed::Duplicate(id(2)), "a new mark");
 }
 
 pub(crate) async fn l9_a_mark_is_over_before_anybody_clears_it_away(stage: &Stage<'_>) {
@@ -104,10 +86,8 @@ pub(crate) async fn l9_a_duplicate_does_not_extend_the_mark(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(marked("a", 1_000)).await;
     stage.advance(600).await;
-    assert_eq!(
-        queue.put(marked("a", 50_000)).await,
-        Pushed::Duplicate(id(1))
-    );
+    let pushed = queue.put(marked("a", 50_000)).await;
+    assert_eq!(pushed, Pushed::Duplicate(id(1)));
     stage.advance(400).await;
     assert_eq!(queue.put(marked("a", 1)).await, Pushed::Accepted(id(2)));
 }
@@ -138,22 +118,14 @@ pub(crate) async fn l9_keys_are_bytes_and_belong_to_their_queue(stage: &Stage<'_
     let keys: [&'static [u8]; 6] = [b"a", b"A", b"a\0", b"\0a", b"\xff\xfe", &[b'k'; 256]];
     for (number, key) in (1..).zip(keys) {
         let push = || Push::new("x").with_dedup(key, LONG);
-        assert_eq!(
-            queue.put(push()).await,
-            Pushed::Accepted(id(number)),
-            "{key:?}"
-        );
-        assert_eq!(
-            queue.put(push()).await,
-            Pushed::Duplicate(id(number)),
-            "{key:?}"
-        );
+        let pushed = queue.put(push()).await;
+        assert_eq!(pushed, Pushed::Accepted(id(number)), "{key:?}");
+        let pushed = queue.put(push()).await;
+        assert_eq!(pushed, Pushed::Duplicate(id(number)), "{key:?}");
     }
     let other = stage.leasing_named("other", |_| {}).await;
-    assert_eq!(
-        other.put(marked_for("a", LONG)).await,
-        Pushed::Accepted(id(1))
-    );
+    let pushed = other.put(marked_for("a", LONG)).await;
+    assert_eq!(pushed, Pushed::Accepted(id(1)));
 }
 
 pub(crate) async fn l9_a_refused_push_leaves_no_mark(stage: &Stage<'_>) {

@@ -15,11 +15,8 @@ pub(crate) async fn l1_a_leased_message_is_not_handed_out_again(stage: &Stage<'_
     assert_eq!(ids(&take(&*queue, 2).await), [1, 2]);
     assert_eq!(ids(&take(&*queue, 128).await), [3]);
     let same = stage.leasing().await;
-    assert_eq!(
-        take_nothing(&*same).await,
-        Some(LONG),
-        "another handle, the same queue"
-    );
+    let next = take_nothing(&*same).await;
+    assert_eq!(next, Some(LONG), "another handle, the same queue");
     assert_eq!(depth(&*queue).await, [0, 0, 3, 0]);
 }
 
@@ -30,18 +27,12 @@ pub(crate) async fn l1_a_lease_is_live_until_its_deadline(stage: &Stage<'_>) {
         let delivery = take_one_for(&*queue, ms(ttl)).await;
         assert_eq!(delivery.attempt, attempt);
         stage.advance(ttl - 1).await;
-        assert_eq!(
-            take_nothing(&*queue).await,
-            Some(ms(1)),
-            "1 ms before the deadline"
-        );
+        let next = take_nothing(&*queue).await;
+        assert_eq!(next, Some(ms(1)), "1 ms before the deadline");
         assert_eq!(depth(&*queue).await, [0, 0, 1, 0]);
         stage.advance(1).await;
-        assert_eq!(
-            depth(&*queue).await,
-            [1, 0, 0, 0],
-            "from the deadline on it is ready"
-        );
+        let places = depth(&*queue).await;
+        assert_eq!(places, [1, 0, 0, 0], "from the deadline on it is ready");
     }
 }
 
@@ -155,11 +146,8 @@ pub(crate) async fn l3_an_acked_message_is_never_delivered_again(stage: &Stage<'
     ack(&*queue, &deliveries[1]).await;
     for _ in 0..3 {
         stage.advance(100).await;
-        assert_eq!(
-            take_nothing(&*queue).await,
-            None,
-            "nothing changes by itself any more"
-        );
+        let next = take_nothing(&*queue).await;
+        assert_eq!(next, None, "nothing changes by itself any more");
         let again = Settlement::release(deliveries[0].receipt);
         assert_eq!(settle(&*queue, again).await, Settled::LeaseLost);
     }
@@ -178,11 +166,8 @@ pub(crate) async fn l10_extend_sets_the_deadline_from_now(stage: &Stage<'_>) {
     assert_eq!(extended, [Extended::Extended]);
     assert_eq!(take_nothing(&*queue).await, Some(ms(700)));
     stage.advance(699).await;
-    assert_eq!(
-        depth(&*queue).await,
-        [0, 0, 1, 0],
-        "past the first deadline"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [0, 0, 1, 0], "past the first deadline");
     stage.advance(1).await;
     assert_eq!(take_one(&*queue).await.attempt, 2);
 }
@@ -198,11 +183,8 @@ pub(crate) async fn l10_extend_may_bring_the_deadline_nearer(stage: &Stage<'_>) 
     assert_eq!(take_nothing(&*queue).await, Some(ms(10)));
     stage.advance(10).await;
     assert_eq!(ids(&take(&*queue, 2).await), [1]);
-    assert_eq!(
-        take_nothing(&*queue).await,
-        Some(ms(990)),
-        "the other keeps its own"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, Some(ms(990)), "the other keeps its own");
     ack(&*queue, &deliveries[1]).await;
 }
 
@@ -252,11 +234,8 @@ pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time(stage: &Stage<'
         [start, start + 1, start + 2],
         "one for each delivery, in delivery order"
     );
-    assert_eq!(
-        tokens(take(&*queue, 1).await),
-        [start + 3],
-        "the same millisecond"
-    );
+    let handed_out = tokens(take(&*queue, 1).await);
+    assert_eq!(handed_out, [start + 3], "the same millisecond");
     stage.advance(1).await;
     let next = start + Token::PER_MILLI;
     assert_eq!(tokens(take(&*queue, 1).await), [next], "the next one");

@@ -36,10 +36,8 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     refused(queue.turn(&acks, count(1), LONG, None).await, "129");
     assert_eq!(depth(&*queue).await, [0, 0, 128, 0], "none was settled");
     acks.pop();
-    assert_eq!(
-        queue.settle(&acks).await.expect("settles"),
-        [Settled::Done; 128]
-    );
+    let settled = queue.settle(&acks).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 128]);
 
     let letters: Vec<MessageId> = (1..=129).map(id).collect();
     refused(queue.revive(&[]).await, "empty batch");
@@ -72,11 +70,8 @@ pub(crate) async fn batches_hand_out_no_more_than_8_mib(stage: &Stage<'_>) {
     for size in [half, half, half, half + 1, MAX_BATCH_BYTES, 6] {
         queue.put(header(size)).await;
     }
-    assert_eq!(
-        ids(&take(&*queue, 128).await),
-        [1, 2],
-        "exactly 8 MiB, headers counted"
-    );
+    let taken = ids(&take(&*queue, 128).await);
+    assert_eq!(taken, [1, 2], "exactly 8 MiB, headers counted");
     assert_eq!(ids(&take(&*queue, 128).await), [3], "one byte too many");
     assert_eq!(ids(&take(&*queue, 128).await), [4]);
     let (_, leased) = queue
@@ -170,10 +165,8 @@ pub(crate) async fn limits_a_retry_delay_has_an_end(stage: &Stage<'_>) {
         Settlement::retry(deliveries[0].receipt, MAX_DELAY),
         Settlement::defer(deliveries[1].receipt, MAX_DELAY),
     ];
-    assert_eq!(
-        queue.settle(&longest).await.expect("settles"),
-        [Settled::Done; 2]
-    );
+    let settled = queue.settle(&longest).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 2]);
     assert_eq!(take_nothing(&*queue).await, Some(MAX_DELAY));
 }
 

@@ -111,11 +111,8 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
     assert_eq!(dead(&*queue).await, []);
     let leased = shown(&*queue, Place::Leased).await;
     assert_eq!(leased, Vec::<u64>::new());
-    assert_eq!(
-        depth(&*queue).await,
-        [128 + 1, 0, 0, 0],
-        "nine calls were made"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [128 + 1, 0, 0, 0], "nine calls were made");
     assert_eq!(ended(&*queue).await, (10 * 128, 0));
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
 }
@@ -147,11 +144,8 @@ pub(crate) async fn l17_a_paused_queue_ends_them_too(stage: &Stage<'_>) {
     stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 257).await;
     queue.pause().await.expect("pauses");
-    assert_eq!(
-        take_nothing(&*queue).await,
-        None,
-        "nothing changes while it is paused"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, None, "nothing changes while it is paused");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
     queue.resume().await.expect("resumes");
     assert_eq!(take_nothing(&*queue).await, None);

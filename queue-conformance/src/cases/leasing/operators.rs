@@ -14,11 +14,8 @@ pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>
     queue.pause().await.expect("pauses");
     queue.pause().await.expect("pauses again");
     assert!(queue.counters().await.expect("counters").paused);
-    assert_eq!(
-        take_nothing(&*queue).await,
-        None,
-        "nothing changes by itself"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, None, "nothing changes by itself");
     let same = stage.leasing().await;
     assert_eq!(take_nothing(&*same).await, None, "for every client");
     let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
@@ -30,11 +27,8 @@ pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>
         .await
         .expect("extending goes on");
     ack(&*queue, &held).await;
-    assert_eq!(
-        depth(&*queue).await,
-        [2, 0, 0, 0],
-        "so do pushing and settling"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [2, 0, 0, 0], "so do pushing and settling");
     same.resume().await.expect("resumes");
     assert!(!queue.counters().await.expect("counters").paused);
     assert_eq!(stage.ordered(drain(&*queue).await), [2, 3]);
@@ -62,11 +56,8 @@ pub(crate) async fn operators_purge_takes_what_is_ready_then_what_is_delayed(sta
     assert_eq!(depth(&*queue).await, [1, 2, 1, 0]);
     assert_eq!(queue.purge(count(2)).await.expect("purges"), 2);
     assert_eq!(depth(&*queue).await, [0, 1, 1, 0]);
-    assert_eq!(
-        take_nothing(&*queue).await,
-        Some(ms(90)),
-        "the later one is left"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, Some(ms(90)), "the later one is left");
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1);
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 0);
     ack(&*queue, &deliveries[2]).await;

@@ -15,18 +15,12 @@ pub(crate) async fn d1_a_pushed_message_is_never_early(stage: &Stage<'_>) {
     for delay in [1, 2, 500, 86_400_000] {
         queue.put(later(delay)).await;
         stage.advance(delay - 1).await;
-        assert_eq!(
-            take_nothing(&*queue).await,
-            Some(ms(1)),
-            "1 ms before it is due"
-        );
+        let next = take_nothing(&*queue).await;
+        assert_eq!(next, Some(ms(1)), "1 ms before it is due");
         assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
         stage.advance(1).await;
-        assert_eq!(
-            depth(&*queue).await,
-            [1, 0, 0, 0],
-            "ready from its due time on"
-        );
+        let places = depth(&*queue).await;
+        assert_eq!(places, [1, 0, 0, 0], "ready from its due time on");
         assert_eq!(drain(&*queue).await.len(), 1);
     }
 }
@@ -63,11 +57,8 @@ pub(crate) async fn d1_a_due_time_that_is_over_changes_nothing(stage: &Stage<'_>
     ];
     queue.try_put(&batch).await.expect("is accepted");
     assert_eq!(depth(&*queue).await, [5, 0, 0, 0], "ready at once");
-    assert_eq!(
-        drain(&*queue).await,
-        [1, 2, 3, 4, 5],
-        "each in its place in the batch"
-    );
+    let drained = drain(&*queue).await;
+    assert_eq!(drained, [1, 2, 3, 4, 5], "each in its place in the batch");
 }
 
 pub(crate) async fn d1_what_is_due_joins_behind_what_is_ready(stage: &Stage<'_>) {
@@ -105,11 +96,8 @@ pub(crate) async fn d1_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) {
     }
     stage.advance(30).await;
     // The read promotes 128, the push another 128 before it acts, and the next call 44.
-    assert_eq!(
-        depth(&*queue).await,
-        [300, 0, 0, 0],
-        "due beyond the 128 counts as ready"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [300, 0, 0, 0], "due beyond the 128 counts as ready");
     queue.put("behind 256").await;
     let mut expected: Vec<u64> = (1..=300).collect();
     expected.insert(256, 301);
@@ -134,11 +122,8 @@ pub(crate) async fn d1_attempts_and_retries_go_on_as_usual(stage: &Stage<'_>) {
         "it was pushed before it was due"
     );
     queue.revive(&[id(1)]).await.expect("revives");
-    assert_eq!(
-        depth(&*queue).await,
-        [1, 0, 0, 0],
-        "its due time is long over"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [1, 0, 0, 0], "its due time is long over");
 }
 
 pub(crate) async fn l9_a_delayed_push_has_its_mark_at_once(stage: &Stage<'_>) {
@@ -149,11 +134,8 @@ pub(crate) async fn l9_a_delayed_push_has_its_mark_at_once(stage: &Stage<'_>) {
     };
     assert_eq!(queue.put(marked(500)).await, Pushed::Accepted(id(1)));
     assert_eq!(queue.put(marked(0)).await, Pushed::Duplicate(id(1)));
-    assert_eq!(
-        take_nothing(&*queue).await,
-        Some(ms(500)),
-        "a duplicate changes no due time"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, Some(ms(500)), "a duplicate changes no due time");
     stage.advance(99).await;
     assert_eq!(queue.put(marked(0)).await, Pushed::Duplicate(id(1)));
     stage.advance(1).await;
@@ -192,11 +174,8 @@ pub(crate) async fn operators_purge_takes_delayed_pushes_last(stage: &Stage<'_>)
     assert_eq!(queue.purge(count(1)).await.expect("purges"), 1);
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
     assert_eq!(queue.purge(count(1)).await.expect("purges"), 1);
-    assert_eq!(
-        take_nothing(&*queue).await,
-        Some(ms(90)),
-        "the later one is left"
-    );
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, Some(ms(90)), "the later one is left");
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1);
 }
 
@@ -210,11 +189,8 @@ pub(crate) async fn counters_a_delayed_push_is_ready_since_its_due_time(stage: &
     let delivery = take_one(&*queue).await;
     settle(&*queue, Settlement::release(delivery.receipt)).await;
     stage.advance(5).await;
-    assert_eq!(
-        oldest().await,
-        Some(ms(35)),
-        "a release does not start it anew"
-    );
+    let age = oldest().await;
+    assert_eq!(age, Some(ms(35)), "a release does not start it anew");
 }
 
 pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
@@ -244,9 +220,6 @@ pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stag
     assert_eq!(depth(&*queue).await, [0; 4]);
     queue.put(living().with_due(LONG - ms(1))).await;
     queue.put(living().with_due(NEVER)).await;
-    assert_eq!(
-        shown(&*queue, Place::Delayed).await,
-        [1, 2],
-        "nobody compares a point in time"
-    );
+    let order = shown(&*queue, Place::Delayed).await;
+    assert_eq!(order, [1, 2], "nobody compares a point in time");
 }

@@ -25,11 +25,8 @@ pub(crate) async fn l11_what_expired_goes_before_all_others_by_id(stage: &Stage<
     let released = take_one(&*queue).await;
     stage.advance(30).await;
     settle(&*queue, Settlement::release(released.receipt)).await;
-    assert_eq!(
-        ids(&take(&*queue, 128).await),
-        [1, 2, 3, 4, 5, 6],
-        "with what was released"
-    );
+    let taken = ids(&take(&*queue, 128).await);
+    assert_eq!(taken, [1, 2, 3, 4, 5, 6], "with what was released");
 }
 
 pub(crate) async fn l16_what_came_back_is_shown_in_its_place(stage: &Stage<'_>) {
@@ -106,11 +103,8 @@ pub(crate) async fn l11_no_delay_is_due_now_behind_what_is_ready(stage: &Stage<'
     ];
     queue.settle(&batch).await.expect("settles");
     queue.put_numbered(1).await;
-    assert_eq!(
-        drain(&*queue).await,
-        [3, 4, 1, 2, 5],
-        "promoted by the next call"
-    );
+    let drained = drain(&*queue).await;
+    assert_eq!(drained, [3, 4, 1, 2, 5], "promoted by the next call");
 }
 
 pub(crate) async fn l11_a_revived_message_goes_to_the_tail(stage: &Stage<'_>) {
@@ -121,11 +115,8 @@ pub(crate) async fn l11_a_revived_message_goes_to_the_tail(stage: &Stage<'_>) {
     bury_next(&*queue, "dead").await;
     queue.revive(&[id(2), id(1)]).await.expect("revives");
     queue.put_numbered(1).await;
-    assert_eq!(
-        drain(&*queue).await,
-        [3, 4, 2, 1, 5],
-        "in the order asked for"
-    );
+    let drained = drain(&*queue).await;
+    assert_eq!(drained, [3, 4, 2, 1, 5], "in the order asked for");
 }
 
 pub(crate) async fn l11_one_call_takes_back_128_before_it_hands_out(stage: &Stage<'_>) {
@@ -136,11 +127,8 @@ pub(crate) async fn l11_one_call_takes_back_128_before_it_hands_out(stage: &Stag
     take_for(&*queue, 100, ms(10)).await;
     stage.advance(20).await;
     let expected: Vec<u64> = (1..=28).chain(101..=200).collect();
-    assert_eq!(
-        ids(&take(&*queue, 128).await),
-        expected,
-        "taken back by (deadline, id)"
-    );
+    let taken = ids(&take(&*queue, 128).await);
+    assert_eq!(taken, expected, "taken back by (deadline, id)");
     let rest: Vec<u64> = (29..=100).collect();
     assert_eq!(ids(&take(&*queue, 128).await), rest);
 }
@@ -157,11 +145,8 @@ pub(crate) async fn l11_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) 
     }
     stage.advance(30).await;
     // The read promotes 128, the push another 128 before it acts, and the next call 44.
-    assert_eq!(
-        depth(&*queue).await,
-        [300, 0, 0, 0],
-        "due beyond the 128 counts as ready"
-    );
+    let places = depth(&*queue).await;
+    assert_eq!(places, [300, 0, 0, 0], "due beyond the 128 counts as ready");
     queue.put("behind 256").await;
     let by_due: Vec<u64> = (201..=300).chain(101..=200).chain(1..=100).collect();
     let mut expected = by_due;
@@ -179,11 +164,8 @@ pub(crate) async fn counters_what_returns_is_as_old_as_before(stage: &Stage<'_>)
     stage.advance(10).await;
     assert_eq!(oldest().await, Some(ms(10)));
     settle(&*queue, Settlement::release(delivery.receipt)).await;
-    assert_eq!(
-        oldest().await,
-        Some(ms(110)),
-        "a release does not start it anew"
-    );
+    let age = oldest().await;
+    assert_eq!(age, Some(ms(110)), "a release does not start it anew");
     take_one_for(&*queue, ms(40)).await;
     stage.advance(40).await;
     assert_eq!(oldest().await, Some(ms(150)), "nor does an expiry");

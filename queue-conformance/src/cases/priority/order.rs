@@ -47,10 +47,8 @@ pub(crate) async fn p2_equal_priorities_come_in_order_of_arrival(stage: &Stage<'
     }
     let urgent = (1..=30).filter(|number| number % 3 != 2);
     let ordinary = (1..=30).filter(|number| number % 3 == 2);
-    assert_eq!(
-        drain(&*queue).await,
-        urgent.chain(ordinary).collect::<Vec<u64>>()
-    );
+    let drained = drain(&*queue).await;
+    assert_eq!(drained, urgent.chain(ordinary).collect::<Vec<u64>>());
 }
 
 pub(crate) async fn p2_what_returns_is_ordered_within_its_priority(stage: &Stage<'_>) {
@@ -155,11 +153,8 @@ pub(crate) async fn p4_a_step_of_priority_is_worth_its_waiting_time(stage: &Stag
         enqueue(&queue, &[0]).await;
         stage.advance(later).await;
         enqueue(&queue, &[1]).await;
-        assert_eq!(
-            drain(&*queue).await,
-            order,
-            "one more urgent, {later} ms later"
-        );
+        let drained = drain(&*queue).await;
+        assert_eq!(drained, order, "one more urgent, {later} ms later");
     }
     enqueue(&queue, &[-3]).await;
     stage.advance(499).await;
@@ -228,11 +223,8 @@ pub(crate) async fn p4_a_release_does_not_jump_the_line(stage: &Stage<'_>) {
     assert_eq!(ids(&deliveries), [3, 1]);
     settle(&*queue, Settlement::release(deliveries[1].receipt)).await;
     enqueue(&queue, &[1]).await;
-    assert_eq!(
-        drain(&*queue).await,
-        [4, 1, 2],
-        "one line, whatever came back"
-    );
+    let drained = drain(&*queue).await;
+    assert_eq!(drained, [4, 1, 2], "one line, whatever came back");
     ack(&*queue, &deliveries[0]).await;
 }
 

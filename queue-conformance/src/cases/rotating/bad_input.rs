@@ -34,10 +34,8 @@ pub(crate) async fn limits_a_bad_insert_is_refused_whole(stage: &Stage<'_>) {
         .await
         .expect("128 of 10 bytes");
     let longest = Insert::new("x").with_key(vec![b'k'; 256]);
-    assert_eq!(
-        ring.insert_one(longest).await.expect("fits"),
-        Inserted::Added(id(130))
-    );
+    let inserted = ring.insert_one(longest).await.expect("fits");
+    assert_eq!(inserted, Inserted::Added(id(130)));
 }
 
 pub(crate) async fn limits_a_batch_has_at_most_8_mib(stage: &Stage<'_>) {

@@ -28,11 +28,8 @@ pub(crate) async fn t4_an_item_is_due_a_pace_after_its_last_visit(stage: &Stage<
     stage.advance(101).await;
     assert_eq!(visited(&ring, 1).await, [1], "a visit that is late");
     stage.advance(99).await;
-    assert_eq!(
-        visited(&ring, 2).await,
-        [2],
-        "counts from the visit, not from the due time"
-    );
+    let visits = visited(&ring, 2).await;
+    assert_eq!(visits, [2], "counts from the visit, not from the due time");
     stage.advance(1).await;
     assert_eq!(visited(&ring, 2).await, [1]);
 }
@@ -63,21 +60,15 @@ pub(crate) async fn t4_the_order_stays_the_rings_and_skips_what_is_not_due(stage
     assert_eq!(visited(&ring, 3).await, [3]);
     assert_eq!(listed(&ring).await, [1, 2, 3]);
     insert_numbered(&ring, 1).await;
-    assert_eq!(
-        visited(&ring, 4).await,
-        [4],
-        "1 to 3 are skipped, and keep their places"
-    );
+    let visits = visited(&ring, 4).await;
+    assert_eq!(visits, [4], "1 to 3 are skipped, and keep their places");
     assert_eq!(listed(&ring).await, [1, 2, 3, 4]);
     stage.advance(50).await;
     assert_eq!(visited(&ring, 1).await, [1]);
     assert_eq!(listed(&ring).await, [2, 3, 4, 1]);
     stage.advance(50).await;
-    assert_eq!(
-        visited(&ring, 4).await,
-        [2, 3, 4],
-        "in the ring's order, not by due time"
-    );
+    let visits = visited(&ring, 4).await;
+    assert_eq!(visits, [2, 3, 4], "in the ring's order, not by due time");
     assert_eq!(listed(&ring).await, [1, 2, 3, 4]);
 }
 
@@ -89,11 +80,8 @@ pub(crate) async fn t4_a_skipped_head_hides_nothing_behind_it(stage: &Stage<'_>)
         assert_eq!(visited(&ring, 100).await, expected);
     }
     insert_numbered(&ring, 1).await;
-    assert_eq!(
-        visited(&ring, 128).await,
-        [301],
-        "behind 300 that are not due"
-    );
+    let visits = visited(&ring, 128).await;
+    assert_eq!(visits, [301], "behind 300 that are not due");
 }
 
 pub(crate) async fn t4_a_present_key_does_not_make_an_item_due(stage: &Stage<'_>) {
@@ -113,11 +101,8 @@ pub(crate) async fn t4_removal_and_listing_keep_to_the_pace(stage: &Stage<'_>) {
     assert_eq!(visited(&ring, 1).await, [1]);
     stage.advance(10).await;
     assert_eq!(visited(&ring, 2).await, [2, 3]);
-    assert_eq!(
-        listed(&ring).await,
-        [1, 2, 3],
-        "`list` shows what is not due, too"
-    );
+    let listed_items = listed(&ring).await;
+    assert_eq!(listed_items, [1, 2, 3], "`list` shows what is not due, too");
     ring.remove(&[MessageId::new(1)]).await.expect("removes");
     let nothing = ring.rotate(count(1)).await.expect("rotates");
     assert_eq!(

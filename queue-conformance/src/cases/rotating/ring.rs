@@ -14,11 +14,8 @@ pub(crate) async fn t1_a_rotation_takes_from_the_head_and_puts_at_the_tail(stage
     assert_eq!(visited(&ring, 1).await, [1]);
     assert_eq!(listed(&ring).await, [2, 3, 4, 1]);
     assert_eq!(visited(&ring, 2).await, [2, 3]);
-    assert_eq!(
-        listed(&ring).await,
-        [4, 1, 2, 3],
-        "in the order of the visit"
-    );
+    let listed_items = listed(&ring).await;
+    assert_eq!(listed_items, [4, 1, 2, 3], "in the order of the visit");
     assert_eq!(ring.len().await.expect("len"), 4);
 }
 
@@ -75,11 +72,8 @@ pub(crate) async fn t1_one_call_hands_out_no_more_than_8_mib(stage: &Stage<'_>) 
         ring.insert_one(big.clone()).await.expect("is inserted");
     }
     assert_eq!(visited(&ring, 128).await, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(
-        visited(&ring, 1).await,
-        [9],
-        "what did not fit was not moved"
-    );
+    let visits = visited(&ring, 1).await;
+    assert_eq!(visits, [9], "what did not fit was not moved");
     let page = ring.list(Page::first(9)).await.expect("lists");
     assert_eq!(numbers(&page.entries), [1, 2, 3, 4, 5, 6, 7, 8]);
     let rest = Page::after(page.next.expect("there is more"), 9);
@@ -104,11 +98,8 @@ pub(crate) async fn t2_a_removed_item_is_never_seen_again(stage: &Stage<'_>) {
     insert_numbered(&ring, 5).await;
     assert_eq!(visited(&ring, 2).await, [1, 2]);
     let gone = [id(1), id(4), id(4), id(99)];
-    assert_eq!(
-        ring.remove(&gone).await.expect("removes"),
-        2,
-        "each counted once"
-    );
+    let removed = ring.remove(&gone).await.expect("removes");
+    assert_eq!(removed, 2, "each counted once");
     assert_eq!(ring.len().await.expect("len"), 3);
     assert_eq!(listed(&ring).await, [3, 5, 2]);
     for _ in 0..3 {
@@ -159,19 +150,13 @@ pub(crate) async fn t2_a_key_that_is_present_changes_nothing(stage: &Stage<'_>) 
 pub(crate) async fn t2_a_removed_items_key_is_free(stage: &Stage<'_>) {
     let ring = stage.rotating().await;
     let keyed = || Insert::new("x").with_key("x");
-    assert_eq!(
-        ring.insert_one(keyed()).await.expect("inserts"),
-        Inserted::Added(id(1))
-    );
+    let inserted = ring.insert_one(keyed()).await.expect("inserts");
+    assert_eq!(inserted, Inserted::Added(id(1)));
     ring.remove(&[id(1)]).await.expect("removes");
-    assert_eq!(
-        ring.insert_one(keyed()).await.expect("inserts"),
-        Inserted::Added(id(2))
-    );
-    assert_eq!(
-        ring.insert_one(keyed()).await.expect("inserts"),
-        Inserted::Present(id(2))
-    );
+    let inserted = ring.insert_one(keyed()).await.expect("inserts");
+    assert_eq!(inserted, Inserted::Added(id(2)));
+    let inserted = ring.insert_one(keyed()).await.expect("inserts");
+    assert_eq!(inserted, Inserted::Present(id(2)));
     ring.insert_one("x")
         .await
         .expect("an item without a key has none");

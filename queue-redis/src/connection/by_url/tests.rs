@@ -3,10 +3,11 @@
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::ErrorKind;
+use queue_fuzz::hold_for;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 
 use super::*;
-use crate::{connection::sentinel::Address, fuzz::hold_for};
+use crate::connection::sentinel::Address;
 
 const CASES: u32 = 6_000;
 

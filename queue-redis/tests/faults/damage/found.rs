@@ -1,9 +1,9 @@
 //! Harm that once was too much, by name.
 
-use std::num::NonZeroUsize;
+use std::{iter, num::NonZeroUsize};
 
 use queue_core::*;
-use redis::Connection;
+use redis::{Connection, FromRedisValue};
 
 use super::{
     Ground, HOUR, START,
@@ -12,6 +12,8 @@ use super::{
 };
 
 const TEN: NonZeroUsize = NonZeroUsize::new(10).unwrap();
+/// The id of the second message, as keys hold it.
+const SECOND: &[u8] = &[0, 0, 0, 0, 0, 0, 2];
 
 /// A queue of three plain messages.
 struct Three {
@@ -44,13 +46,25 @@ impl Three {
         format!("qk:{{{}}}:{suffix}", self.name)
     }
 
-    fn set(&mut self, suffix: &str, field: &[u8], value: &[u8]) {
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.ground.runtime.block_on(future)
+    }
+
+    /// Has the server run a command on one of the keys.
+    fn ask<T: FromRedisValue>(&mut self, command: &str, suffix: &str, rest: &[&[u8]]) -> T {
         let key = self.key(suffix);
-        ask::<()>(
-            &mut self.connection,
-            "HSET",
-            &[key.as_bytes(), field, value],
-        );
+        let words: Vec<&[u8]> = iter::once(key.as_bytes())
+            .chain(rest.iter().copied())
+            .collect();
+        ask(&mut self.connection, command, &words)
+    }
+
+    fn set(&mut self, suffix: &str, field: &[u8], value: &[u8]) {
+        self.ask::<()>("HSET", suffix, &[field, value]);
+    }
+
+    fn put(&self) -> Result<Vec<Offered>> {
+        self.run(self.queue.put(&[Push::new("d")]))
     }
 
     fn leasing(&self) -> std::sync::Arc<dyn Leasing> {
@@ -58,10 +72,7 @@ impl Three {
     }
 
     fn lease(&self) -> Result<Vec<Bytes>> {
-        let leased = self
-            .ground
-            .runtime
-            .block_on(self.leasing().lease(TEN, LEASE))?;
+        let leased = self.run(self.leasing().lease(TEN, LEASE))?;
         Ok(leased
             .deliveries
             .into_iter()
@@ -71,10 +82,7 @@ impl Three {
 
     fn letters(&self) -> Vec<DeadLetter> {
         let leasing = self.leasing();
-        let page = self
-            .ground
-            .runtime
-            .block_on(leasing.dead_letters(Page::first(10)));
+        let page = self.run(leasing.dead_letters(Page::first(10)));
         page.expect("a page").entries
     }
 
@@ -86,12 +94,9 @@ impl Three {
         let why = letters[0].why();
         assert!(why.contains("damaged"), "{why}");
         let leasing = self.leasing();
-        let revived = self
-            .ground
-            .runtime
-            .block_on(leasing.revive(&[letters[0].id]));
+        let revived = self.run(leasing.revive(&[letters[0].id]));
         assert_eq!(revived.expect("answers"), [Revived::NotFound]);
-        let counters = self.ground.runtime.block_on(leasing.counters());
+        let counters = self.run(leasing.counters());
         assert!(counters.expect("counters").balance());
     }
 }
@@ -107,8 +112,7 @@ fn a_frame_that_is_cut_off_does_not_block_the_head() {
             &[255; 16],
         ] {
             let mut three = Three::of(kind);
-            let key = three.key("ready");
-            ask::<()>(&mut three.connection, "LSET", &[key.as_bytes(), b"0", cut]);
+            three.ask::<()>("LSET", "ready", &[b"0", cut]);
             assert_eq!(three.lease().expect("leases"), ["b", "c"], "{kind} {cut:?}");
             three.assert_one_set_aside(cut);
         }
@@ -119,19 +123,13 @@ fn a_frame_that_is_cut_off_does_not_block_the_head() {
 fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
     for kind in [QueueKind::Delay, QueueKind::Priority] {
         let mut three = Three::of(kind);
-        let (frames, second) = (three.key("frames"), [0, 0, 0, 0, 0, 0, 2]);
-        ask::<()>(&mut three.connection, "HDEL", &[frames.as_bytes(), &second]);
+        three.ask::<()>("HDEL", "frames", &[SECOND]);
         assert_eq!(three.lease().expect("leases"), ["a", "c"], "{kind}");
         three.assert_one_set_aside(b"");
 
         let mut three = Three::of(kind);
-        let frames = three.key("frames");
-        let other: Vec<u8> = ask(
-            &mut three.connection,
-            "HGET",
-            &[frames.as_bytes(), &[0, 0, 0, 0, 0, 0, 3]],
-        );
-        three.set("frames", &second, &other);
+        let other: Vec<u8> = three.ask("HGET", "frames", &[&[0, 0, 0, 0, 0, 0, 3]]);
+        three.set("frames", SECOND, &other);
         assert_eq!(three.lease().expect("leases"), ["a", "c"], "{kind}");
         three.assert_one_set_aside(&other);
     }
@@ -141,11 +139,10 @@ fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
 #[test]
 fn headers_that_are_none_keep_no_others_of_the_batch_back() {
     let mut three = Three::of(QueueKind::Delay);
-    let (frames, second) = (three.key("frames"), [0, 0, 0, 0, 0, 0, 2]);
-    let mut frame: Vec<u8> = ask(&mut three.connection, "HGET", &[frames.as_bytes(), &second]);
+    let mut frame: Vec<u8> = three.ask("HGET", "frames", &[SECOND]);
     let content = b"\x01\xff\xff\xff\xffno headers";
     frame.splice(15.., content.iter().copied());
-    three.set("frames", &second, &frame);
+    three.set("frames", SECOND, &frame);
     assert_eq!(three.lease().expect("leases"), ["a", "c"]);
     let letters = three.letters();
     assert_eq!(letters.len(), 1, "{letters:?}");
@@ -171,7 +168,7 @@ fn a_counter_that_is_no_number_counts_anew() {
             let found = three.lease().expect("leases").len() + three.lease().expect("leases").len();
             assert_eq!(found, 3, "{field}={value}");
             let leasing = three.leasing();
-            let counted = three.ground.runtime.block_on(leasing.counters());
+            let counted = three.run(leasing.counters());
             counted.unwrap_or_else(|error| panic!("{field}={value}: {error}"));
         }
     }
@@ -186,10 +183,7 @@ fn what_only_a_person_can_set_right_is_named() {
     ] {
         let mut three = Three::of(QueueKind::Priority);
         three.set("meta", field.as_bytes(), value.as_bytes());
-        let put = three
-            .ground
-            .runtime
-            .block_on(three.queue.put(&[Push::new("d")]));
+        let put = three.put();
         let error = put.expect_err("ids could be given twice");
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
         assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
@@ -210,25 +204,15 @@ fn what_only_a_person_can_set_right_is_named() {
 fn a_capacity_that_is_no_number_stops_offers_alone() {
     let mut three = Three::of(QueueKind::Bounded);
     three.set("meta", b"capacity", b"many");
-    let put = three
-        .ground
-        .runtime
-        .block_on(three.queue.put(&[Push::new("d")]));
+    let put = three.put();
     let text = put.expect_err("how many fit?").to_string();
     assert!(text.contains("capacity") && text.contains("many"), "{text}");
     assert_eq!(three.lease().expect("leases").len(), 3);
     let AnyQueue::Bounded(bounded) = &three.queue else {
         panic!("it was opened as one");
     };
-    three
-        .ground
-        .runtime
-        .block_on(bounded.resize(TEN))
-        .expect("sets it right");
-    let put = three
-        .ground
-        .runtime
-        .block_on(three.queue.put(&[Push::new("d")]));
+    three.run(bounded.resize(TEN)).expect("sets it right");
+    let put = three.put();
     put.expect("there is room");
 }
 
@@ -240,20 +224,10 @@ fn a_large_body_that_is_missing_or_none_keeps_no_others_back() {
         let filled: Filled = ground.runtime.block_on(ground.filled(QueueKind::Reliable));
         let bodies = format!("qk:{{{}}}:bodies", filled.name);
         let references: Vec<Vec<u8>> = ask(&mut connection, "HKEYS", &[bodies.as_bytes()]);
-        match &body {
-            None => ask::<()>(
-                &mut connection,
-                "HDEL",
-                &[bodies.as_bytes(), &references[0]],
-            ),
-            Some(body) => {
-                ask::<()>(
-                    &mut connection,
-                    "HSET",
-                    &[bodies.as_bytes(), &references[0], body],
-                );
-            }
-        }
+        let mut words = vec![bodies.as_bytes(), &references[0]];
+        words.extend(body.as_deref());
+        let command = if body.is_none() { "HDEL" } else { "HSET" };
+        ask::<()>(&mut connection, command, &words);
         let leasing = filled.leasing();
         let hundred = NonZeroUsize::new(100).expect("not zero");
         let leased = ground
@@ -279,12 +253,7 @@ fn a_large_body_that_is_missing_or_none_keeps_no_others_back() {
 #[test]
 fn a_letter_whose_id_is_none_takes_nobodys() {
     let mut three = Three::of(QueueKind::Reliable);
-    let dead = three.key("dead");
-    ask::<()>(
-        &mut three.connection,
-        "ZADD",
-        &[dead.as_bytes(), b"1", b"\x02"],
-    );
+    three.ask::<()>("ZADD", "dead", &[b"1", b"\x02"]);
     let letters = three.letters();
     assert_eq!((letters.len(), letters[0].id.get()), (1, 0), "{letters:?}");
 }
@@ -294,10 +263,7 @@ fn a_ring_whose_count_of_places_is_no_number_takes_items() {
     for value in ["nan", "inf", "abc", "-1"] {
         let mut three = Three::of(QueueKind::Rotating);
         three.set("meta", b"joins", value.as_bytes());
-        let put = three
-            .ground
-            .runtime
-            .block_on(three.queue.put(&[Push::new("d")]));
+        let put = three.put();
         put.unwrap_or_else(|error| panic!("{value}: {error}"));
     }
 }
@@ -307,12 +273,8 @@ fn a_ring_whose_count_of_places_is_no_number_takes_items() {
 fn a_delayed_place_that_is_no_id_is_nobodys() {
     let mut three = Three::of(QueueKind::Reliable);
     three.set("meta", b"joins", b"1");
-    let (delayed, due) = (three.key("delayed"), START.to_string());
-    ask::<()>(
-        &mut three.connection,
-        "ZADD",
-        &[delayed.as_bytes(), due.as_bytes(), b""],
-    );
+    let due = START.to_string();
+    three.ask::<()>("ZADD", "delayed", &[due.as_bytes(), b""]);
     three.set("meta", b"quiet", b"0");
     assert_eq!(three.lease().expect("leases"), ["a", "b", "c"]);
     assert!(three.lease().expect("leases").is_empty());
@@ -334,10 +296,7 @@ fn a_foreign_entry_in_the_list_of_queues_hides_none() {
     }
     for limit in [1, 2, 10] {
         let limit = NonZeroUsize::new(limit).expect("not zero");
-        let listed = three
-            .ground
-            .runtime
-            .block_on(three.ground.backend.queues(None, limit));
+        let listed = three.run(three.ground.backend.queues(None, limit));
         let listed = listed.expect("a list");
         assert_eq!(listed.len(), 1, "{listed:?}");
         assert_eq!(listed[0].name, three.name);
@@ -347,34 +306,19 @@ fn a_foreign_entry_in_the_list_of_queues_hides_none() {
 #[test]
 fn an_item_without_a_body_does_not_block_a_ring() {
     let mut three = Three::of(QueueKind::Rotating);
-    let bodies = three.key("bodies");
-    ask::<()>(
-        &mut three.connection,
-        "HDEL",
-        &[bodies.as_bytes(), &[0, 0, 0, 0, 0, 0, 1]],
-    );
-    three.set("bodies", &[0, 0, 0, 0, 0, 0, 2], b"\x01no item");
+    three.ask::<()>("HDEL", "bodies", &[&[0, 0, 0, 0, 0, 0, 1]]);
+    three.set("bodies", SECOND, b"\x01no item");
     let AnyQueue::Rotating(ring) = &three.queue else {
         panic!("it was opened as one");
     };
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let turn = three
-            .ground
-            .runtime
-            .block_on(ring.rotate(NonZeroUsize::MIN))
-            .expect("turns");
-        assert!(
-            !turn.items.is_empty() || turn.next.is_some_and(|next| next.is_zero()),
-            "{turn:?}"
-        );
+        let turn = three.run(ring.rotate(NonZeroUsize::MIN)).expect("turns");
+        let goes_on = turn.next.is_some_and(|next| next.is_zero());
+        assert!(!turn.items.is_empty() || goes_on, "{turn:?}");
         seen.extend(turn.items.into_iter().map(|item| item.body));
     }
     assert_eq!(seen, ["c"]);
-    let listed = three
-        .ground
-        .runtime
-        .block_on(ring.list(Page::first(10)))
-        .expect("a list");
+    let listed = three.run(ring.list(Page::first(10))).expect("a list");
     assert_eq!(listed.entries.len(), 1);
 }

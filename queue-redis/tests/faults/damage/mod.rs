@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::collection::vec;
 use queue_core::*;
+use queue_fuzz::hold_for;
 use real_redis::Server;
 use redis::Connection;
 use tokio::runtime::Runtime;
@@ -20,10 +21,7 @@ use self::{
     filled::Filled,
     harm::{Done, Harm, ask, harm},
 };
-use crate::{
-    cases::hold_for,
-    ground::{Clock, connect_with, within},
-};
+use crate::ground::{Clock, connect_with, within};
 
 /// Of each kind: all together take some seconds.
 const CASES: u32 = 100;

@@ -4,13 +4,14 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use proptest::{bool, collection::vec};
 use queue_core::*;
+use queue_fuzz::hold_for;
 
 use super::{
     CASES, Ground, HOUR, START,
     harm::{Done, Harm, ask, harm},
     played::{assert_allowed, page_through},
 };
-use crate::{cases::hold_for, ground::within};
+use crate::ground::within;
 
 const PACE: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(3600);

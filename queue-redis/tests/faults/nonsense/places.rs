@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
+use queue_fuzz::hold_for;
 use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
 use tokio::{
@@ -12,7 +13,6 @@ use tokio::{
 };
 
 use super::peer::{Peer, Spoil};
-use crate::cases::hold_for;
 
 const CASES: u32 = 16;
 const BRIEF: Duration = Duration::from_millis(300);

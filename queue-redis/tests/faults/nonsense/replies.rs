@@ -4,12 +4,13 @@ use std::{collections::BTreeSet, time::Duration};
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
+use queue_fuzz::hold_for;
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 use tokio::{runtime, time::timeout};
 
 use super::peer::{Peer, Spoil};
-use crate::{cases::hold_for, ground::within};
+use crate::ground::within;
 
 const CASES: u32 = 8;
 /// Nonsense that says nothing is given up after this.

@@ -12,15 +12,30 @@ use proptest::{
 };
 
 /// Tries `holds` on so many values, and shrinks one on which it fails.
+///
+/// # Panics
+///
+/// If it fails on one: with that value, and with what it said.
 #[track_caller]
-pub(crate) fn hold_for<S>(cases: u32, values: S, holds: impl Fn(S::Value))
+pub fn hold_for<S>(cases: u32, values: S, holds: impl Fn(S::Value))
 where
     S: Strategy,
     S::Value: Debug,
 {
+    let outcome = TestRunner::new(config(cases)).run(&values, |value| {
+        holds(value);
+        Ok::<(), TestCaseError>(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}
+
+/// So many cases, which nobody writes down when one fails.
+pub fn config(cases: u32) -> Config {
     let default = Config::default();
     let fixed = std::env::var_os("PROPTEST_CASES").is_none();
-    let config = Config {
+    Config {
         cases: if fixed { cases } else { default.cases },
         rng_seed: match default.rng_seed {
             RngSeed::Random if fixed => RngSeed::Fixed(0),
@@ -28,12 +43,5 @@ where
         },
         failure_persistence: None,
         ..default
-    };
-    let outcome = TestRunner::new(config).run(&values, |value| {
-        holds(value);
-        Ok::<(), TestCaseError>(())
-    });
-    if let Err(failure) = outcome {
-        panic!("{failure}");
     }
 }

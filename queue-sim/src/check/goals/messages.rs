@@ -1,219 +1,24 @@
-//! Goals that histories must reach now and then; without them, checking proves little.
+//! Goals that show in the lives of messages.
 
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Cancelled, DeathReason, Disposition, Extended, Offered, QueueKind, Rescheduled, Revived,
-    Settled, Standing,
+    Cancelled, DeathReason, Disposition, Extended, QueueKind, Rescheduled, Revived, Settled,
+    Standing,
     call::{Answer, Call},
 };
 
-use super::{
-    Case,
-    branch::{Done, branches},
-    facts::{Facts, Put, What},
-    span::Span,
-};
 use crate::{
-    history::{Event, Outcome, Record},
-    run::Played,
+    check::{
+        facts::{Facts, Lease, Life, Put, What},
+        span::Span,
+    },
+    history::Event,
 };
 
-/// The goals of a kind are those of the calls that it has.
-const GOALS: &[(&str, &[&str])] = &[
-    ("lease", LEASING),
-    ("schedule", &["not due"]),
-    ("reschedule", &["late reschedule", "moved"]),
-    ("enqueue", &["overtaken"]),
-    ("offer", &["evicted", "full", "replaced", "revive refused"]),
-    ("recent", &["recent"]),
-    (
-        "resize",
-        &["opened with another capacity", "resize dropped"],
-    ),
-    ("wait_for_room", &["room waited for"]),
-    ("rotate", ROTATING),
-];
-const LEASING: &[&str] = &[
-    "accepted anew when done",
-    "ack reply lost",
-    "batch leased",
-    "buried",
-    "cancelled",
-    "cancelled what never was",
-    "counters read",
-    "crash under lease",
-    "dead letters seen",
-    "deferred",
-    "delivered when due",
-    "discarded",
-    "duplicate of a unique message",
-    "duplicate refused",
-    "empty lease",
-    "executed after it was given up",
-    "expired on the last attempt",
-    "extend refused",
-    "extended",
-    "holder seen",
-    "late cancel",
-    "lease expired",
-    "lease expired under load",
-    "lease reply lost",
-    "outdated message buried",
-    "outdated message dropped",
-    "paused lease",
-    "peeked at the delayed",
-    "peeked at the leased",
-    "peeked at the ready",
-    "purged",
-    "push reply lost",
-    "push without effect",
-    "reconfigured",
-    "released",
-    "retried",
-    "retry on the last attempt",
-    "returned message outdated",
-    "revived",
-    "settled when outdated",
-    "stale receipt refused",
-    "turned",
-    "waited in vain",
-    "woken",
-];
-const ROTATING: &[&str] = &[
-    "empty rotation",
-    "listed",
-    "pace waited for",
-    "present",
-    "reconfigured",
-    "removed",
-    "rotation lost",
-    "turned round",
-    "visited",
-];
-
-/// The goals that the histories of this kind of queue must reach, all of them together, in runs
-/// with faults and without.
-pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
-    of_calls(GOALS, kind).collect()
-}
-
-/// The goals in this table of the calls that a kind has.
-pub(crate) fn of_calls(
-    goals: &'static [(&str, &[&str])],
-    kind: QueueKind,
-) -> impl Iterator<Item = &'static str> {
-    let of_call = move |call| goals.iter().filter(move |(name, _)| *name == call);
-    Call::names(kind)
-        .flat_map(of_call)
-        .flat_map(|(_, goals)| *goals)
-        .copied()
-}
-
-/// The goals that this run reached, as its history shows and as its player noted.
-pub fn reached(played: &Played) -> BTreeSet<&'static str> {
-    let case = &Case::of(played);
-    let mut goals = played.goals.clone();
-    for record in &case.history.records {
-        of_outcome(case, record, &mut goals);
-    }
-    let branches = branches(case.history);
-    if let Some(branch) = branches.last() {
-        let facts = Facts::of(case, branch);
-        for (done, _) in facts.calls() {
-            of_answer(done, &mut goals);
-        }
-        of_messages(&facts, &mut goals);
-        crashes(&facts, &mut goals);
-    }
-    goals
-}
-
-fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static str>) {
-    let Some(ended) = &record.ended else {
-        return;
-    };
-    let executed = record.executed.last();
-    if executed.is_some_and(|executed| executed.order > ended.at.order) {
-        goals.insert("executed after it was given up");
-    }
-    if record.call.is_wait() {
-        let (Call::WaitForArrival(timeout)
-        | Call::WaitForRoom(timeout)
-        | Call::WaitForTurn(timeout)) = record.call
-        else {
-            return;
-        };
-        let waited = ended.at.at.since(record.began.at);
-        if ended.outcome == Outcome::Ok(Answer::Nothing) {
-            goals.insert(match record.call {
-                _ if waited >= timeout => "waited in vain",
-                Call::WaitForRoom(_) => "room waited for",
-                _ => "woken",
-            });
-        }
-        return;
-    }
-    if !matches!(ended.outcome, Outcome::Unknown(..) | Outcome::Dropped) || !case.history.has_truth
-    {
-        return;
-    }
-    goals.extend(match (&record.call, executed.is_some()) {
-        (Call::Settle(batch) | Call::Turn(batch, ..), true)
-            if batch.iter().any(|one| one.disposition == Disposition::Ack) =>
-        {
-            Some("ack reply lost")
-        }
-        (Call::Lease(..) | Call::Turn(..), true) => Some("lease reply lost"),
-        (Call::Rotate(_), true) => Some("rotation lost"),
-        (call, true) if call.pushes().is_some() => Some("push reply lost"),
-        (call, false) if call.pushes().is_some() => Some("push without effect"),
-        _ => None,
-    });
-}
-
-fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
-    goals.extend(match (&done.record.call, done.answer) {
-        (_, Some(Answer::Leased(leased))) if leased.deliveries.len() > 1 => Some("batch leased"),
-        (_, Some(Answer::Leased(leased))) if leased.is_empty() => Some("empty lease"),
-        (_, Some(Answer::Turned(settled, leased))) if !settled.is_empty() && !leased.is_empty() => {
-            Some("turned")
-        }
-        (_, Some(Answer::Counters(_))) => Some("counters read"),
-        (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),
-        (Call::Reconfigure(_), Some(_)) => Some("reconfigured"),
-        (Call::Purge(_), Some(Answer::Count(1..))) => Some("purged"),
-        (Call::Discard(_), Some(Answer::Count(1..))) => Some("discarded"),
-        (Call::Remove(_), Some(Answer::Count(1..))) => Some("removed"),
-        (Call::Recent(_), Some(Answer::Messages(messages))) if !messages.is_empty() => {
-            Some("recent")
-        }
-        (_, Some(Answer::Items(page))) if !page.entries.is_empty() => Some("listed"),
-        (_, Some(Answer::Ids(dropped))) if !dropped.is_empty() => Some("resize dropped"),
-        (_, Some(Answer::Rotated(rotated))) if rotated.next.is_some_and(|next| !next.is_zero()) => {
-            Some("pace waited for")
-        }
-        (_, Some(Answer::Rotated(rotated))) if rotated.items.is_empty() => Some("empty rotation"),
-        _ => None,
-    });
-    if let Some(Answer::Counters(counters)) = done.answer
-        && counters.outdated > 0
-    {
-        goals.insert("outdated message dropped");
-    }
-    if let Some(Answer::Offered(offered)) = done.answer {
-        goals.extend(offered.iter().filter_map(|offered| match offered {
-            Offered::Accepted {
-                evicted: Some(_), ..
-            } => Some("evicted"),
-            Offered::Replaced { .. } => Some("replaced"),
-            Offered::Full => Some("full"),
-            _ => None,
-        }));
-    }
-}
-
-fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
+/// The goals that show in what became of the messages.
+pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
+    crashes(facts, goals);
     let leasing = facts.kind() != QueueKind::Rotating;
     for push in &facts.pushes {
         if let Some(Put::Present(_)) = push.put {
@@ -313,11 +118,7 @@ fn of_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 
 /// A message that died as outdated, perhaps after it came back; and one that its holder settled
 /// when its time to live was over.
-fn outdated(
-    facts: &Facts<'_>,
-    life: super::facts::Life<'_, '_>,
-    goals: &mut BTreeSet<&'static str>,
-) {
+fn outdated(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let push = life.push().map(|at| &facts.pushes[at]);
     let is_over = |then: &Span| {
         push.is_some_and(|push| {
@@ -372,12 +173,8 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 }
 
 /// A lease that expired, and the message leased again.
-fn expiries(
-    facts: &Facts<'_>,
-    life: super::facts::Life<'_, '_>,
-    goals: &mut BTreeSet<&'static str>,
-) {
-    let mut last: Option<super::facts::Lease<'_>> = None;
+fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
+    let mut last: Option<Lease<'_>> = None;
     for lease in life.leases() {
         if let Some(last) = last.filter(|last| !life.may_be_settled(last, &lease.span)) {
             goals.insert("lease expired");
