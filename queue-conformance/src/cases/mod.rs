@@ -43,6 +43,7 @@ macro_rules! __cases {
                 l4_what_one_call_leased_settles_one_by_one,
                 l4_a_batch_is_acked_in_any_order_and_company,
                 l4_whoever_has_the_receipts_of_a_batch_settles_them,
+                l4_a_batch_may_leave_out_what_is_not_due,
                 l5_every_way_in_and_out_is_counted [ExactClock],
                 l5_what_goes_in_comes_out_and_nothing_else,
                 l6_retry_and_expiry_charge_an_attempt [ExactClock],

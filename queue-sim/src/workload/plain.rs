@@ -5,7 +5,11 @@ use queue_core::{AnyQueue, Offered, Pushed};
 use super::{actor::Actor, goals};
 
 pub(super) async fn put(actor: &Actor, queue: &AnyQueue) {
-    let batch: Vec<_> = (0..actor.batch()).map(|_| actor.message()).collect();
+    put_batch(actor, queue, actor.batch() as usize).await;
+}
+
+pub(super) async fn put_batch(actor: &Actor, queue: &AnyQueue, count: usize) {
+    let batch: Vec<_> = (0..count).map(|_| actor.message()).collect();
     let Some(put) = actor.insist(|| queue.put_all(&batch)).await else {
         return;
     };

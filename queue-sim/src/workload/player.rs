@@ -225,6 +225,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         (AnyQueue::Bounded(queue), Verb::Abandon) if actor.flip(50) => {
             bounded::abandon_room(actor, &**queue).await;
         }
+        (queue, Verb::WorkSingly) => singly::work(actor, queue).await,
         (queue, verb) => {
             if verb == Verb::PutOff {
                 // Waiting lanes mostly get the hint of these after this lane has leased them.
@@ -232,10 +233,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
                 put(actor, queue).await;
             }
             if let Some(queue) = queue.leasing() {
-                match verb {
-                    Verb::WorkSingly => singly::work(actor, &*queue).await,
-                    verb => leasing::act(actor, &*queue, verb).await,
-                }
+                leasing::act(actor, &*queue, verb).await;
             }
         }
     }

@@ -2,25 +2,33 @@
 
 use std::num::NonZeroUsize;
 
-use queue_core::{Leasing, Receipt, Settlement, limits};
+use queue_core::{AnyQueue, Receipt, Settlement, limits};
 
 use super::{
     actor::Actor,
     leasing::{holder, settled, stale},
-    lost_hints,
+    lost_hints, plain,
 };
 
 /// So many messages are a batch.
 const BATCH: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 
 /// Acks one message and leases the next, a few times: messages that the lane holds, or others' that
-/// are long done or leased by somebody else. Every other lane acks all that it holds, and leases a batch.
-pub(super) async fn work(actor: &mut Actor, queue: &dyn Leasing) {
-    let ttl = actor.lease_time();
-    let (most, max) = match actor.lane.0 % 2 {
-        0 => (1, NonZeroUsize::MIN),
-        _ => (limits::MAX_BATCH, BATCH),
+/// are long done or leased by somebody else. In runs with operators, every other lane puts a batch in, leases as
+/// many at once, and acks all that it holds. Nobody draws this, and recipes know no operators: so kept plans
+/// from before there were batches still play the same run.
+pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
+    let (most, max) = match actor.workload.operators && actor.lane.0 % 2 == 0 {
+        true => (limits::MAX_BATCH, BATCH),
+        false => (1, NonZeroUsize::MIN),
     };
+    if max == BATCH {
+        plain::put_batch(actor, queue, BATCH.get()).await;
+    }
+    let Some(queue) = queue.leasing() else {
+        return;
+    };
+    let ttl = actor.lease_time();
     for _ in 0..=actor.choose(4) {
         let receipts: Vec<Receipt> = match actor.flip(25) {
             true => stale(actor).into_iter().collect(),

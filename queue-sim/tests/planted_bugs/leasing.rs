@@ -113,12 +113,8 @@ macro_rules! leasing_bugs_on_redis {
             usual_turn_forgets_the_delayed: lua::USUAL_TURN_FORGETS_THE_DELAYED,
                 by "waiting" | "linearisable" | "D5" | "progress";
             usual_turn_leaves_the_holder: lua::USUAL_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
-            run_has_gaps: lua::RUN_HAS_GAPS, by "L1" | "L3" | "L4" | "L5" | "leftovers" | "linearisable";
             run_expires_as_one: lua::RUN_EXPIRES_AS_ONE, by "L5" | "L6" | "L7" | "leftovers" | "linearisable";
             run_settles_as_a_whole_alone: lua::RUN_SETTLES_AS_A_WHOLE_ALONE, by "L4" | "linearisable";
-            run_is_not_extended: lua::RUN_IS_NOT_EXTENDED, by "L4" | "L10" | "linearisable";
-            run_counts_as_one: lua::RUN_COUNTS_AS_ONE, by "L5" | "operators" | "linearisable";
-            broken_run_loses_the_holder: lua::BROKEN_RUN_LOSES_THE_HOLDER, by "L16" | "linearisable";
             broken_run_lives_longer: lua::BROKEN_RUN_LIVES_LONGER,
                 by "L4" | "L7" | "L10" | "L16" | "leftovers" | "linearisable";
             peek_skips_the_rest_of_a_run: lua::PEEK_SKIPS_THE_REST_OF_A_RUN, by "L16" | "linearisable";

@@ -129,6 +129,22 @@ pub(crate) async fn l4_whoever_has_the_receipts_of_a_batch_settles_them(stage: &
     assert_eq!(depth(&*queue).await, [0; 4]);
 }
 
+pub(crate) async fn l4_a_batch_may_leave_out_what_is_not_due(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(3).await;
+    queue.put_due("later", FAR).await;
+    queue.put_numbered(3).await;
+    let mut held = Vec::new();
+    while held.len() < 6 {
+        held.extend(take(&*queue, 6).await);
+    }
+    assert_eq!(depth(&*queue).await, [0, 1, 6, 0]);
+    let receipts: Vec<Receipt> = held.iter().map(|one| one.receipt).collect();
+    let settled = queue.settle(&acks(&receipts)).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 6]);
+    assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
+}
+
 pub(crate) async fn l10_each_lease_of_a_batch_is_extended_by_itself(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(6).await;

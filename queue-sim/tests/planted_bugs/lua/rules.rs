@@ -207,24 +207,11 @@ edits! {
     USUAL_TURN_FORGETS_THE_DELAYED {
         "leasing/usual_turn": "math.min(expires, due)" => "expires";
     }
-    RUN_HAS_GAPS {
-        "shared/list_next": "gapless = taken > 0 and before - first_number == taken - 1" => "gapless = taken > 0";
-        "shared/next_members": "gapless = number - first_number == taken - 1" => "gapless = true";
-    }
     RUN_EXPIRES_AS_ONE {
         "shared/tidy": "break_up(found[k])" => "";
     }
     RUN_SETTLES_AS_A_WHOLE_ALONE {
         "shared/settle": "separate(members)" => "";
-    }
-    RUN_IS_NOT_EXTENDED {
-        "leasing/extend": "separate(members)" => "";
-    }
-    RUN_COUNTS_AS_ONE {
-        "shared/count_leases": "tonumber(left_out) or 0" => "0";
-    }
-    BROKEN_RUN_LOSES_THE_HOLDER {
-        "shared/runs": "kept[#kept + 1], kept[#kept + 2] = 'h' .. message, holder" => "";
     }
     BROKEN_RUN_LIVES_LONGER {
         "shared/runs": "own[2 * k - 1], own[2 * k] = over, message" =>
