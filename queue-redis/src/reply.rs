@@ -169,6 +169,7 @@ mod tests {
         let each = vec![Value::Int(4), Value::Int(-2)];
         assert_eq!(ids(Value::Array(each.clone()), 2).unwrap(), [4, -2]);
         assert!(ids(Value::Array(each), 3).is_err());
+        assert!(ids(Value::Int(2), 3).is_err(), "the first would be no id");
     }
 
     #[test]

@@ -26,14 +26,10 @@ impl Request<'_> {
         }
     }
 
-    /// The same to the node of a cluster that is taking over its slot: only who asks so is served there.
+    /// The same to the node of a cluster that is taking over its slot: only who asks so is served there. No
+    /// script runs there, known or not, since the guard that it names is missing.
     pub(crate) async fn send_asking(&self, channel: &Channel) -> Result<Value, Failure> {
-        match (self, asking(channel, self.command().clone()).await) {
-            (Self::Script(call), Err(failure)) if failure.is_unknown_script() => {
-                asking(channel, call.in_full()).await
-            }
-            (_, answer) => answer,
-        }
+        asking(channel, self.command().clone()).await
     }
 
     const fn command(&self) -> &Cmd {

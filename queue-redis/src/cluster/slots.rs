@@ -157,7 +157,12 @@ mod tests {
         let answer = Value::Array(vec![
             range(0, 100, node(text("10.0.0.1"), 6379)),
             range(101, 200, node(Value::Nil, 7000)),
-            range(201, 16_383, node(text(""), 7001)),
+            range(201, 300, node(text(""), 7001)),
+            range(
+                301,
+                16_383,
+                node(Value::SimpleString("two".to_owned()), 7002),
+            ),
         ]);
         let read = read(&answer, "asked").expect("good");
         let found: Vec<_> = read
@@ -167,7 +172,8 @@ mod tests {
         let expected = [
             (0, 100, "10.0.0.1", 6379),
             (101, 200, "asked", 7000),
-            (201, 16_383, "asked", 7001),
+            (201, 300, "asked", 7001),
+            (301, 16_383, "two", 7002),
         ];
         assert_eq!(found, expected);
     }

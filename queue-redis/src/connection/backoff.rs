@@ -72,4 +72,16 @@ mod tests {
         assert_eq!(delays(1), delays(1));
         assert_ne!(delays(1), delays(2));
     }
+
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut backoff = Backoff::new(FIRST, LONGEST, 1_234_567);
+        for number in [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ] {
+            assert_eq!(backoff.random(), number);
+        }
+    }
 }

@@ -126,3 +126,26 @@ impl CopiesAsked {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_enough_where_all_that_was_asked_for_is_told() {
+        let told = |asked, answer| CopiesAsked::new(asked, "here".to_owned()).counted(&answer);
+        let two = || Confirmation::replicas(2);
+        let fewer = |replicas, flushed| Copies::Fewer { replicas, flushed };
+        assert_eq!(told(two(), Value::Int(2)), Copies::Enough);
+        assert_eq!(told(two(), Value::Int(1)), fewer(1, false));
+        let both = |flushed, replicas| [flushed, replicas].map(Value::Int).to_vec();
+        for (answer, copies) in [
+            (both(1, 2), Copies::Enough),
+            (both(0, 2), fewer(2, false)),
+            (both(1, 1), fewer(1, true)),
+            (vec![Value::Int(1)], fewer(0, false)),
+        ] {
+            assert_eq!(told(two().and_flushed(), Value::Array(answer)), copies);
+        }
+    }
+}

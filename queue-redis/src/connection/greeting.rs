@@ -202,6 +202,16 @@ mod tests {
             .expect_err("it is an ordinary stream now");
     }
 
+    #[tokio::test]
+    async fn of_a_server_that_says_much_the_beginning_is_kept() {
+        let greeting = Arc::new(Greeting::default());
+        let said: Vec<u8> = (0..4 * LONGEST).map(|place| (place / 64) as u8).collect();
+        let mut near = Greeted::new(&said[..], Arc::clone(&greeting));
+        let mut read = [0; 1000];
+        while near.read(&mut read).await.unwrap() > 0 {}
+        assert_eq!(*greeting.heard(), said[..LONGEST]);
+    }
+
     #[test]
     fn nothing_said_leaves_the_error_as_it_was() {
         let greeting = Greeting::default();

@@ -37,3 +37,31 @@ impl ConnectionHealth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use queue_core::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn the_worst_of_several_is_what_is_down_for_a_known_reason() {
+        let reason = Arc::new(Error::new(ErrorKind::Unavailable, "away"));
+        // From the best to the worst.
+        let states = [
+            ConnectionHealth::Unused,
+            ConnectionHealth::Up,
+            ConnectionHealth::Down(None),
+            ConnectionHealth::Down(Some(reason)),
+        ];
+        let shown = |state: &ConnectionHealth| format!("{state:?}");
+        for (rank, worse) in states.iter().enumerate() {
+            for better in &states[..=rank] {
+                for (one, other) in [(worse, better), (better, worse)] {
+                    let worst = one.clone().worse(other.clone());
+                    assert_eq!(shown(&worst), shown(worse), "{one:?}, {other:?}");
+                }
+            }
+        }
+    }
+}

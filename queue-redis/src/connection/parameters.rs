@@ -133,6 +133,7 @@ mod tests {
             ("perfix=shop", OF_HOSTS, "perfix"),
             ("db=3", OF_HOSTS, "db"),
             ("database=3", OF_SOCKETS, "database"),
+            ("max_retries=3", OF_HOSTS, "max_retries"),
             ("pass=3", OF_SENTINELS, "pass"),
         ] {
             let error = Parameters::read(query, known).expect_err(query);
@@ -153,6 +154,7 @@ mod tests {
             ("protocol=2", OF_HOSTS, "RESP3"),
             ("pass=a+b", OF_SOCKETS, "%2B"),
             ("pass=%FF", OF_SOCKETS, "UTF-8"),
+            ("hunter2@localhost", OF_HOSTS, "%3F"),
             ("db=%2B1", OF_SOCKETS, "db"),
         ] {
             let error = Parameters::read(query, known).expect_err(query);
@@ -162,10 +164,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sockets_password_has_any_characters() {
+        let read = Parameters::read("pass=a@b%26c&db=1", OF_SOCKETS).expect("it is one");
+        assert_eq!(read.get("pass"), Some("a@b&c"));
+    }
+
+    #[test]
     fn no_rest_of_a_password_is_shown() {
         for (query, known) in [
             ("hunter2@localhost", OF_HOSTS),
             ("pass=a&hunter2=b", OF_SOCKETS),
+            ("pass=a&hunter=b", OF_SOCKETS),
+            ("Hunter=a", OF_HOSTS),
             ("pass/hunter2&db=1", OF_SOCKETS),
             ("passhunter&db=1", OF_SOCKETS),
             ("pass=hunter%FF", OF_SOCKETS),

@@ -112,10 +112,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         self.written(result)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(context)
     }

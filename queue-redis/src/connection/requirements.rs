@@ -250,11 +250,16 @@ mod tests {
     /// A server's greeting to a user with no further rights.
     #[test]
     fn what_a_greeting_tells_is_checked_as_what_is_asked_for() {
-        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let greeted = |version: &str, mode: &str, role: &str| {
             let fields = [("version", version), ("mode", mode), ("role", role)];
-            let fields = fields.map(|(name, value)| (text(name), text(value)));
-            check(&as_info(&Value::Map(fields.to_vec())), false, false)
+            let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+            let simple = |text: &str| Value::SimpleString(text.to_owned());
+            let info = as_info(&Value::Map(
+                fields.map(|(name, value)| (bulk(name), bulk(value))).into(),
+            ));
+            let fields = fields.map(|(name, value)| (simple(name), simple(value)));
+            assert_eq!(as_info(&Value::Map(fields.into())), info);
+            check(&info, false, false)
         };
         assert_eq!(greeted("7.0.15", "standalone", "master").unwrap(), []);
         for (version, mode, role, named) in [

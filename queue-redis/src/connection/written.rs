@@ -140,6 +140,7 @@ mod tests {
             "//:p%23w@localhost:06379/03",
             "//:@localhost",
             "//me:pa:ss@[::1]:1/0",
+            "//[::1]/0",
             "//127.0.0.1?prefix=a/b",
         ] {
             assert_eq!(flaw(rest, false), None, "{rest}");

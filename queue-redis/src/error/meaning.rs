@@ -320,6 +320,42 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_has_to_mend_comes_with_its_own_way_out() {
+        for (message, way_out) in [
+            (
+                "unknown command `HELLO`, with args beginning with: `3`",
+                TOO_OLD,
+            ),
+            (
+                "unknown command 'HELLO', with args beginning with: '3'",
+                TOO_OLD,
+            ),
+            (
+                "unknown command 'EVALSHA', with args beginning with: ",
+                "does not offer a command",
+            ),
+            (
+                "value is not an integer or out of range",
+                "set it right by hand",
+            ),
+            ("value is not a valid float", "set it right by hand"),
+        ] {
+            let error = Refusal::parse("ERR", message).into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
+        for (code, way_out) in [
+            ("QKDAMAGED", "set it right by hand"),
+            ("DENIED", "protected mode"),
+            ("NOPROTO", TOO_OLD),
+        ] {
+            let error = Refusal::parse(code, "…").into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
+    }
+
+    #[test]
     fn a_fault_of_ours_is_to_be_reported() {
         let error = Refusal::parse("ERR", INSIDE).into_error("here");
         assert_eq!(error.kind(), ErrorKind::Internal);

@@ -247,6 +247,16 @@ mod tests {
         }
         let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        // Our own words stand alone, and those of others with all that they tell.
+        let told =
+            |kind| cannot_connect((kind, "what", "why".to_owned()).into(), "here").to_string();
+        let own = told(redis::ErrorKind::InvalidClientConfig);
+        assert!(own.ends_with("cannot connect to here: why"), "{own}");
+        let others = told(redis::ErrorKind::Io);
+        assert!(
+            others.contains("what") && others.contains("why"),
+            "{others}"
+        );
     }
 
     #[test]

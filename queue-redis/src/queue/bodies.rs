@@ -268,4 +268,16 @@ mod tests {
         assert_ne!(some.at(0), some.at(3));
         assert_eq!(uploads(102).iter().count(), 0);
     }
+
+    #[test]
+    fn bodies_are_taken_back_only_where_their_push_was_answered_and_did_nothing() {
+        let refused =
+            |kind, outcome| is_refused(&Err(Error::new(kind, "no").with_outcome(outcome)));
+        let not_applied = Outcome::NotApplied;
+        assert!(refused(ErrorKind::OutOfMemory, not_applied));
+        // It may be on its way still, or its messages may be there.
+        assert!(!refused(ErrorKind::Unavailable, not_applied));
+        assert!(!refused(ErrorKind::Unavailable, Outcome::Unknown));
+        assert!(!refused(ErrorKind::Internal, Outcome::Unknown));
+    }
 }

@@ -104,3 +104,41 @@ async fn what_is_only_written_is_no_sign_of_life() -> Test {
     others.abort();
     Ok(())
 }
+
+#[tokio::test]
+async fn who_is_not_sent_in_time_on_a_slow_line_is_told_that_it_carries_too_much() -> Test {
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let queue = queue(&builder.connect().await?).await?;
+    queue.push_one(vec![b'x'; 1_000_000]).await?;
+    // All other answers come behind one that takes more than three times as long as anybody waits.
+    proxy.throttle(Direction::Replies, 1_000_000 / (4 * BRIEF.as_secs() as u32));
+    let before = proxy.seen(Direction::Replies);
+    let lease = tokio::spawn({
+        let queue = Arc::clone(&queue);
+        async move { queue.lease(max(1), Duration::from_secs(600)).await }
+    });
+    proxy.beyond(Direction::Replies, before).await;
+    // The first goes at once. The second waits for it, until its time is over or it is sent; and where it is
+    // sent, the third waits for it.
+    let third = async {
+        sleep(BRIEF / 2).await;
+        queue.push_one("hello").await
+    };
+    let (first, second, third) =
+        tokio::join!(queue.push_one("hello"), queue.push_one("hello"), third);
+    first?;
+    let errors: Vec<_> = [second, third]
+        .into_iter()
+        .filter_map(Result::err)
+        .collect();
+    assert!(!errors.is_empty(), "all were sent in time");
+    for error in errors {
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+        assert!(error.is_transient());
+        assert!(error.to_string().contains("more calls waiting"), "{error}");
+    }
+    assert_eq!(lease.await??.deliveries.len(), 1);
+    Ok(())
+}

@@ -131,3 +131,19 @@ async fn one_server_of_the_url_is_enough() -> Test {
     assert!(!error.to_string().contains("other@"), "{error}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_node_that_is_away_keeps_nobody_from_connecting_and_one_that_is_unfit_does() -> Test {
+    let cluster = Cluster::start(3, 0, Server::builder())?;
+    let server = &cluster.servers()[2];
+    let mut policy = redis::cmd("CONFIG");
+    policy.arg("SET").arg("maxmemory-policy").arg("allkeys-lru");
+    policy.query::<()>(&mut server.connect()?)?;
+    let error = connect(&cluster).await.expect_err("a node drops messages");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    assert!(error.to_string().contains("allkeys-lru"), "{error}");
+    server.kill()?;
+    let backend = connect(&cluster).await?;
+    assert!(!backend.health().is_up(), "the others serve their queues");
+    Ok(())
+}

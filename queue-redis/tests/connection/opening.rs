@@ -86,6 +86,16 @@ async fn a_setting_beyond_its_limits_is_refused() -> Test {
             assert_eq!(refused(builder).await.kind(), ErrorKind::Invalid);
         }
     }
+    // At its limits it is taken, and then nobody is there.
+    for right in [Duration::from_millis(1), Duration::from_secs(3600)] {
+        for builder in [
+            builder()?.connect_timeout(right).prefix("x".repeat(64)),
+            builder()?.response_timeout(right),
+            builder()?.fall_back(right),
+        ] {
+            assert_eq!(refused(builder).await.kind(), ErrorKind::Unavailable);
+        }
+    }
     Ok(())
 }
 

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use queue_core::*;
+use tokio::task::JoinSet;
 
-use super::{Pair, Reliable, Test, by_a_replica, safe_pair};
+use super::{
+    LONG, Pair, Reliable, Test, by_a_replica, command::command, confirming, open, safe_pair,
+    until::until,
+};
 
 async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
     let pushes = (0..count).map(|_| safe.confirmed(|safe| safe.push_one("hello")));
@@ -99,5 +103,29 @@ async fn a_push_costs_one_round_trip_more() -> Test {
     let counts = pair.primary.command_counts()?.since(&before);
     let sent = ["evalsha", "eval", "wait", "ping"].map(|command| counts.of(command));
     assert_eq!(sent, [1, 1, 1, 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_confirms_and_who_does_not_are_woken_by_channels_of_their_own() -> Test {
+    let pair = Pair::start()?;
+    let backend = pair.connect().await?;
+    let handles = [
+        open(&backend).await?,
+        confirming(&backend, by_a_replica()).await?,
+    ];
+    let mut waiting = JoinSet::new();
+    for handle in handles {
+        waiting.spawn(async move { handle.wait_for_arrival(LONG).await });
+    }
+    // On one channel, each would take the changes that the other is told of.
+    until("both listen", || {
+        let channels = command(&pair.primary, &["PUBSUB", "CHANNELS", "qk:wake:*"]);
+        redis::from_redis_value::<Vec<String>>(channels)
+            .expect("names")
+            .len()
+            == 2
+    })
+    .await;
     Ok(())
 }

@@ -41,6 +41,13 @@ async fn an_overwritten_key_is_named() {
         let leased = queue.leasing().lease(NonZeroUsize::MIN, LEASE).await;
         assert_names(&leased.expect_err("it is overwritten"), key);
     }
+    // Large bodies go there by plain commands.
+    let name = QueueName::new("large").expect("a name");
+    let config = ReliableConfig::default();
+    let queue = backend.open_reliable(&name, &config).await.expect("opens");
+    administer(&server, "SET qk:{large}:bodies mine");
+    let error = queue.push_one(vec![b'x'; 100_000]).await;
+    assert_names(&error.expect_err("it is overwritten"), "qk:{large}:bodies");
     let name = QueueName::new("effects").expect("a name");
     let store = backend.open_once(&name).await.expect("opens");
     administer(&server, "SET qk:{effects}:once-claimed mine");

@@ -181,6 +181,37 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     Ok(())
 }
 
+/// So must another if its own time ends the wait before the due time comes.
+#[tokio::test]
+async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let (name, config) = (QueueName::new("a")?, DelayConfig::default());
+    let first = here.open_delay(&name, &config).await?;
+    let second = there.open_delay(&name, &config).await?;
+    let mut told = JoinSet::new();
+    told.spawn({
+        let first = first.clone();
+        async move { first.wait_for_arrival(PATIENCE).await }
+    });
+    until("it waits", || waiting(&server, "a") == 1).await;
+    let mut other = JoinSet::new();
+    other.spawn(async move { second.receive(1, LEASE, 2 * HOUR).await });
+    until("both wait", || waiting(&server, "a") == 2).await;
+    let calls = || {
+        let counts = server.command_counts().expect("it counts");
+        counts.of("publish")
+    };
+    first.schedule_one("later", HOUR / 2).await?;
+    told.join_next().await.expect("it waits")??;
+    assert!(first.lease(1.try_into()?, LEASE).await?.next.is_some());
+    let before = calls();
+    first.wait_for_arrival(Duration::from_millis(10)).await?;
+    until("the other is told", || calls() > before).await;
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_removal_wakes_who_waits() -> Test {
     let server = Server::start()?;

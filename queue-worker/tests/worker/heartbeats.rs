@@ -161,3 +161,45 @@ async fn more_leases_than_go_in_one_call_are_all_kept_alive() {
     assert_eq!((report.counts.started, report.counts.acked), (300, 300));
     assert_eq!(environment.counters().await.expired, 0);
 }
+
+/// Two handlers ask in turns, so that one of them always waits to be asked for next.
+#[tokio::test(start_paused = true)]
+async fn handlers_that_ask_again_and_again_delay_nobodys_heartbeat() {
+    let environment = Environment::holding(3).await;
+    environment.spy.watched().latency = 20 * MILLI;
+    let handler = |number: u64, cx: Context| async move {
+        let end = Instant::now() + 60 * SECOND;
+        sleep(number as u32 * 5 * MILLI).await;
+        if number < 2 {
+            while Instant::now() < end {
+                cx.extend(9 * SECOND).await.unwrap();
+            }
+        }
+        sleep_until(end).await;
+        assert_eq!(cx.stop(), None);
+    };
+    let worker = environment.worker().concurrency(3).lease(9 * SECOND);
+    let report = worker.run_until(environment.empty(), handler).await;
+    let counts = report.unwrap().counts;
+    assert_eq!((counts.acked, counts.lost, counts.panicked), (3, 0, 0));
+    assert_eq!(environment.counters().await.expired, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_that_ask_for_different_times_at_once_get_each_its_own() {
+    let environment = Environment::holding(3).await;
+    environment.spy.watched().latency = 20 * MILLI;
+    let at = Instant::now() + SECOND;
+    let handler = move |number: u64, cx: Context| async move {
+        // The second and the third ask while the first one's call is out.
+        sleep_until(at + number as u32 * 5 * MILLI).await;
+        let ttl = [100 * SECOND, 50 * SECOND, 100 * SECOND][number as usize];
+        cx.extend(ttl).await.unwrap();
+        let left = cx.remaining();
+        assert!(left <= ttl && left > ttl - SECOND, "{number}: {left:?}");
+    };
+    let worker = environment.worker().concurrency(3).lease(9 * SECOND);
+    let report = worker.run_until(environment.empty(), handler).await;
+    let counts = report.unwrap().counts;
+    assert_eq!((counts.acked, counts.panicked), (3, 0));
+}

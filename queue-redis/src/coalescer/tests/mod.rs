@@ -6,6 +6,7 @@ mod patience;
 
 use std::{sync::Mutex, time::Duration};
 
+use futures_util::FutureExt;
 use queue_core::TokioSpawn;
 use tokio::{
     sync::watch,
@@ -128,6 +129,32 @@ async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
     let sent = sent.lock().unwrap();
     assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [2, 126]);
     assert_eq!(sent.concat(), (0..128).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_again_with_each_answer_go_together_and_later_who_comes_alone_goes_at_once()
+{
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for rounds in [2, 3, 3] {
+        let coalescer = Arc::clone(&coalescer);
+        set.spawn(async move {
+            for _ in 0..rounds {
+                coalescer.send(&[1]).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = set.join_next().await {
+        done.unwrap();
+    }
+    let calls = |sent: &Sent| -> Vec<usize> { sent.lock().unwrap().iter().map(Vec::len).collect() };
+    assert_eq!(calls(&sent), [1, 3, 2, 2]);
+    // The task rests by then, so who comes alone sends by itself again.
+    sleep(TRIP).await;
+    let mut alone = std::pin::pin!(coalescer.send(&[2]));
+    assert!(alone.as_mut().now_or_never().is_none());
+    assert_eq!(coalescer.shared.waiting(), 0);
+    assert_eq!(alone.await.unwrap(), [2]);
 }
 
 #[tokio::test(start_paused = true)]

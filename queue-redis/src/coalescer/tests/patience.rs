@@ -54,7 +54,11 @@ async fn who_finds_no_room_in_the_line_waits_for_some() {
     while let Some(answer) = set.join_next().await {
         assert_eq!(answer.unwrap().unwrap(), [LARGE]);
     }
-    assert_eq!(sent.lock().unwrap().concat().len(), callers);
+    // Who waited for room came as soon as there was some: each call but the last is as large as it can be.
+    let most = limits::MAX_BATCH_BYTES / SMALL_BYTES;
+    let sent = sent.lock().unwrap();
+    let calls: Vec<usize> = sent.iter().map(Vec::len).collect();
+    assert_eq!(calls, [1, most, most, most, most, callers - 1 - 4 * most]);
 }
 
 /// Joins a line with these entries, if there is room.
@@ -66,9 +70,10 @@ fn join(line: &mut Line<Echo>, entries: &[u32]) -> Option<u64> {
 
 #[test]
 fn what_has_no_bytes_of_its_own_takes_room_too() {
-    let two = 2 * SMALL * size_of::<u32>();
-    let mut line = Line::new(two);
+    let three = 3 * SMALL * size_of::<u32>();
+    let mut line = Line::new(three);
     let first = join(&mut line, &[0; SMALL]).expect("nobody else is there");
+    assert!(join(&mut line, &[0; SMALL]).is_some());
     assert!(join(&mut line, &[0; SMALL]).is_some());
     assert!(join(&mut line, &[0; SMALL]).is_none());
     assert!(line.leave(first).is_some());
@@ -88,6 +93,21 @@ fn one_call_takes_no_more_bytes_than_a_batch_may_have() {
         calls.push(line.next_batch().len());
     }
     assert_eq!(calls, [2, 2]);
+}
+
+#[test]
+fn one_call_takes_no_more_entries_than_a_batch_may_have() {
+    let mut line = Line::new(usize::MAX);
+    // Eight times 16 are a whole batch; 112, 15 and 2 would be one more.
+    let callers = [&[SMALL; 8][..], &[SMALL; 7], &[15, 2]].concat();
+    for entries in callers {
+        join(&mut line, &vec![0; entries]).expect("there is room");
+    }
+    let mut calls = Vec::new();
+    while !line.is_empty() {
+        calls.push(line.next_batch().len());
+    }
+    assert_eq!(calls, [8, 8, 1]);
 }
 
 #[tokio::test(start_paused = true)]

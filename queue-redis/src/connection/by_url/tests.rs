@@ -356,3 +356,39 @@ fn urls_of_every_form_are_taken() {
         assert_eq!(taken, read(url), "{url}");
     }
 }
+
+#[test]
+fn another_scheme_is_named_unless_it_may_be_part_of_a_password() {
+    let told = |url: &str| check_url(url).expect_err("it is none of ours").to_string();
+    for (url, named) in [
+        ("http://localhost", "not with \"http\""),
+        ("nats+tls://localhost", "not with \"nats+tls\""),
+        ("redis+cluster+x://localhost", "not with"),
+    ] {
+        assert!(told(url).contains(named), "{url}: {}", told(url));
+    }
+    for url in [
+        ":hunter2@localhost",
+        "hunter-2://localhost",
+        "hunter_2@://a",
+    ] {
+        assert!(!told(url).contains("hunter"), "{url}: {}", told(url));
+    }
+}
+
+#[test]
+fn a_number_sign_is_told_by_its_code_and_where_tls_is_asked_for_with_what_it_cannot_do() {
+    let told = |url: &str| check_url(url).expect_err("a # means nothing").to_string();
+    let plain = told("redis://localhost/#insecure");
+    assert!(
+        plain.contains("%23") && !plain.contains("certificates"),
+        "{plain}"
+    );
+    if cfg!(feature = "tls") {
+        let secure = told("rediss://localhost/#insecure");
+        assert!(
+            secure.contains("%23") && secure.contains("certificates"),
+            "{secure}"
+        );
+    }
+}

@@ -135,6 +135,9 @@ fn what_was_lost_is_asked_for_again() {
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
     let board = board();
+    let mut waits = board.join(&marker("a"));
+    assert_eq!(orders(&board), [join("a", 1)]);
+    board.joined(&marker("a"), 1, 0);
     for n in 0..3 * SWEEP {
         let marker = Bytes::from(n.to_string());
         let place = board.join(&marker);
@@ -148,7 +151,8 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
             tokio::time::advance(TRUSTED).await;
         }
     }
-    assert!(board.lock().lines.len() < 2 * SWEEP);
+    assert!(board.lock().lines.len() <= 2 * SWEEP);
+    assert!(!is_woken(&mut waits), "who waits is not forgotten");
     let _place = board.join(&Bytes::from("0"));
     assert_eq!(orders(&board).len(), 1);
 }
