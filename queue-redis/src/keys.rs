@@ -286,6 +286,7 @@ mod tests {
                     .all(|key| key.starts_with("qk:{shop:orders}:"))
             );
             assert_eq!(keys.types().count(), keys.all().len());
+            assert_eq!(keys.usual(false).len() + 1, keys.usual(true).len());
             assert_eq!(keys.arrivals(), "qk:{shop:orders}:arrivals");
         }
     }
@@ -296,6 +297,7 @@ mod tests {
         let store = OnceKeys::new("qk", &name);
         assert_eq!(store.all()[0], "qk:{shop:orders}:once");
         assert_eq!(OnceKeys::types().count(), store.all().len());
+        assert_eq!(store.usual(false).len() + 1, store.all().len());
         for kind in QueueKind::ALL {
             let keys = Keys::new("qk", &name, kind);
             assert!(store.all().iter().all(|key| !keys.all().contains(key)));

@@ -317,6 +317,7 @@ macro_rules! __cases {
                 b2_offer_all_splits_and_reports,
                 b3_a_rejected_entry_changes_nothing,
                 b4_an_ack_makes_room,
+                b4_acks_of_a_batch_make_room_for_as_many,
                 b4_whatever_makes_room_wakes_a_producer,
                 b4_a_cancel_makes_room,
                 b4_a_death_by_retry_makes_room,

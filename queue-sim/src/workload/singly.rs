@@ -18,7 +18,7 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 /// many at once, and acks all that it holds. Nobody draws this, and recipes know no operators: so kept plans
 /// from before there were batches still play the same run.
 pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
-    let (most, max) = match actor.workload.operators && actor.lane.0 % 2 == 0 {
+    let (most, max) = match actor.workload.operators && actor.lane.0.is_multiple_of(2) {
         true => (limits::MAX_BATCH, BATCH),
         false => (1, NonZeroUsize::MIN),
     };

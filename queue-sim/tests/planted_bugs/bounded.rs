@@ -111,7 +111,6 @@ mod redis {
         usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         usual_turn_tells_of_no_room: lua::USUAL_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
-        run_tells_of_no_room: lua::RUN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
         offer_counts_a_run_as_one: OFFER_COUNTS_A_RUN_AS_ONE, by "B1" | "linearisable";
         usual_turn_leaves_the_key: USUAL_TURN_LEAVES_THE_KEY,
             by "B7" | "leftovers" | "linearisable";

@@ -30,6 +30,28 @@ pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
     }
 }
 
+pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) {
+    stage.needs(Feature::Whole);
+    let queue = stage.bounded(4).await;
+    fill(&queue, 4).await;
+    let held = take(&*queue, 4).await;
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(producer(stage, &queue).await);
+    }
+    let acks: Vec<_> = held
+        .iter()
+        .map(|one| Settlement::ack(one.receipt))
+        .collect();
+    let settled = queue.settle(&acks).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 4]);
+    for task in waiting {
+        let offered = stage.prompt("an offer after the acks", task).await;
+        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+    }
+    assert_eq!(drain(&*queue).await, [5, 6, 7, 8]);
+}
+
 pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
     stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;

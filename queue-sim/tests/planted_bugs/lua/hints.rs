@@ -43,9 +43,6 @@ edits! {
     USUAL_TURN_TELLS_OF_NO_ROOM {
         "leasing/acks": "arm(makes_room, done)" => "";
     }
-    RUN_TELLS_OF_NO_ROOM {
-        "leasing/acks": "arm(makes_room, count)" => "";
-    }
     TOLD_AND_GONE {
         "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
     }

@@ -20,7 +20,7 @@ edits! {
     }
     QUEUE_LEAVES_ITS_HINTS {
         "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
-            "call('UNLINK', KEYS[1], KEYS[2], unpack(KEYS, 4))";
+            "call('UNLINK', KEYS[1], KEYS[2], KEYS[3], unpack(KEYS, 5))";
     }
     CANCEL_LEAVES_ITS_PLACE {
         "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
