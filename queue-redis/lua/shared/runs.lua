@@ -49,7 +49,8 @@ local function separate(members)
   end
   for k, own in ipairs(call('ZMSCORE', LEASES, unpack(members))) do
     local id, of_lease = decode('>I7I7', members[k])
-    local run = not own and call('ZREVRANGEBYSCORE', RUNS, string.format('%d', of_lease), '-inf', 'LIMIT', 0, 1)[1]
+    local latest = string.format('%d', of_lease)
+    local run = not own and call('ZRANGE', RUNS, latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1)[1]
     if run then
       local first_id, first_token, count = decode('>I7I7B', run)
       if of_lease - first_token < count and id - first_id == of_lease - first_token then
