@@ -280,8 +280,8 @@ end
 
 local known = {}
 for suffix in string.gmatch(
-  'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh due'
-    .. ' bodies keyed named once once-claimed once-done once-tokens',
+  'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh'
+    .. ' due bodies keyed named once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true
