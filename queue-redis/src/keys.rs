@@ -315,7 +315,10 @@ mod tests {
         let kinds = QueueKind::ALL.map(|kind| Keys::new("qk", &name, kind));
         let of_kinds: BTreeSet<&String> = kinds.iter().flat_map(Keys::all).collect();
         assert_eq!(all, of_kinds);
-        for (place, suffix) in ["meta", "leases", "arrivals", "room"].iter().enumerate() {
+        for (place, suffix) in ["meta", "leases", "runs", "arrivals", "room"]
+            .iter()
+            .enumerate()
+        {
             assert_eq!(known[place], format!("qk:{{shop:orders}}:{suffix}"));
         }
     }
