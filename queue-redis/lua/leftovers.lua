@@ -1,7 +1,7 @@
 -- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
 -- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
 -- each. Before it stands `shared/frames`.
--- needs: HEAD, ID, SINCE, WITH_PAST
+-- needs: HEAD, ID, PACK, SINCE, WITH_PAST
 -- ARGV[1] prefix of the keys
 -- Returns a line for each.
 local lines = {}
@@ -35,6 +35,30 @@ local function look(queue, keys)
     end
     return own
   end
+  -- The frames in these elements of a list, and how many more they are than the elements.
+  local function opened(elements)
+    local frames, more = {}, 0
+    for _, element in ipairs(elements) do
+      if #element > HEAD and string.byte(element, 1) == PACK then
+        local count = string.byte(element, HEAD + 1)
+        local id, since = struct.unpack('>I7I7', element, ID)
+        local at = HEAD + 2
+        more = more - 1
+        for k = 1, count do
+          local length = struct.unpack('>I2', element, at)
+          if length > 0 then
+            local payload = string.sub(element, at + 2, at + 1 + length)
+            frames[#frames + 1], more = struct.pack('>BI7I7', 0, id + k - 1, since) .. payload, more + 1
+          end
+          at = at + 2 + length
+        end
+      else
+        frames[#frames + 1] = element
+      end
+    end
+    return frames, more
+  end
+  local ready, packed = opened(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {})
   local runs = {}
   for _, run in ipairs(keys.runs and redis.call('ZRANGE', keys.runs, 0, -1) or {}) do
     runs[run] = split(run)
@@ -53,7 +77,7 @@ local function look(queue, keys)
     for k = 1, #listed, 2 do
       local field, value = listed[k], listed[k + 1]
       local run = suffix == 'frames' and (runs[field] or runs[string.sub(field, 2)])
-      local frames = run == runs[field] and run and cmsgpack.unpack(value)
+      local frames = run == runs[field] and run and opened(cmsgpack.unpack(value))
       for n, own in ipairs(run or {}) do
         local id = string.sub(own, 1, 7)
         found[frames and id or 'h' .. id] = frames and frames[n] or value
@@ -63,6 +87,9 @@ local function look(queue, keys)
       end
     end
     return found
+  end
+  if packed ~= (keys.meta and tonumber(redis.call('HGET', keys.meta, 'packed')) or 0) then
+    say('ready', 'has another number of messages in packs than is noted:', tostring(packed))
   end
   local left_out = 0
   for run, own in pairs(runs) do
@@ -121,7 +148,7 @@ local function look(queue, keys)
   -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
   -- messages a dedup key, the end of their time to live, or where their body is.
   local besides = {}
-  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+  for _, frame in ipairs(ready) do
     local id = string.sub(frame, ID, SINCE - 1)
     besides['u' .. id], besides['b' .. id] = #frame > HEAD, #frame > HEAD
   end
@@ -179,7 +206,7 @@ local function look(queue, keys)
       look_apart(id, frame)
     end
   end
-  for _, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+  for _, frame in ipairs(ready) do
     if #frame > HEAD then
       look_apart(string.sub(frame, ID, SINCE - 1), frame)
     end
@@ -211,7 +238,7 @@ local function look(queue, keys)
     end
   end
   local holes = 0
-  for k, frame in ipairs(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {}) do
+  for k, frame in ipairs(ready) do
     if #frame > HEAD then
       stand('ready', string.sub(frame, ID, SINCE - 1))
     else

@@ -25,6 +25,8 @@ const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
 /// In place of a frame's attempts: they follow the head, with what else the message has been through.
 const WITH_PAST: u8 = u8::MAX;
+/// In place of a frame's attempts: several messages follow the head, see [`Pack`].
+const PACK: u8 = 254;
 
 /// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
@@ -80,13 +82,16 @@ impl Payload<'_> {
     }
 }
 
-impl ToRedisArgs for Payload<'_> {
-    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
-        let mut argument = out.writer_for_next_arg();
-        let mut write = |bytes: &[u8]| {
-            // Writing to memory does not fail.
-            let _ = argument.write_all(bytes);
-        };
+impl Payload<'_> {
+    /// How many bytes it is as an argument.
+    fn length(&self) -> usize {
+        let each = |(name, value): (&str, &str)| 8 + name.len() + value.len();
+        let headers: usize = self.headers.iter().map(each).sum();
+        let count = if self.headers.is_empty() { 0 } else { 4 };
+        1 + count + headers + self.body.len()
+    }
+
+    fn write(&self, mut write: impl FnMut(&[u8])) {
         if self.headers.is_empty() {
             write(&[0]);
         } else {
@@ -100,6 +105,49 @@ impl ToRedisArgs for Payload<'_> {
             }
         }
         write(self.body);
+    }
+}
+
+impl ToRedisArgs for Payload<'_> {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        let mut argument = out.writer_for_next_arg();
+        // Writing to memory does not fail.
+        self.write(|bytes| drop(argument.write_all(bytes)));
+    }
+}
+
+/// As many messages make a pack at least, and at most: fewer cost less each by itself.
+const FEWEST: usize = 4;
+const PACKED: usize = 16;
+/// Packs have no longer payloads than this: the server copies a pack whole.
+const PACKABLE: usize = 1024;
+
+/// Several payloads as one argument, which `lua/shared/packs.lua` describes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pack<'a>(&'a [Payload<'a>]);
+
+impl<'a> Pack<'a> {
+    /// These in as few packs as can be, of about the same size; `None` if they are few, or one is too long.
+    pub(crate) fn several(payloads: &'a [Payload<'a>]) -> Option<impl Iterator<Item = Self>> {
+        let fits = |payload: &Payload<'_>| payload.length() <= PACKABLE;
+        let packs = payloads.len().div_ceil(PACKED).max(1);
+        let each = payloads.len().div_ceil(packs).max(1);
+        let packs = || payloads.chunks(each).map(Self);
+        (payloads.len() >= FEWEST && payloads.iter().all(fits)).then(packs)
+    }
+}
+
+impl ToRedisArgs for Pack<'_> {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        let mut argument = out.writer_for_next_arg();
+        let mut write = |bytes: &[u8]| drop(argument.write_all(bytes));
+        let Self(payloads) = self;
+        write(&[u8::try_from(payloads.len()).unwrap_or(u8::MAX)]);
+        for payload in *payloads {
+            let length = u16::try_from(payload.length()).unwrap_or(u16::MAX);
+            write(&length.to_be_bytes());
+            payload.write(&mut write);
+        }
     }
 }
 
@@ -181,6 +229,33 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// Reads a frame, or those of a pack, into `frames`; `None` if it is neither.
+    pub(crate) fn read_all(bytes: Bytes, head: usize, frames: &mut Vec<Self>) -> Option<()> {
+        if bytes.first() != Some(&PACK) || bytes.len() <= head {
+            frames.push(Self::read(bytes, head)?);
+            return Some(());
+        }
+        let mut rest = bytes.slice(1..);
+        let (first, pushed) = (narrow(&mut rest)?, narrow(&mut rest)?);
+        let count = rest.try_get_u8().ok()?;
+        let found = rest.clone();
+        let mut payload = || {
+            let length = usize::from(rest.try_get_u16().ok()?);
+            (rest.len() >= length).then(|| rest.split_to(length))
+        };
+        for id in (first..).take(count.into()) {
+            let content = payload().map(Content::read);
+            frames.push(Self {
+                id: MessageId::new(id),
+                attempts: 0,
+                pushed: Timestamp::from_millis(pushed),
+                failure: None,
+                content: content.unwrap_or_else(|| Content::Damaged(found.clone())),
+            });
+        }
+        Some(())
+    }
+
     /// Reads a frame with a head of this many bytes; `None` if it is none.
     pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
         if bytes.len() <= head {

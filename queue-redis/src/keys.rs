@@ -6,15 +6,15 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
+//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (messages that the length of `ready` does not count, since a pack is one element there); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the first of each and how many (1 byte) |
 //! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames, if they come from `ready`, and `h` and the run → who holds it |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, and `h` and the run → who holds it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of delayed messages by due time (ms) |
-//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; of a cancelled one only the head, a hole |
+//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; of a cancelled one only the head, a hole; on a reliable queue also packs, see `lua/shared/packs.lua` |
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |

@@ -123,7 +123,7 @@
 //! ~qk:* resetchannels &qk:wake:* -@all
 //! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get +wait
 //! +time +type +exists +hget +hexists +hmget +hset +hdel +hincrby
-//! +llen +lrange +lindex +lset +ltrim +rpush
+//! +llen +lpush +lrange +lindex +lset +ltrim +rpush
 //! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
 //! +zremrangebyscore +zrevrange +zscore +unlink
 //! ```

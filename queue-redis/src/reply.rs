@@ -96,11 +96,22 @@ impl Reply {
     }
 
     /// All values left, each as bytes that `read` understands.
-    pub(crate) fn rest<T>(mut self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
+    pub(crate) fn rest<T>(self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
+        self.rest_into(|bytes, rest| {
+            rest.push(read(bytes)?);
+            Some(())
+        })
+    }
+
+    /// All values left, each as bytes of which `read` makes one or several.
+    pub(crate) fn rest_into<T>(
+        mut self,
+        mut read: impl FnMut(Bytes, &mut Vec<T>) -> Option<()>,
+    ) -> Result<Vec<T>> {
         let mut rest = Vec::with_capacity(self.len());
         while self.len() > 0 {
             let bytes = self.bytes()?;
-            rest.push(read(bytes).ok_or_else(|| self.unexpected())?);
+            read(bytes, &mut rest).ok_or_else(|| self.unexpected())?;
         }
         Ok(rest)
     }

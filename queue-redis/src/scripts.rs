@@ -82,6 +82,7 @@ const RESIZE: Part = Files(lua!["bounded/same" "shared/drainable" "shared/config
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
 const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const PACKS: Part = Files(lua!["shared/packs"]);
 const SOUND: Part = Files(lua!["shared/sound"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
 const APART: Part = Files(lua!["rotating/apart"]);
@@ -98,7 +99,7 @@ const TIDY: Part = Files(lua![
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -108,7 +109,7 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
+            CALL, Keys, $first, Settings, TIES, FRAMES, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
             Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
@@ -123,7 +124,7 @@ macro_rules! quiet {
             Files(lua!["shared/frames" $($plain)+]),
             EXPECT,
             Files(lua!["shared/ended_marks" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits"]), SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
+            Files(lua!["shared/fits"]), PACKS, SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -151,7 +152,7 @@ macro_rules! leasing_scripts {
 
 leasing_scripts! {
     turn: &[
-        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "leasing/usual"]), Next,
+        CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "shared/packs" "leasing/usual"]), Next,
         Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn" "shared/fits"]), SOUND, EXPECT, LEASES,
         Line, Files(lua!["leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
@@ -214,7 +215,7 @@ scripts! {
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Settings, TIES,
-        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), SOUND, EXPECT, LEASES, Line, PLACES,
+        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), PACKS, SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/unreadable" "bounded/offer"

@@ -1,7 +1,7 @@
 -- Acks, while no lease is expired, so that whatever is in LEASES is live. Reading 128 deadlines costs the server
 -- more than all the rest, so a receipt without a lease is told in another way: it is put there for a moment,
 -- with a score that no lease has. Whoever acks a single message of a run goes the long way (see `runs`).
--- needs: FRAMES, LEASES, META, RUNS, arm, ending, flags, for_several, forgotten, makes_room, next_list, only_acks
+-- needs: FRAMES, LEASES, META, RUNS, arm, ending, for_several, forgotten, makes_room, named, next_list, only_acks
 -- needs: plain, reply, runs, singles, taken, usual, wants
 -- gives: acked_now
 -- Returns FEW as `turn` does.
@@ -57,7 +57,7 @@ if only_acks and singles > 0 then
   acked_now, reply[1] = done, answers
   -- Of the others, more goes than this.
   if done > 0 and plain then
-    for k = 1, flags == 'h' and done or 0 do
+    for k = 1, named and done or 0 do
       forgotten[done + k] = 'h' .. forgotten[k]
     end
     call('HDEL', FRAMES, unpack(forgotten))

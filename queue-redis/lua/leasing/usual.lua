@@ -2,8 +2,9 @@
 -- there is nothing else to do or to know. The files that follow do such a turn without functions, each of which
 -- costs it as much as a command does; and what else comes goes the long way, behind them.
 -- needs: flags, meta, quiet_until
--- gives: acked, deadline, ending, first_number, for_several, forgotten, gapless, last_token, makes_room
--- gives: only_acks, plain, reply, runs, settlements, singles, size, taken, token, ttl, usual, wants
+-- gives: acked, deadline, ending, first_number, for_several, forgotten, frames_back, gapless, last_token
+-- gives: makes_room, named, only_acks, plain, reply, runs, settlements, singles, size, taken, taken_elements
+-- gives: taken_packed, token, ttl, usual, wants
 -- ARGV: as for `turn`
 local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 if not (last_token >= 0 and last_token < 9007199254740000) then
@@ -28,12 +29,19 @@ for k = 1, settlements do
     ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
   end
 end
-local plain = flags == '' or flags == 'h' -- whether nothing but a holder's name goes with a message
-local usual = only_acks and plain and (flags == 'h' or ARGV[5] == '')
+-- Whether any lease had a holder's name, and whether nothing else goes with a message.
+local named, plain = false, true
+if flags ~= '' then
+  named, plain = string.find(flags, 'h', 1, true) ~= nil, not string.find(flags, '[^hk]')
+end
+local usual = only_acks and plain and (named or ARGV[5] == '')
 local makes_room = nil -- the marker of those who wait for messages to go
 -- What is leased: so many messages, their bytes, the answer; the number of the first, and whether none is missing
 -- between it and the last.
 local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
+-- Of a list: how many elements of READY these are, how many messages more than that are in their packs, and frames
+-- that go back there, the last first.
+local taken_elements, taken_packed, frames_back = 0, 0, nil
 -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and after a failover
 -- hand out the tokens of the lost history again (R1).
 local token = math.max(last_token + 1, now_micros)

@@ -1,7 +1,7 @@
 -- turn, as it mostly is (see `usual`), once its acks are done.
 -- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, arm
--- needs: deadline, first_number, gapless, next_list, next_places, quiet_until, reply, size, taken, token, ttl
--- needs: usual, wants
+-- needs: deadline, first_number, frames_back, gapless, next_list, next_places, parts, quiet_until, reply, size
+-- needs: taken, taken_elements, taken_packed, token, ttl, usual, wants
 -- ARGV and what it returns: as for `turn`
 if usual and taken > 0 then
   local fields = { nil, nil, nil, nil } -- what FRAMES does not have yet
@@ -20,8 +20,17 @@ if usual and taken > 0 then
     reply[3] = -2
   else
     local leases = { nil, nil }
+    local frames, before_first = reply, 3
+    if taken_packed > 0 then
+      frames, before_first = {}, 0
+      for k = 4, #reply do
+        for _, frame in ipairs(parts(reply[k]) or { reply[k] }) do
+          frames[#frames + 1] = frame
+        end
+      end
+    end
     for k = 1, taken do
-      local frame = reply[3 + k]
+      local frame = frames[before_first + k]
       local id = sub(frame, ID, SINCE - 1)
       leases[2 * k - 1], leases[2 * k] = deadline, id .. pack('>I7', token + k - 1)
       if next_list then
@@ -38,7 +47,17 @@ if usual and taken > 0 then
     call('HSET', FRAMES, unpack(fields))
   end
   if next_list then
-    call('LTRIM', next_list, taken == 1 and '1' or taken, '-1')
+    call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')
+    if frames_back then
+      -- Each goes before the one before it.
+      for k = 1, #frames_back do
+        frames_back[-k] = frames_back[k]
+      end
+      call('LPUSH', next_list, unpack(frames_back, -#frames_back, -1))
+    end
+    if taken_packed > 0 then
+      call('HINCRBY', META, 'packed', -taken_packed)
+    end
   else
     call('ZREM', LINE, unpack(next_places, 1, taken))
   end

@@ -2,13 +2,23 @@
 -- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, finish_terms, line_new
 -- needs: mark, quiet_until, read_terms, times_to_live
 -- gives: act
--- ARGV[3] how many messages
--- ARGV[4 …] their payloads
+-- ARGV[3] how many messages, or packs
+-- ARGV[4 …] their payloads; or packs, each without its head, and nothing behind them
 -- ARGV[4 + messages …] what else the push says of messages, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
+local payloads = { unpack(ARGV, 4) }
+if ARGV[3] == 'packs' then
+  -- Here they go in one by one.
+  payloads = {}
+  for k = 4, #ARGV do
+    for _, payload in ipairs({ decode('>' .. string.rep('I2c0', byte(ARGV[k], 1)), ARGV[k], 2) }) do
+      payloads[#payloads + 1] = type(payload) == 'string' and payload or nil
+    end
+  end
+end
 local function act()
-  local count = tonumber(ARGV[3])
+  local count = tonumber(ARGV[3]) or #payloads
   local due_times = read_terms(4 + count)
   local frames, ids, new, duplicates = {}, {}, 0, false
   local delayed, lined = due_times and {}, due_times and {}
@@ -21,11 +31,11 @@ local function act()
       local id = accepted + new
       ids[k] = id
       if due then
-        delayed[#delayed + 1] = { id = id, due = due, payload = ARGV[3 + k] }
+        delayed[#delayed + 1] = { id = id, due = due, payload = payloads[k] }
       elseif lined and times_to_live[k] then
-        lined[#lined + 1] = { id, ARGV[3 + k] }
+        lined[#lined + 1] = { id, payloads[k] }
       else
-        frames[#frames + 1] = pack(FRAME, 0, id, now) .. ARGV[3 + k]
+        frames[#frames + 1] = pack(FRAME, 0, id, now) .. payloads[k]
       end
       mark(k, id)
     end

@@ -1,14 +1,22 @@
 -- push, as it mostly is: there is nothing to tidy, and no message says more than its payload. Each function
 -- that follows costs a push as much as a command; this is before them all.
--- needs: ARRIVALS, DEDUP, FRAME, META, READY, accepted, arm, quiet_until
+-- needs: ARRIVALS, DEDUP, FRAME, META, PACK, READY, accepted, arm, flags, quiet_until
 -- ARGV and what it returns: as for `push`
-if now < quiet_until and not DEDUP and #ARGV == 3 + ARGV[3] then
-  local count, frames = tonumber(ARGV[3]), {}
-  for k = 1, count do
-    frames[k] = pack(FRAME, 0, accepted + k, now) .. ARGV[3 + k]
+local packs = ARGV[3] == 'packs'
+if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
+  local frames, last = {}, accepted
+  for k = 4, #ARGV do
+    frames[k - 3] = pack(FRAME, packs and PACK or 0, last + 1, now) .. ARGV[k]
+    last = last + (packs and byte(ARGV[k], 1) or 1)
   end
-  call('HINCRBY', META, 'accepted', count)
+  call('HINCRBY', META, 'accepted', last - accepted)
+  if packs then
+    call('HINCRBY', META, 'packed', last - accepted - #frames)
+    if not string.find(flags, 'k', 1, true) then
+      call('HSET', META, 'flags', flags .. 'k')
+    end
+  end
   call('RPUSH', READY, unpack(frames))
-  arm(ARRIVALS, count)
-  return accepted + count
+  arm(ARRIVALS, last - accepted)
+  return last
 end

@@ -35,5 +35,6 @@ end
 --   e  a message had a time to live
 --   b  a message had a large body
 --   o  a message was cancelled in READY and left a hole
+--   k  there was a pack
 -- All but `p` stay.
 local flags = meta[3] or ''

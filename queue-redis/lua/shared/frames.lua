@@ -10,10 +10,11 @@
 -- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
 -- is named here; it is names only, since a push pays for each function that it makes.
 -- needs: ADDS
--- gives: BYTES, FRAME, HEAD, ID, PAST, SINCE, WITH_PAST
+-- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, WITH_PAST
 local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
 local HEAD = ADDS and 15 + ADDS or 0 -- how many bytes that is
 local ID, SINCE = 2, 9 -- where they begin, each an I7
 local WITH_PAST = 255
+local PACK = 254 -- in READY in place of the attempts: see `packs`
 local PAST = '>I4I7I2' -- 13 bytes, and then the reason
 local BYTES = 8388608 -- of headers and bodies that one call hands out

@@ -8,7 +8,7 @@
 -- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
 -- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, SINCE, accepted, add_to, apart, fits, flags, gone
--- needs: id_of, is_sound, leave_line, set_aside, size_of
+-- needs: id_of, is_sound, leave_line, parts, set_aside, size_of
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
@@ -33,7 +33,38 @@ local function number_of(frame, before)
   return nil, known and id_of(frame) or nil
 end
 
+-- Makes frames of the packs among the first so many messages of READY.
+local function loosen(max)
+  local frames, read, more = {}, 0, true
+  local found, known, last = 0, 0, 0 -- messages in packs; frames, and elements of READY, up to the last pack
+  while more and #frames < max do
+    local listed = call('LRANGE', READY, read, read + CHUNK - 1)
+    for k = 1, #listed do
+      local own = parts(listed[k])
+      for _, frame in ipairs(own or { listed[k] }) do
+        frames[#frames + 1] = frame
+      end
+      if own then
+        found, known, last = found + #own - 1, #frames, read + k
+      end
+    end
+    read, more = read + #listed, #listed == CHUNK
+  end
+  if last > 0 then
+    local back = {}
+    for k = known, 1, -1 do
+      back[#back + 1] = frames[k]
+    end
+    call('LTRIM', READY, last, '-1')
+    call('LPUSH', READY, unpack(back))
+    add_to('packed', -found)
+  end
+end
+
 local function pick(max)
+  if parts then
+    loosen(max)
+  end
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
   local listed, raw, at, passed, got = 0, 0, 1, 0, 0
   local heads, next_head, more = {}, 1, true

@@ -1,10 +1,14 @@
 -- What is counted of the line of a reliable or bounded queue.
--- needs: FRAMES, HEAD, ID, LINE, READY, SINCE, holes
+-- needs: FRAMES, HEAD, ID, LINE, META, READY, SINCE, holes, parts
 -- gives: in_line, oldest_since
 
 -- How many are in line.
 local function in_line()
-  return math.max(call('LLEN', READY) - holes, 0) + call('ZCARD', LINE)
+  local listed = math.max(call('LLEN', READY) - holes, 0)
+  if listed > 0 then
+    listed = listed + math.max(tonumber(call('HGET', META, 'packed')) or 0, 0)
+  end
+  return listed + call('ZCARD', LINE)
 end
 
 -- Since when the heads of the two lines have been ready, the longest of both; nil if none is.
@@ -21,6 +25,7 @@ local function oldest_since()
     older(call('HGET', FRAMES, back[1]))
   end
   local head = call('LINDEX', READY, 0)
+  head = head and parts and (parts(head) or { head })[1] or head
   local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if joined[1] and not (head and #head > HEAD and decode('>I7', head, ID) <= tonumber(joined[2])) then
     head = call('HGET', FRAMES, sub(joined[1], -7))

@@ -1,33 +1,49 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: FRAME, FRAMES, HEAD, ID, LINE, META, READY, add_to, drop, flags, holes, is_sound, leave, place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, META, PACK, READY, add_to, drop, flags, holes, is_sound, leave, parts
+-- needs: place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
 -- a guess by the distance is mostly right.
 local function listed_at(number)
   local low, high = 0, call('LLEN', READY) - 1
-  local function number_at(index)
+  -- The first number of an element, and the last.
+  local function numbers_at(index)
     local frame = call('LINDEX', READY, index)
-    return #frame >= HEAD and decode('>I7', frame, ID)
+    local first = #frame >= HEAD and decode('>I7', frame, ID)
+    return first, first and byte(frame, 1) == PACK and #frame > HEAD and first + byte(frame, HEAD + 1) - 1 or first
   end
   while low <= high do
-    local first, last = number_at(low), number_at(high)
+    local first, _ = numbers_at(low)
+    local _, last = numbers_at(high)
     -- Something damaged hides what stands behind it, and a lease sets it aside.
     if not first or not last or number < first or number > last then
       return nil
     end
     local index = low + math.floor((number - first) * (high - low) / math.max(last - first, 1))
-    local found = number_at(index)
-    if not found then
+    local from, to = numbers_at(index)
+    if not from then
       return nil
-    elseif found == number then
-      return index
-    elseif found < number then
+    elseif number > to then
       low = index + 1
-    else
+    elseif number < from then
       high = index - 1
+    else
+      return index
     end
   end
+end
+
+-- A pack without its nth message; nil if that was cancelled before, or if the pack is damaged.
+local function leave_out(frame, nth)
+  local at, length = HEAD + 2, 0
+  for _ = 1, nth do
+    at = at + length
+    local high, low = byte(frame, at, at + 1)
+    length = 256 * (high or 0) + (low or 0)
+    at = at + 2
+  end
+  return length > 0 and sub(frame, 1, at - 3) .. pack('>I2', 0) .. sub(frame, at + length) or nil
 end
 
 -- Takes an undelivered message out of its place. Answers whether there was one with this id.
@@ -35,36 +51,60 @@ local function withdraw(id)
   local key, member = place_of(id)
   if key then
     leave(key, member)
+    return true
   elseif call('HEXISTS', FRAMES, id) == 1 then
     return false -- leased or dead
-  else
-    local number = decode('>I7', id)
-    local index = listed_at(number)
-    if not index or #call('LINDEX', READY, index) == HEAD then
-      return false
-    end
-    call('LSET', READY, index, pack(FRAME, 0, number, 0))
-    if not string.find(flags, 'o', 1, true) then
-      flags = flags .. 'o'
-      call('HSET', META, 'flags', flags)
-    end
-    holes = add_to('holes', 1)
-    if index == 0 then
-      drop({ listed = 0, passed = 0, members = {}, damaged = {} })
-    end
+  end
+  local number = decode('>I7', id)
+  local index = listed_at(number)
+  local frame = index and call('LINDEX', READY, index)
+  if not frame or #frame == HEAD then
+    return false
+  end
+  local own = parts and parts(frame)
+  local first = own and decode('>I7', frame, ID) or number
+  local others = own and leave_out(frame, number - first + 1)
+  if own and not others then
+    return false
+  end
+  local left = own and #own > 1
+  call('LSET', READY, index, left and others or pack(FRAME, 0, first, 0))
+  if not string.find(flags, 'o', 1, true) then
+    flags = flags .. 'o'
+    call('HSET', META, 'flags', flags)
+  end
+  if left then
+    add_to('packed', -1)
+    return true
+  end
+  holes = add_to('holes', 1)
+  if index == 0 then
+    drop({ listed = 0, passed = 0, members = {}, damaged = {} })
   end
   return true
 end
 
 -- Gives `take` the ready messages in delivery order, behind so many of READY and of LINE, until it has
--- enough. Answers where that was, nil at the end.
-local function show_ready(listed, lined, limit, take)
+-- enough. Answers where that was, nil at the end. An element of READY counts 256, and a message in it 1: if its pack is
+-- gone meanwhile, as many of the messages that stand there now are passed over.
+local function show_ready(passed, lined, limit, take)
   local line = call('ZRANGE', LINE, lined, lined + limit, 'WITHSCORES')
-  local heads, next_head, more, at = {}, 1, true, 1
+  local heads, places, next_head, more, at = {}, {}, 1, true, 1
+  local read, passes = math.floor(passed / 256), passed % 256
   while true do
-    if not heads[next_head] and more then
-      heads, next_head = call('LRANGE', READY, listed, listed + CHUNK - 1), 1
-      more = #heads == CHUNK
+    while not heads[next_head] and more do
+      local listed = call('LRANGE', READY, read, read + CHUNK - 1)
+      heads, places, next_head, more = {}, {}, 1, #listed == CHUNK
+      for k = 1, #listed do
+        for n, frame in ipairs(parts and parts(listed[k]) or { listed[k] }) do
+          if passes > 0 then
+            passes = passes - 1
+          else
+            heads[#heads + 1], places[#places + 1] = frame, (read + k - 1) * 256 + n - 1
+          end
+        end
+      end
+      read = read + #listed
     end
     local frame, member = heads[next_head], line[at]
     if not frame and not member then
@@ -73,14 +113,14 @@ local function show_ready(listed, lined, limit, take)
     local number = frame and #frame > HEAD and decode('>I7', frame, ID)
     if frame and not (number and member and number > tonumber(line[at + 1])) then
       if number and byte(frame, 1) == 0 and not take(frame) then
-        return listed, lined
+        return places[next_head], lined
       end
-      listed, next_head = listed + 1, next_head + 1
+      next_head = next_head + 1
     else
       local id = sub(member, -7)
       frame = call('HGET', FRAMES, id)
       if frame and is_sound(frame, id) and not take(frame) then
-        return listed, lined
+        return places[next_head] or read * 256, lined
       end
       lined, at = lined + 1, at + 2
     end

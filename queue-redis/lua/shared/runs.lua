@@ -1,18 +1,23 @@
 -- Runs. A run is one lease of several messages whose ids are consecutive, as those of a pushed batch are. Its member
 -- of LEASES is the first id (7 bytes), the first token (7 bytes), and how many they are (1 byte). RUNS has the same
--- member by the first token, so that a receipt finds its run. FRAMES keeps under it the frames that were taken out of
+-- member by the first token, so that a receipt finds its run. FRAMES keeps under it the elements that were taken out of
 -- a list, and under 'h' and it, who holds it. META keeps, as `uncounted`, how many messages ZCARD of LEASES leaves
 -- out. A run stays as it is until all its messages are acked at once; before anything else happens to one of them,
 -- all get leases of their own.
--- needs: FRAMES, LEASES, RUNS, add_to
+-- needs: FRAMES, LEASES, RUNS, add_to, parts, try
 -- gives: frames_of, break_up, separate
 
 -- The frames of a run that are kept with it, in order; what somebody damaged is none.
-local attempt = pcall -- of Lua, not of Redis
 local function frames_of(run)
   local kept = call('HGET', FRAMES, run)
-  local fine, frames = attempt(cmsgpack.unpack, kept or '')
-  return fine and type(frames) == 'table' and frames or {}
+  local fine, elements = try(cmsgpack.unpack, kept or '')
+  local frames = {}
+  for _, element in ipairs(fine and type(elements) == 'table' and elements or {}) do
+    for _, frame in ipairs(parts and type(element) == 'string' and parts(element) or { element }) do
+      frames[#frames + 1] = frame
+    end
+  end
+  return frames
 end
 
 -- Gives each message of a run a lease of its own.

@@ -81,3 +81,24 @@ fn a_number_that_cannot_be_becomes_one_that_is_not() {
     assert_eq!(wide(u64::MAX), [255; 7]);
     assert_eq!(wide(1), [0, 0, 0, 0, 0, 0, 1]);
 }
+
+/// Few go by themselves, and so do all if one of them is long.
+#[test]
+fn packs_are_few_and_of_about_one_size() {
+    let (headers, short, long) = (Headers::new(), Bytes::from("short"), vec![0; 1024].into());
+    let short = Payload {
+        headers: &headers,
+        body: &short,
+    };
+    let sizes = |payloads: &[Payload<'_>]| {
+        let packs = Pack::several(payloads)?.map(|Pack(payloads)| payloads.len());
+        Some(packs.collect::<Vec<_>>())
+    };
+    let of = |count| sizes(&vec![short; count]);
+    assert_eq!((of(0), of(3)), (None, None));
+    assert_eq!((of(4), of(16)), (Some(vec![4]), Some(vec![16])));
+    assert_eq!((of(17), of(33)), (Some(vec![9, 8]), Some(vec![11, 11, 11])));
+    let mut several = vec![short; 5];
+    several[4].body = &long;
+    assert_eq!(sizes(&several), None);
+}

@@ -7,7 +7,7 @@ use queue_fuzz::hold_for;
 use redis::ToRedisArgs;
 
 use super::{any_or_damaged, bytes};
-use crate::frame::{self, Content, Dead, Frame, HEAD, PRIORITY_HEAD, Payload, Shown, wide};
+use crate::frame::{self, Content, Dead, Frame, HEAD, PRIORITY_HEAD, Pack, Payload, Shown, wide};
 
 const CASES: u32 = 2_000;
 
@@ -77,6 +77,65 @@ fn a_frame_is_read_or_is_none() {
             }
         });
     }
+}
+
+/// The elements of a list that packs of these become, the first of which has the id 1.
+fn packed(messages: &[(Headers, Bytes)]) -> Option<Vec<Vec<u8>>> {
+    let payloads: Vec<_> = messages
+        .iter()
+        .map(|(headers, body)| Payload { headers, body })
+        .collect();
+    let mut last = 0;
+    let element = |pack: Pack<'_>| {
+        let content = pack.to_redis_args().remove(0);
+        let mut element = vec![254];
+        element.extend(wide(last + 1));
+        element.extend(wide(7));
+        last += u64::from(content[0]);
+        element.extend(content);
+        element
+    };
+    Pack::several(&payloads).map(|packs| packs.map(element).collect())
+}
+
+#[test]
+fn messages_come_back_from_packs() {
+    let body = bytes().prop_map(Bytes::from);
+    hold_for(CASES, vec((headers(), body), 4..50), |messages| {
+        let elements = packed(&messages).expect("none is long");
+        assert_eq!(elements.len(), messages.len().div_ceil(16));
+        let mut frames = Vec::new();
+        for element in elements {
+            Frame::read_all(element.into(), HEAD, &mut frames).expect("is a pack");
+        }
+        assert_eq!(frames.len(), messages.len());
+        for (id, (frame, (headers, body))) in (1..).zip(frames.into_iter().zip(messages)) {
+            assert_eq!((frame.id.get(), frame.pushed.as_millis()), (id, 7));
+            assert_eq!(frame.content, Content::Here(headers, body));
+        }
+    });
+}
+
+#[test]
+fn a_damaged_pack_has_as_many_messages_as_it_says() {
+    let element = vec(bytes().prop_map(Bytes::from), 4..16).prop_filter_map("long", |bodies| {
+        let messages: Vec<_> = bodies
+            .into_iter()
+            .map(|body| (Headers::new(), body))
+            .collect();
+        Some(packed(&messages)?.remove(0))
+    });
+    hold_for(CASES, any_or_damaged(element), |bytes| {
+        let says = (bytes.first() == Some(&254)).then(|| bytes.get(HEAD).copied());
+        let mut frames = Vec::new();
+        let read = Frame::read_all(bytes.into(), HEAD, &mut frames);
+        if let Some(Some(says)) = says {
+            assert_eq!((read, frames.len()), (Some(()), usize::from(says)));
+        }
+        for frame in frames {
+            drop(frame.delivery(1, std::time::Duration::ZERO));
+        }
+    });
 }
 
 #[test]

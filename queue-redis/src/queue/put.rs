@@ -9,7 +9,7 @@ use super::{Handle, bodies::Uploads};
 use crate::{
     call::Call,
     coalescer::{Coalescer, Verb},
-    frame::{self, Payload},
+    frame::{self, Pack, Payload},
     reply::Reply,
     script::Script,
 };
@@ -20,6 +20,8 @@ pub(crate) trait Put: Clone + Debug + Send + Sync + 'static {
     type Answer: Clone + Send + Sync + 'static;
 
     const SCRIPT: &Script;
+    /// Whether its script takes packs.
+    const PACKS: bool = false;
 
     fn push(&self) -> &Push;
 
@@ -64,7 +66,16 @@ impl<P: Put> Verb for Way<P> {
         let pushes = || batch.iter().map(P::push);
         let payloads = || pushes().map(|Push { headers, body, .. }| Payload { headers, body });
         let uploads = Uploads::of(payloads(), self.handle.large());
+        let packable = match P::PACKS && pushes().all(is_plain) {
+            true => payloads().collect(),
+            false => Vec::new(),
+        };
         let fill = |call: &mut Call| {
+            if let Some(packs) = Pack::several(&packable) {
+                call.push("packs");
+                packs.for_each(|pack| call.push(pack));
+                return;
+            }
             call.push(batch.len());
             P::add_before(batch, self.way, call);
             uploads.add_payloads(payloads(), call);
@@ -117,6 +128,11 @@ impl<P: Put> Verb for Way<P> {
     fn unsent(&self) -> Error {
         self.handle.name(self.handle.client().unsent())
     }
+}
+
+/// Whether it says nothing more than its payload.
+fn is_plain(push: &Push) -> bool {
+    push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
 }
 
 /// The answers to a push of so many messages.

@@ -34,6 +34,7 @@ impl Put for Push {
     type Answer = Pushed;
 
     const SCRIPT: &Script = &scripts::RELIABLE_PUSH;
+    const PACKS: bool = true;
 
     fn push(&self) -> &Push {
         self

@@ -37,7 +37,34 @@ mod redis {
         }
         PUSH_WAKES_NOBODY {
             "reliable/push": "arm(ARRIVALS, #frames)" => "";
-            "reliable/push_plain": "arm(ARRIVALS, count)" => "";
+            "reliable/push_plain": "arm(ARRIVALS, last - accepted)" => "";
+        }
+    }
+
+    edits! {
+        PACKS_ARE_COUNTED_FOR_EVER {
+            "shared/list_next": "taken_packed = taken_packed + count - 1" => "taken_packed = taken_packed + 0";
+        }
+        CUT_PACK_KEEPS_ITS_IDS {
+            "shared/packs": "decode('>I7', frame, ID) + count)" => "decode('>I7', frame, ID))";
+        }
+        CUT_PACK_LOSES_ITS_REST {
+            "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back, -#frames_back, -1))" => "";
+        }
+        PACKS_TURN_ROUND {
+            "shared/list": "for k = known, 1, -1 do" => "for k = 1, known do";
+        }
+        OPENED_PACKS_ARE_COUNTED {
+            "shared/list": "add_to('packed', -found)" => "";
+        }
+        CANCELLED_IN_A_PACK_IS_COUNTED {
+            "shared/list_lookup": "add_to('packed', -1)" => "";
+        }
+        CANCELLED_IN_A_PACK_STAYS {
+            "shared/packs": "if payload ~= '' and last" => "if last";
+        }
+        RUN_OF_PACKS_LOSES_FRAMES {
+            "shared/runs": "parts and type(element) == 'string' and parts(element) or { element }" => "{ element }";
         }
     }
 
@@ -66,6 +93,15 @@ mod redis {
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";
         push_does_not_wake_a_sleeper: PUSH_WAKES_NOBODY, by "waiting" | "progress";
+        packs_are_counted_for_ever: PACKS_ARE_COUNTED_FOR_EVER, by "L5" | "leftovers";
+        cut_pack_keeps_its_ids: CUT_PACK_KEEPS_ITS_IDS, by "L1" | "F1" | "linearisable";
+        cut_pack_loses_its_rest: CUT_PACK_LOSES_ITS_REST, by "progress" | "L5";
+        packs_turn_round: PACKS_TURN_ROUND, by "F1" | "F2";
+        opened_packs_are_counted: OPENED_PACKS_ARE_COUNTED, by "L5" | "leftovers";
+        cancelled_in_a_pack_is_counted: CANCELLED_IN_A_PACK_IS_COUNTED, by "L5" | "leftovers";
+        cancelled_in_a_pack_stays: CANCELLED_IN_A_PACK_STAYS, by "L15" | "leftovers";
+        run_of_packs_loses_frames: RUN_OF_PACKS_LOSES_FRAMES,
+            by "L1" | "L4" | "L5" | "L6" | "L13" | "L16" | "linearisable";
     } }
     bugs! { between(Reliable) {
         multi_for_lua: NumbersThenPushes, by "L5" | "L9";

@@ -251,10 +251,11 @@ pub(crate) struct NumbersThenPushes;
 impl Meddling for NumbersThenPushes {
     const SCRIPT: &str = "push";
     const EDITS: Edits = &[
-        edit!("reliable/push_plain": "if now < quiet_until" => "if false"),
-        edit!("reliable/push": "  local count = tonumber(ARGV[3])" =>
-            "  local count, seen = string.match(ARGV[3], '(%d+) (%d+)')
-               count, accepted = tonumber(count), tonumber(seen)"),
+        edit!("reliable/push_plain": "(packs or #ARGV == 3 + ARGV[3])" => "false"),
+        edit!("reliable/push": "if ARGV[3] == 'packs'" => "if string.find(ARGV[3], 'packs')"),
+        edit!("reliable/push": "  local count = tonumber(ARGV[3]) or #payloads" =>
+            "  local count, seen = string.match(ARGV[3], '(%w+) (%d+)')
+               count, accepted = tonumber(count) or #payloads, tonumber(seen)"),
     ];
 }
 

@@ -59,7 +59,7 @@ edits! {
             "    if false then\n      return redis";
     }
     USUAL_TURN_LEAVES_THE_HOLDER {
-        "leasing/acks": "flags == 'h' and done or 0" => "0";
+        "leasing/acks": "named and done or 0" => "0";
     }
     ACKED_RUN_STAYS {
         "leasing/acks": "fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]" =>

@@ -178,11 +178,11 @@ edits! {
         "shared/terms": ".. sub(live, 1, 1)" => ".. 'd'";
     }
     USUAL_TURN_TAKES_NOTHING {
-        "leasing/usual_turn": "call('LTRIM', next_list, taken == 1 and '1' or taken, '-1')" => "";
+        "leasing/usual_turn": "call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')" => "";
         "leasing/usual_turn": "call('ZREM', LINE, unpack(next_places, 1, taken))" => "";
     }
     USUAL_TURN_TAKES_ONE {
-        "leasing/usual_turn": "taken == 1 and '1' or taken, '-1')" => "'1', '-1')";
+        "leasing/usual_turn": "taken_elements == 1 and '1' or taken_elements, '-1')" => "'1', '-1')";
         "leasing/usual_turn": "unpack(next_places, 1, taken)" => "next_places[1]";
     }
     USUAL_TURN_ACKS_THE_LOST {
