@@ -169,6 +169,16 @@ pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     }
 }
 
+/// The payloads of a pack's messages; `None` if they are not so many.
+fn payloads(mut bytes: Bytes, count: usize) -> Option<Vec<Bytes>> {
+    let mut payloads = Vec::with_capacity(count);
+    for _ in 0..count {
+        let length = usize::from(bytes.try_get_u16().ok()?);
+        payloads.push((bytes.len() >= length).then(|| bytes.split_to(length))?);
+    }
+    bytes.is_empty().then_some(payloads)
+}
+
 /// Bytes of the reference to a body that is apart.
 pub(crate) const REFERENCE: usize = 16;
 
@@ -238,19 +248,16 @@ impl Frame {
         let mut rest = bytes.slice(1..);
         let (first, pushed) = (narrow(&mut rest)?, narrow(&mut rest)?);
         let count = rest.try_get_u8().ok()?;
-        let found = rest.clone();
-        let mut payload = || {
-            let length = usize::from(rest.try_get_u16().ok()?);
-            (rest.len() >= length).then(|| rest.split_to(length))
-        };
+        let contents = payloads(rest.clone(), count.into());
+        let mut contents = contents.map(IntoIterator::into_iter);
         for id in (first..).take(count.into()) {
-            let content = payload().map(Content::read);
+            let content = contents.as_mut().and_then(Iterator::next);
             frames.push(Self {
                 id: MessageId::new(id),
                 attempts: 0,
                 pushed: Timestamp::from_millis(pushed),
                 failure: None,
-                content: content.unwrap_or_else(|| Content::Damaged(found.clone())),
+                content: content.map_or_else(|| Content::Damaged(rest.clone()), Content::read),
             });
         }
         Some(())

@@ -83,6 +83,18 @@ impl Filled {
         }
         leasing.cancel(&[MessageId::new(cancelled)]).await?;
         self.bodies.remove(&cancelled);
+        // A batch, one of which is cancelled.
+        let batch: Vec<_> = (0..6)
+            .map(|number| Push::new(format!("batch {number}")))
+            .collect();
+        if let AnyQueue::Reliable(reliable) = &self.queue {
+            let put = reliable.push(&batch).await?;
+            for (push, put) in batch.iter().zip(&put) {
+                self.bodies.insert(put.id().get(), push.body.clone());
+            }
+            leasing.cancel(&[put[3].id()]).await?;
+            self.bodies.remove(&put[3].id().get());
+        }
         self.put(Push::new("deduplicated").with_dedup("key", EVER))
             .await?;
         self.put(Push::new("unique").with_unique("only", EVER))

@@ -119,6 +119,39 @@ fn a_frame_that_is_cut_off_does_not_block_the_head() {
     }
 }
 
+/// What is read of a damaged pack could be other messages than were pushed, so none of it is delivered.
+#[test]
+fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
+    let batch = ["d", "e", "f", "g"].map(Push::new);
+    for asked in [1, 3, 10] {
+        for (at, byte) in [(15, 3), (15, 5), (17, 1), (17, 9), (29, 200)] {
+            let mut three = Three::of(QueueKind::Reliable);
+            three.run(three.queue.put(&batch)).expect("there is room");
+            three.put().expect("there is room");
+            let mut pack: Vec<u8> = three.ask("LINDEX", "ready", &[b"3"]);
+            assert_eq!((pack[0], pack[15], pack.len()), (254, 4, 32));
+            pack[at] = byte;
+            three.ask::<()>("LSET", "ready", &[b"3", &pack]);
+            let asked = NonZeroUsize::new(asked).expect("not zero");
+            let mut bodies = Vec::new();
+            for _ in 0..20 {
+                let leased = three
+                    .run(three.leasing().lease(asked, LEASE))
+                    .expect("leases");
+                bodies.extend(leased.deliveries.into_iter().map(|each| each.body));
+            }
+            assert_eq!(bodies, ["a", "b", "c", "d"], "{asked}, {at}, {byte}");
+            let letters = three.letters();
+            assert!((3..=5).contains(&letters.len()), "{letters:?}");
+            assert!(
+                letters
+                    .iter()
+                    .all(|letter| letter.why().contains("damaged"))
+            );
+        }
+    }
+}
+
 #[test]
 fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
     for kind in [QueueKind::Delay, QueueKind::Priority] {
