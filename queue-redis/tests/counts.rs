@@ -165,6 +165,29 @@ async fn receiving_what_is_there_is_one_round_trip() {
 }
 
 #[tokio::test]
+async fn a_purge_is_a_call_for_each_batch_up_to_the_one_that_finds_less() {
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    let mut meter = Meter::at(&server);
+    for (messages, calls) in [(0, 1), (1, 1), (128, 2), (129, 2)] {
+        for queue in queues.iter().filter_map(AnyQueue::leasing) {
+            queue.purge(max(1_000)).await.expect("purge");
+        }
+        for some in [messages.min(100), messages - messages.min(100)] {
+            if some > 0 {
+                put(&queues, some).await;
+            }
+        }
+        for queue in queues.iter().filter_map(AnyQueue::leasing) {
+            let mut purged = 0;
+            let purge = async { purged = queue.purge(max(1_000)).await.expect("purge") };
+            assert_eq!(meter.count(purge).await, (calls, calls), "{messages}");
+            assert_eq!(purged, messages as u64);
+        }
+    }
+}
+
+#[tokio::test]
 async fn removing_a_queue_is_four_round_trips_however_long_it_is() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await.expect("connects");

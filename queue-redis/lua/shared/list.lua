@@ -33,12 +33,14 @@ local function number_of(frame, before)
   return nil, known and id_of(frame) or nil
 end
 
+local STEP = 4 -- elements read at a time: a pack that is not needed costs as much as another command
+
 -- Makes frames of the packs among the first so many messages of READY.
 local function loosen(max)
   local frames, read, more = {}, 0, true
   local found, known, last = 0, 0, 0 -- messages in packs; frames, and elements of READY, up to the last pack
   while more and #frames < max do
-    local listed = call('LRANGE', READY, read, read + CHUNK - 1)
+    local listed = call('LRANGE', READY, read, read + STEP - 1)
     for k = 1, #listed do
       local own = parts(listed[k])
       for _, frame in ipairs(own or { listed[k] }) do
@@ -47,8 +49,11 @@ local function loosen(max)
       if own then
         found, known, last = found + #own - 1, #frames, read + k
       end
+      if #frames >= max then
+        break
+      end
     end
-    read, more = read + #listed, #listed == CHUNK
+    read, more = read + #listed, #listed == STEP
   end
   if last > 0 then
     local back = {}

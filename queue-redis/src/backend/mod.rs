@@ -33,6 +33,8 @@ pub struct RedisBackend {
     spawn: Arc<dyn Spawn>,
     /// Messages of so many bytes and more are large.
     large: usize,
+    /// So many messages and more in one call are stored in packs.
+    packs: usize,
     /// Random; no other backend has it.
     seed: u64,
     /// How many names were drawn from the seed.
@@ -121,6 +123,10 @@ impl RedisBackend {
 
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    pub(crate) const fn packs(&self) -> usize {
+        self.packs
     }
 
     pub(crate) const fn large(&self) -> usize {

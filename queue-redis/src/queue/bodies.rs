@@ -70,6 +70,10 @@ impl Uploads {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All, each with its message's place.
     pub(super) fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
         self.0.iter()
@@ -88,7 +92,7 @@ impl Handle {
         payloads: impl Iterator<Item = Payload<'a>> + Send,
         fill: impl Fn(&mut Call) + Send + Sync,
     ) -> Result<Reply> {
-        if uploads.0.is_empty() {
+        if uploads.is_empty() {
             return self.call_push(script, all, fill).await;
         }
         self.upload(uploads, payloads).await?;

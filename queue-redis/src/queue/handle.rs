@@ -38,6 +38,7 @@ pub(crate) struct Handle {
     config: String,
     capacity: Option<usize>,
     large: usize,
+    packs: usize,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
@@ -82,6 +83,7 @@ impl Handle {
             config,
             capacity,
             large: backend.large(),
+            packs: backend.packs(),
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
@@ -282,6 +284,11 @@ impl Handle {
     /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
+    }
+
+    /// So many messages and more in one call are stored in packs.
+    pub(crate) const fn packs(&self) -> usize {
+        self.packs
     }
 
     /// Messages of so many bytes and more are large.

@@ -66,7 +66,8 @@ impl<P: Put> Verb for Way<P> {
         let pushes = || batch.iter().map(P::push);
         let payloads = || pushes().map(|Push { headers, body, .. }| Payload { headers, body });
         let uploads = Uploads::of(payloads(), self.handle.large());
-        let packable = match P::PACKS && pushes().all(is_plain) {
+        let packs = P::PACKS && batch.len() >= self.handle.packs();
+        let packable = match packs && uploads.is_empty() && pushes().all(is_plain) {
             true => payloads().collect(),
             false => Vec::new(),
         };

@@ -1,5 +1,8 @@
 //! Turns of several callers in one call.
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;

@@ -43,7 +43,10 @@ pub(crate) async fn connect_with(server: &Server, clock: &Clock) -> Arc<dyn Back
 
 fn builder(url: &str) -> Builder {
     let builder = RedisBackend::builder(url).expect("a good URL");
-    builder.fall_back(FALL_BACK).connect_timeout(CONNECTING)
+    builder
+        .fall_back(FALL_BACK)
+        .connect_timeout(CONNECTING)
+        .packs_from(4)
 }
 
 async fn open(builder: Builder) -> Arc<dyn Backend> {

@@ -80,6 +80,7 @@ impl Harness for VirtualTimeHarness {
         let mut builder = RedisBackend::with_connector(self.connector.clone())
             .prefix(self.place.prefix())
             .fall_back(FALL_BACK)
+            .packs_from(4)
             .clock(now);
         if self.all_apart {
             builder = builder.large_bodies_from(0);

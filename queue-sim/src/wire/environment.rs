@@ -287,7 +287,8 @@ impl World for WireWorld {
             .jitter_seed(u64::from(lane.0))
             .connect_timeout(patience * 2)
             .response_timeout(patience)
-            .fall_back(fall_back);
+            .fall_back(fall_back)
+            .packs_from(4);
         // Every third process keeps all bodies as large ones are, which takes calls of its own.
         let builder = match lane.0 % 3 {
             2 if !self.plain => builder.large_bodies_from(0),

@@ -1,0 +1,57 @@
+use queue_core::MessageId;
+
+use super::*;
+
+const TTL: Duration = Duration::from_secs(1);
+
+fn ack() -> Settlement {
+    Settlement::ack(Receipt::new(MessageId::new(1), Token::new(1)))
+}
+
+fn share(acks: usize, max: usize) -> Share {
+    Share::of(&vec![ack(); acks], max, TTL, None).expect("is small")
+}
+
+#[test]
+fn a_share_is_a_few_acks_and_a_small_lease() {
+    let may = |settlements: &[Settlement], max| Share::of(settlements, max, TTL, None).is_some();
+    assert!(may(&vec![ack(); SMALL], SMALL));
+    assert!(!may(&vec![ack(); SMALL + 1], 1));
+    assert!(!may(&[ack()], SMALL + 1));
+    assert!(!may(&[ack(), Settlement::release(ack().receipt)], 1));
+}
+
+#[test]
+fn those_that_lease_alike_agree_and_so_do_all_that_only_ack() {
+    let longer = Share {
+        ttl: 2 * TTL,
+        ..share(0, 1)
+    };
+    let named = Share {
+        holder: Holder::new("somebody").ok(),
+        ..share(0, 1)
+    };
+    assert!(share(1, 1).agrees_with(&share(0, 2)));
+    for other in [longer, named] {
+        assert!(!share(0, 1).agrees_with(&other));
+        assert!(!other.agrees_with(&share(0, 1)));
+        assert!(share(1, 0).agrees_with(&other));
+        assert!(other.agrees_with(&share(1, 0)));
+    }
+}
+
+#[test]
+fn a_call_acks_a_batch_and_leases_one_at_most() {
+    let full = limits::MAX_BATCH / SMALL;
+    let (acks, leases) = (share(SMALL, 0), share(0, SMALL));
+    for (some, one) in [(&acks, share(1, 0)), (&leases, share(0, 1))] {
+        assert!(fits(&vec![some; full - 1], some));
+        assert!(!fits(&vec![some; full], &one));
+        let mut nearly = vec![some; full - 1];
+        nearly.extend([&one; SMALL - 1]);
+        assert!(fits(&nearly, &one));
+        nearly.push(&one);
+        assert!(!fits(&nearly, &one));
+    }
+    assert!(fits(&vec![&acks; full], &leases), "each counts by itself");
+}
