@@ -67,52 +67,63 @@ local function loosen(max)
 end
 
 local function pick(max)
-  if parts then
-    loosen(max)
-  end
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
-  local listed, raw, at, passed, got = 0, 0, 1, 0, 0
-  local heads, next_head, more = {}, 1, true
+  local listed, raw, at, passed, got, seen = 0, 0, 1, 0, 0, 0
+  local heads, next_head, more, over = {}, 1, true, false
+  local back, opened = {}, 0 -- what stays of a pack, the last first; and how many more than elements packs counted
   local last = max == 1 and '0' or max - 1
   local line = call('ZRANGE', LINE, '0', last, 'WITHSCORES')
+  local merges, step = line[1] or holes > 0, parts and STEP or CHUNK
+  if merges and parts then
+    loosen(max)
+  end
   -- Mostly there is nothing to merge, and no hole.
-  while not line[1] and holes == 0 and listed < max do
-    local wanted = math.min(CHUNK, max - listed)
+  while not merges and more and not over and seen < max do
+    local wanted = math.min(step, max - seen)
     if wanted == max then
       heads = call('LRANGE', READY, '0', last)
     else
       heads = call('LRANGE', READY, listed, listed + wanted - 1)
     end
+    more, step = #heads == wanted, CHUNK
     for k = 1, #heads do
-      local frame, first, number, known = heads[k], nil, nil, nil
-      if #frame > HEAD then
-        first, number = decode('>BI7', frame)
-      end
-      -- Nearly every one is sound, which is seen at once.
-      if first ~= 0 or number <= before or number > accepted then
-        number, known = number_of(frame, before)
-      end
-      if number then
-        before, got = number, got + 1
-        raw = raw + (apart and size_of(frame) or #frame)
-        frames[got] = frame
-        if raw > BYTES and not fits(frames, raw) then
-          frames[got] = nil
-          return { frames = frames, ids = ids, fresh = fresh, members = members, damaged = damaged, listed = listed,
-            passed = 0 }
+      local own, took = parts and parts(heads[k]), 0
+      local count = own and #own or 1
+      step = own and STEP or step
+      while took < count and not over and seen < max do
+        local frame, first, number, known = own and own[took + 1] or heads[k], nil, nil, nil
+        if #frame > HEAD then
+          first, number = decode('>BI7', frame)
         end
-        local id = sub(frame, ID, SINCE - 1)
-        ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
-      else
-        damaged[#damaged + 1] = { known, frame }
+        -- Nearly every one is sound, which is seen at once.
+        if first ~= 0 or number <= before or number > accepted then
+          number, known = number_of(frame, before)
+        end
+        if number then
+          before, got = number, got + 1
+          raw = raw + (apart and size_of(frame) or #frame)
+          frames[got] = frame
+          if raw > BYTES and not fits(frames, raw) then
+            frames[got], over = nil, true
+            break
+          end
+          local id = sub(frame, ID, SINCE - 1)
+          ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
+        else
+          damaged[#damaged + 1] = { known, frame }
+        end
+        took, seen = took + 1, seen + 1
       end
-      listed = listed + 1
-    end
-    if #heads < wanted then
-      break
+      if took == 0 then
+        break
+      end
+      listed, opened = listed + 1, opened + count - 1
+      for n = count, took + 1, -1 do
+        back[#back + 1] = own[n]
+      end
     end
   end
-  while (line[1] or holes > 0) and #frames < max do
+  while merges and #frames < max do
     local member, place, frame = line[at], nil, nil
     if member then
       place = tonumber(line[at + 1])
@@ -175,7 +186,7 @@ local function pick(max)
     end
   end
   return { frames = frames, ids = ids, fresh = fresh, members = members, damaged = damaged, listed = listed,
-    passed = passed }
+    passed = passed, back = back, opened = opened }
 end
 
 -- Takes what was picked out of the line, and the holes that are first then.
@@ -186,6 +197,12 @@ local function drop(picked)
   end
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
+  end
+  if picked.back[1] then
+    call('LPUSH', READY, unpack(picked.back))
+  end
+  if picked.opened > 0 then
+    add_to('packed', -picked.opened)
   end
   if holes > 0 then
     local passed = picked.passed

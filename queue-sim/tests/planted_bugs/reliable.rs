@@ -53,9 +53,11 @@ mod redis {
         }
         PACKS_TURN_ROUND {
             "shared/list": "for k = known, 1, -1 do" => "for k = 1, known do";
+            "shared/list": "for n = count, took + 1, -1 do" => "for n = took + 1, count do";
         }
         OPENED_PACKS_ARE_COUNTED {
             "shared/list": "add_to('packed', -found)" => "";
+            "shared/list": "add_to('packed', -picked.opened)" => "";
         }
         CANCELLED_IN_A_PACK_IS_COUNTED {
             "shared/list_lookup": "add_to('packed', -1)" => "";
