@@ -8,7 +8,7 @@
 -- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
 -- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, SINCE, accepted, add_to, apart, fits, flags, gone
--- needs: id_of, is_sound, leave_line, parts, set_aside, size_of
+-- needs: id_of, is_sound, leave_line, parts, set_aside, size_of, split
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
@@ -33,94 +33,76 @@ local function number_of(frame, before)
   return nil, known and id_of(frame) or nil
 end
 
-local STEP = 4 -- elements read at a time: a pack that is not needed costs as much as another command
-
--- Makes frames of the packs among the first so many messages of READY.
-local function loosen(max)
-  local frames, read, more = {}, 0, true
-  local found, known, last = 0, 0, 0 -- messages in packs; frames, and elements of READY, up to the last pack
-  while more and #frames < max do
-    local listed = call('LRANGE', READY, read, read + STEP - 1)
-    for k = 1, #listed do
-      local own = parts(listed[k])
-      for _, frame in ipairs(own or { listed[k] }) do
-        frames[#frames + 1] = frame
-      end
-      if own then
-        found, known, last = found + #own - 1, #frames, read + k
-      end
-      if #frames >= max then
-        break
-      end
-    end
-    read, more = read + #listed, #listed == STEP
+-- The frames of so many elements of READY; at the last frame of each, how many it has, nil if all are frames; how
+-- many elements there were; and the last of them.
+local function heads_from(index, count)
+  local elements = call('LRANGE', READY, index == 0 and '0' or index, index + count - 1)
+  if not parts then
+    return elements, nil, #elements
   end
-  if last > 0 then
-    local back = {}
-    for k = known, 1, -1 do
-      back[#back + 1] = frames[k]
+  local heads, ends = {}, {}
+  for k = 1, #elements do
+    local own = parts(elements[k])
+    for n = 1, own and #own or 1 do
+      heads[#heads + 1] = own and own[n] or elements[k]
     end
-    call('LTRIM', READY, last, '-1')
-    call('LPUSH', READY, unpack(back))
-    add_to('packed', -found)
+    ends[#heads] = own and #own or 1
   end
+  return heads, ends, #elements, elements[#elements]
 end
 
 local function pick(max)
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
-  local listed, raw, at, passed, got, seen = 0, 0, 1, 0, 0, 0
-  local heads, next_head, more, over = {}, 1, true, false
+  local listed, raw, at, passed, got, read = 0, 0, 1, 0, 0, 0
+  local heads, ends, element, next_head, more, over = {}, nil, nil, 1, true, false
   local back, opened = {}, 0 -- what stays of a pack, the last first; and how many more than elements packs counted
-  local last = max == 1 and '0' or max - 1
-  local line = call('ZRANGE', LINE, '0', last, 'WITHSCORES')
-  local merges, step = line[1] or holes > 0, parts and STEP or CHUNK
-  if merges and parts then
-    loosen(max)
+  local line = call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1, 'WITHSCORES')
+  -- What the next elements are expected to have: reading a pack that is not needed costs more than another command.
+  local merges, full = line[1] or holes > 0, parts and 16 or 1
+
+  local function read_on(wanted)
+    local found
+    wanted = math.min(CHUNK, math.ceil(wanted / full))
+    heads, ends, found, element = heads_from(read, wanted)
+    read, more, next_head = read + found, found == wanted, 1
+    full = #heads > found and 16 or 1
   end
-  -- Mostly there is nothing to merge, and no hole.
-  while not merges and more and not over and seen < max do
-    local wanted = math.min(step, max - seen)
-    if wanted == max then
-      heads = call('LRANGE', READY, '0', last)
-    else
-      heads = call('LRANGE', READY, listed, listed + wanted - 1)
-    end
-    more, step = #heads == wanted, CHUNK
-    for k = 1, #heads do
-      local own, took = parts and parts(heads[k]), 0
-      local count = own and #own or 1
-      step = own and STEP or step
-      while took < count and not over and seen < max do
-        local frame, first, number, known = own and own[took + 1] or heads[k], nil, nil, nil
-        if #frame > HEAD then
-          first, number = decode('>BI7', frame)
-        end
-        -- Nearly every one is sound, which is seen at once.
-        if first ~= 0 or number <= before or number > accepted then
-          number, known = number_of(frame, before)
-        end
-        if number then
-          before, got = number, got + 1
-          raw = raw + (apart and size_of(frame) or #frame)
-          frames[got] = frame
-          if raw > BYTES and not fits(frames, raw) then
-            frames[got], over = nil, true
-            break
-          end
-          local id = sub(frame, ID, SINCE - 1)
-          ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
-        else
-          damaged[#damaged + 1] = { known, frame }
-        end
-        took, seen = took + 1, seen + 1
-      end
-      if took == 0 then
-        break
-      end
+  local function pass()
+    local count = ends and ends[next_head] or not ends and 1
+    if count then
       listed, opened = listed + 1, opened + count - 1
-      for n = count, took + 1, -1 do
-        back[#back + 1] = own[n]
+    end
+    next_head = next_head + 1
+  end
+
+  -- Mostly there is nothing to merge, and no hole.
+  while not merges and not over and got + #damaged < max and (heads[next_head] or more) do
+    if not heads[next_head] then
+      read_on(max - got - #damaged)
+    end
+    for k = 1, math.min(#heads, max - got - #damaged) do
+      local frame, first, number, known = heads[k], nil, nil, nil
+      if #frame > HEAD then
+        first, number = decode('>BI7', frame)
       end
+      -- Nearly every one is sound, which is seen at once.
+      if first ~= 0 or number <= before or number > accepted then
+        number, known = number_of(frame, before)
+      end
+      if number then
+        before, got = number, got + 1
+        raw = raw + (apart and size_of(frame) or #frame)
+        frames[got] = frame
+        if raw > BYTES and not fits(frames, raw) then
+          frames[got], over = nil, true
+          break
+        end
+        local id = sub(frame, ID, SINCE - 1)
+        ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
+      else
+        damaged[#damaged + 1] = { known, frame }
+      end
+      pass()
     end
   end
   while merges and #frames < max do
@@ -131,14 +113,13 @@ local function pick(max)
     if place ~= -1 then
       repeat
         if not heads[next_head] and more then
-          local wanted = math.min(CHUNK, max - #frames)
-          heads, next_head = call('LRANGE', READY, listed, listed + wanted - 1), 1
-          more = #heads == wanted
+          read_on(max - #frames)
         end
         frame = heads[next_head]
         local hole = frame and #frame == HEAD
         if hole then
-          listed, next_head, passed = listed + 1, next_head + 1, passed + 1
+          passed = passed + 1
+          pass()
         end
       until not hole
     end
@@ -177,11 +158,28 @@ local function pick(max)
       members[#members + 1] = member
       at = at + 2
     else
-      listed, next_head = listed + 1, next_head + 1
+      pass()
       if number then
         before = number
         fresh[#fresh + 1] = ids[#frames]
         fresh[#fresh + 1] = frame
+      end
+    end
+  end
+  if ends and next_head > 1 and not ends[next_head - 1] then
+    local last = next_head
+    while not ends[last] do
+      last = last + 1
+    end
+    local count, stays = ends[last], last - next_head + 1
+    listed = listed + 1
+    if last == #heads and stays > 1 and count == byte(element, HEAD + 1) then
+      local _, rest = split(element, count - stays)
+      back[1], opened = rest, opened + count - stays
+    else
+      opened = opened + count - 1
+      for k = last, next_head, -1 do
+        back[#back + 1] = heads[k]
       end
     end
   end

@@ -52,11 +52,9 @@ mod redis {
             "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back, -#frames_back, -1))" => "";
         }
         PACKS_TURN_ROUND {
-            "shared/list": "for k = known, 1, -1 do" => "for k = 1, known do";
-            "shared/list": "for n = count, took + 1, -1 do" => "for n = took + 1, count do";
+            "shared/list": "for k = last, next_head, -1 do" => "for k = next_head, last do";
         }
         OPENED_PACKS_ARE_COUNTED {
-            "shared/list": "add_to('packed', -found)" => "";
             "shared/list": "add_to('packed', -picked.opened)" => "";
         }
         CANCELLED_IN_A_PACK_IS_COUNTED {
