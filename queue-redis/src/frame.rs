@@ -80,9 +80,7 @@ impl Payload<'_> {
     pub(crate) fn size(&self) -> usize {
         self.body.len() + self.headers.size()
     }
-}
 
-impl Payload<'_> {
     /// How many bytes it is as an argument.
     fn length(&self) -> usize {
         let each = |(name, value): (&str, &str)| 8 + name.len() + value.len();
@@ -131,7 +129,7 @@ impl<'a> Pack<'a> {
     pub(crate) fn several(payloads: &'a [Payload<'a>]) -> Option<impl Iterator<Item = Self>> {
         let fits = |payload: &Payload<'_>| payload.length() <= PACKABLE;
         let packs = payloads.len().div_ceil(PACKED).max(1);
-        let each = payloads.len().div_ceil(packs).max(1);
+        let each = payloads.len().div_ceil(packs);
         let packs = || payloads.chunks(each).map(Self);
         (payloads.len() >= FEWEST && payloads.iter().all(fits)).then(packs)
     }

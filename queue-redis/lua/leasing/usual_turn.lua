@@ -49,11 +49,7 @@ if usual and taken > 0 then
   if next_list then
     call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')
     if frames_back then
-      -- Each goes before the one before it.
-      for k = 1, #frames_back do
-        frames_back[-k] = frames_back[k]
-      end
-      call('LPUSH', next_list, unpack(frames_back, -#frames_back, -1))
+      call('LPUSH', next_list, unpack(frames_back))
     end
     if taken_packed > 0 then
       call('HINCRBY', META, 'packed', -taken_packed)

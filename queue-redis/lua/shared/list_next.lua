@@ -11,7 +11,7 @@ if usual and wants > 0 then
   while usual and more and taken < wants do
     local frames
     local asked = wants - taken
-    if parts and full > 1 then
+    if full > 1 then
       asked = math.ceil(asked / full)
     end
     asked = asked < CHUNK and asked or CHUNK
@@ -29,7 +29,7 @@ if usual and wants > 0 then
       if attempts == PACK and parts then
         attempts, count, full = 0, byte(frame, HEAD + 1), 16
       end
-      if attempts ~= 0 or number <= before or number + count - 1 > accepted then
+      if attempts ~= 0 or count == 0 or number <= before or number + count - 1 > accepted then
         usual = false
         break
       end
@@ -46,7 +46,10 @@ if usual and wants > 0 then
             reply[entries + n - 1] = own[n]
           end
           frame, entries = own[some], entries + some - 1
-          frames_back, taken_packed = { unpack(own, some + 1) }, taken_packed + count - 1
+          frames_back, taken_packed = {}, taken_packed + count - 1
+          for n = #own, some + 1, -1 do
+            frames_back[#frames_back + 1] = own[n]
+          end
         end
         count = some
       else

@@ -3,8 +3,8 @@
 --   the head of a frame, with PACK for the attempts, and the first id
 --   1 byte    how many messages
 --   for each  its payload's length (2 bytes; zero if it was cancelled) and its payload, as in a frame of its own
--- Whatever else than a lease happens to one of its messages first makes frames of them. META keeps, as `packed`, how
--- many messages LLEN of READY leaves out.
+-- What leases fewer than it has cuts it in two; what needs single messages makes frames of them. META keeps, as
+-- `packed`, how many messages LLEN of READY leaves out.
 -- needs: HEAD, ID, PACK, SINCE, flags
 -- gives: parts, split, try
 
@@ -16,7 +16,7 @@ if string.find(flags, 'k', 1, true) then
   -- read, so that whoever leases them has them set aside.
   function parts(frame)
     local count = #frame > HEAD and byte(frame, 1) == PACK and byte(frame, HEAD + 1)
-    if not count then
+    if not count or count == 0 then
       return nil
     end
     local found = { try(decode, '>' .. string.rep('I2c0', count), frame, HEAD + 2) }

@@ -149,14 +149,14 @@ impl Builder {
         self
     }
 
-    /// From how many messages in one call on a reliable queue's are stored in packs: up to 16 plain messages
-    /// of at most 1 KiB each as one element of a list. 32 by default; below 4 there are none. Pushes that
-    /// come at the same time share a call.
+    /// From how many messages on those that one call pushes to a reliable queue are stored in packs: up to 16
+    /// plain messages of at most 1 KiB each as one element of a list. 32 by default; fewer than 4 never are.
+    /// Pushes that come at the same time share a call.
     ///
     /// A push of 100 in packs takes the server half the time, and so does a lease of 100 that is acked as a
     /// whole. A worker that takes 16 and more at a time handles a fifth to a third more. But who takes single
     /// messages out of a pack, or settles some of them otherwise than by an ack, costs the server up to a
-    /// fifth more. [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
+    /// quarter more. [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
     pub const fn packs_from(mut self, messages: usize) -> Self {
         self.packs = messages;
         self

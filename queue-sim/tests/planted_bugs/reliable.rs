@@ -49,7 +49,7 @@ mod redis {
             "shared/packs": "decode('>I7', frame, ID) + count)" => "decode('>I7', frame, ID))";
         }
         CUT_PACK_LOSES_ITS_REST {
-            "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back, -#frames_back, -1))" => "";
+            "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back))" => "";
         }
         PACKS_TURN_ROUND {
             "shared/list": "for k = last, next_head, -1 do" => "for k = next_head, last do";

@@ -152,6 +152,30 @@ fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
     }
 }
 
+/// It counts as one element, so what stands behind it is neither lost nor delivered twice.
+#[test]
+fn a_pack_that_says_it_is_empty_is_set_aside() {
+    let batch = ["a", "b", "c", "d"].map(Push::new);
+    for asked in [1, 3, 10] {
+        let mut three = Three::of(QueueKind::Reliable);
+        three.run(three.queue.put(&batch)).expect("there is room");
+        let mut pack: Vec<u8> = three.ask("LINDEX", "ready", &[b"-1"]);
+        pack[15] = 0;
+        three.ask::<()>("RPOP", "ready", &[]);
+        three.ask::<()>("LPUSH", "ready", &[&pack]);
+        let asked = NonZeroUsize::new(asked).expect("not zero");
+        let mut bodies = Vec::new();
+        for _ in 0..10 {
+            let leased = three
+                .run(three.leasing().lease(asked, LEASE))
+                .expect("leases");
+            bodies.extend(leased.deliveries.into_iter().map(|each| each.body));
+        }
+        assert_eq!(bodies, ["a", "b", "c"], "{asked}");
+        assert_eq!(three.letters().len(), 1);
+    }
+}
+
 #[test]
 fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
     for kind in [QueueKind::Delay, QueueKind::Priority] {
