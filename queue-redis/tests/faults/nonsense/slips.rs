@@ -200,14 +200,16 @@ async fn a_number_that_is_no_answer_to_a_wait_confirms_nothing() {
     let config = ReliableConfig::default();
     let queue = confirmed.open_reliable(&name, &config);
     let queue = queue.await.expect("it opens");
-    // As if these were the replies to two requests before.
-    peer.spoil(Spoil::Answer("WAIT", b"$-1\r\n:1\r\n".to_vec()));
-    let pushed = queue.confirmed(|queue| queue.push_one("x")).await;
-    let pushed = pushed.expect("it is pushed");
-    assert!(!pushed.is_confirmed(), "{pushed:?}");
-    peer.be_sound();
-    within("the same backend works again", async {
-        while queue.receive_one(LEASE, Duration::ZERO).await.is_err() {}
-    })
-    .await;
+    // As if these were the replies to two requests before, of which one may have asked for copies, too.
+    for replies in ["$-1\r\n:1\r\n", "$12\r\ncopies of so\r\n:1\r\n"] {
+        peer.spoil(Spoil::Answer("WAIT", replies.as_bytes().to_vec()));
+        let pushed = queue.confirmed(|queue| queue.push_one("x")).await;
+        let pushed = pushed.expect("it is pushed");
+        assert!(!pushed.is_confirmed(), "{pushed:?}");
+        peer.be_sound();
+        within("the same backend works again", async {
+            while queue.receive_one(LEASE, Duration::ZERO).await.is_err() {}
+        })
+        .await;
+    }
 }
