@@ -109,8 +109,8 @@ fn workspace() -> PathBuf {
     root.canonicalize().expect("the workspace")
 }
 
-/// Runs a command with the workspace's locked versions, so that it downloads nothing. It builds
-/// beside the workspace and with its settings, so that cargo rebuilds few third-party crates.
+/// Runs a command with the workspace's locked versions, so that it downloads nothing. It builds in a
+/// folder of the pages' own, so that they and a build of the workspace do not wait for each other.
 fn shell(command: &str, folder: &Path) -> (String, bool) {
     if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
         fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
@@ -122,7 +122,7 @@ fn shell(command: &str, folder: &Path) -> (String, bool) {
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env(
             "CARGO_TARGET_DIR",
-            concat!(env!("CARGO_TARGET_TMPDIR"), "/.."),
+            concat!(env!("CARGO_TARGET_TMPDIR"), "/pages"),
         )
         .env("CARGO_TERM_COLOR", "never")
         .env_remove("RUST_BACKTRACE")
