@@ -59,7 +59,7 @@ pub struct Counts {
 }
 
 impl Machine {
-    /// Connects to the server, and gives it the scripts.
+    /// Connects to the server.
     pub(super) fn new(server: Server, replace: Option<&Replace>) -> io::Result<Self> {
         let mut commands = connect(&server)?;
         let scripts = Scripts::load(&mut commands, replace)?;

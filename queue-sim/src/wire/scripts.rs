@@ -1,6 +1,6 @@
 //! The scripts of queue-redis and their replacements, and those of them that the server has.
 
-use std::{collections::HashMap, io};
+use std::{borrow::Cow, collections::HashMap, io, sync::LazyLock};
 
 use super::{resp::accepted, socket::Socket};
 
@@ -8,21 +8,45 @@ use super::{resp::accepted, socket::Socket};
 /// the text that runs in its place.
 pub(super) type Replace = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-pub(super) struct Scripts {
-    table: Vec<Script>,
-    /// By hash and by text. Nothing iterates over it, since its order is random.
-    find: HashMap<String, usize>,
+/// A script of queue-redis.
+struct Original {
+    name: &'static str,
+    text: &'static str,
+    hash: String,
 }
+
+static ORIGINALS: LazyLock<Vec<Original>> = LazyLock::new(|| {
+    let original = |(name, text)| Original {
+        name,
+        text,
+        hash: hash(text),
+    };
+    queue_redis::scripts().map(original).collect()
+});
+
+/// The positions of the originals, by hash and by text. Nothing iterates over it, since its order
+/// is random.
+static POSITIONS: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+    let words = |(at, original): (usize, &'static Original)| {
+        [(&*original.hash, at), (original.text, at)]
+    };
+    ORIGINALS.iter().enumerate().flat_map(words).collect()
+});
+
+fn hash(text: &str) -> String {
+    redis::Script::new(text).get_hash().to_owned()
+}
+
+pub(super) struct Scripts(Vec<Script>);
 
 /// No text has this hash.
 const OF_NO_SCRIPT: &str = "0000000000000000000000000000000000000000";
 
 struct Script {
-    name: &'static str,
-    hash: String,
+    original: &'static Original,
     /// The text that runs: the script's own, or its replacement.
-    text: String,
-    text_hash: String,
+    text: Cow<'static, str>,
+    text_hash: Cow<'static, str>,
     /// Whether the server has it.
     loaded: bool,
     /// Whether clients find it there.
@@ -30,46 +54,42 @@ struct Script {
 }
 
 impl Scripts {
-    /// Gives the server all scripts.
+    /// As if the server had all scripts: it gets each right before the first call, but the
+    /// replacements at once, so that the caller learns here of one that it refuses.
     pub(super) fn load(socket: &mut Socket, replace: Option<&Replace>) -> io::Result<Self> {
-        let mut scripts = Self {
-            table: Vec::new(),
-            find: HashMap::new(),
-        };
-        for (name, original) in queue_redis::scripts() {
-            let replaced = replace.and_then(|replace| replace(name, original));
-            let text = replaced.unwrap_or_else(|| original.to_owned());
-            let hash = |text: &str| redis::Script::new(text).get_hash().to_owned();
-            let script = Script {
-                name,
-                hash: hash(original),
-                text_hash: hash(&text),
-                text,
-                loaded: true,
+        let mut scripts = Vec::new();
+        for original in &*ORIGINALS {
+            let replaced = replace.and_then(|replace| replace(original.name, original.text));
+            if let Some(text) = &replaced {
+                accepted(&socket.ask(&["SCRIPT", "LOAD", text])?)?;
+            }
+            scripts.push(Script {
+                original,
+                loaded: replaced.is_some(),
                 found: true,
-            };
-            accepted(&socket.ask(&["SCRIPT", "LOAD", &script.text])?)?;
-            let at = scripts.table.len();
-            scripts.find.insert(script.hash.clone(), at);
-            scripts.find.insert(original.to_owned(), at);
-            scripts.table.push(script);
+                text_hash: match &replaced {
+                    Some(text) => hash(text).into(),
+                    None => (&*original.hash).into(),
+                },
+                text: replaced.map_or(original.text.into(), Cow::from),
+            });
         }
-        Ok(scripts)
+        Ok(Self(scripts))
     }
 
     /// The position of the script that an `EVALSHA` or `EVAL` of this word calls.
     pub(super) fn find(&self, word: &[u8]) -> Option<usize> {
-        self.find.get(std::str::from_utf8(word).ok()?).copied()
+        POSITIONS.get(std::str::from_utf8(word).ok()?).copied()
     }
 
     pub(super) fn name(&self, at: usize) -> &'static str {
-        self.table[at].name
+        self.0[at].original.name
     }
 
     /// The hash that the wire calls on the server when a client calls the script by its hash. It is
     /// the hash of the text that runs; or one of no script, if the client must not find it.
     pub(super) fn called(&self, at: usize) -> &str {
-        let script = &self.table[at];
+        let script = &self.0[at];
         if script.found {
             &script.text_hash
         } else {
@@ -79,47 +99,47 @@ impl Scripts {
 
     /// The text that runs.
     pub(super) fn text(&self, at: usize) -> &str {
-        &self.table[at].text
+        &self.0[at].text
     }
 
     /// The hash by which clients know it.
     pub(super) fn hash(&self, at: usize) -> &str {
-        &self.table[at].hash
+        &self.0[at].original.hash
     }
 
     /// Whether clients find it there.
     pub(super) fn is_there(&self, at: usize) -> bool {
-        self.table[at].found
+        self.0[at].found
     }
 
     /// Notes that a client has run the whole text, so that the server has it now.
     pub(super) fn came(&mut self, at: usize) {
-        let script = &mut self.table[at];
+        let script = &mut self.0[at];
         (script.loaded, script.found) = (true, true);
     }
 
     /// Notes that a client loads it, and finds it from now on.
     pub(super) fn load_again(&mut self, at: usize) {
-        self.table[at].found = true;
+        self.0[at].found = true;
     }
 
     /// From now on clients find no script.
     pub(super) fn flush(&mut self) {
-        for script in &mut self.table {
+        for script in &mut self.0 {
             script.found = false;
         }
     }
 
     /// From now on the server has no script.
     pub(super) fn lost(&mut self) {
-        for script in &mut self.table {
+        for script in &mut self.0 {
             (script.loaded, script.found) = (false, false);
         }
     }
 
     /// Begins a new run: clients find all scripts.
     pub(super) fn renew(&mut self) {
-        for script in &mut self.table {
+        for script in &mut self.0 {
             script.found = true;
         }
     }
@@ -127,7 +147,7 @@ impl Scripts {
     /// The text that the server needs before a call of the script: `None` if the server has it, or
     /// clients are not to find it.
     pub(super) fn settle(&mut self, at: usize) -> Option<&str> {
-        let script = &mut self.table[at];
+        let script = &mut self.0[at];
         if script.loaded || !script.found {
             return None;
         }
