@@ -27,9 +27,8 @@ static ORIGINALS: LazyLock<Vec<Original>> = LazyLock::new(|| {
 /// The positions of the originals, by hash and by text. Nothing iterates over it, since its order
 /// is random.
 static POSITIONS: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
-    let words = |(at, original): (usize, &'static Original)| {
-        [(&*original.hash, at), (original.text, at)]
-    };
+    let words =
+        |(at, original): (usize, &'static Original)| [(&*original.hash, at), (original.text, at)];
     ORIGINALS.iter().enumerate().flat_map(words).collect()
 });
 
