@@ -22,6 +22,7 @@ mod holders;
 mod index;
 mod kind;
 mod leasing;
+mod levels;
 mod line;
 mod looking;
 mod marks;

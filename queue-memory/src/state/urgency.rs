@@ -8,6 +8,7 @@ use super::{
     backlog::Lines,
     entry::{Entries, Entry, Place, Slot},
     fifo::Fifo,
+    levels::Levels,
 };
 
 /// The ready messages of a priority queue.
@@ -50,7 +51,7 @@ impl Lines for Urgency {
 
     fn first(&self) -> Option<Slot> {
         match self {
-            Self::Strict(levels) => levels.0.last_key_value()?.1.first(),
+            Self::Strict(levels) => levels.first(),
             Self::Ageing(ageing) => ageing.line.values().next().copied(),
         }
     }
@@ -66,14 +67,14 @@ impl Lines for Urgency {
 
     fn len(&self) -> usize {
         match self {
-            Self::Strict(levels) => levels.1,
+            Self::Strict(levels) => levels.len(),
             Self::Ageing(ageing) => ageing.line.len(),
         }
     }
 
     fn heads(&self) -> impl Iterator<Item = Slot> + '_ {
         let (levels, aged) = match self {
-            Self::Strict(levels) => (Some(levels.0.values()), None),
+            Self::Strict(levels) => (Some(levels.lines()), None),
             Self::Ageing(ageing) => (None, ageing.line.values().next().copied()),
         };
         let heads = levels.into_iter().flatten().flat_map(Fifo::heads);
@@ -82,36 +83,12 @@ impl Lines for Urgency {
 
     fn forwards<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = Slot> + 'a {
         let (levels, aged) = match self {
-            Self::Strict(levels) => (Some(levels.0.values().rev()), None),
+            Self::Strict(levels) => (Some(levels.lines()), None),
             Self::Ageing(ageing) => (None, Some(ageing.line.values().copied())),
         };
         let levels = levels.into_iter().flatten();
         let strict = levels.flat_map(move |level| level.forwards(entries));
         strict.chain(aged.into_iter().flatten())
-    }
-}
-
-/// The lines of each priority that has messages, and the number of messages.
-#[derive(Debug, Default)]
-pub(crate) struct Levels(BTreeMap<i16, Fifo>, usize);
-
-impl Levels {
-    /// The lines that a message joins.
-    fn of(&mut self, entry: &Entry) -> &mut Fifo {
-        self.1 += 1;
-        self.0.entry(entry.priority).or_default()
-    }
-
-    fn remove(&mut self, entries: &mut Entries, slot: Slot) {
-        let priority = entries[slot].priority;
-        let Some(level) = self.0.get_mut(&priority) else {
-            return;
-        };
-        level.remove(entries, slot);
-        self.1 -= 1;
-        if level.len() == 0 {
-            self.0.remove(&priority);
-        }
     }
 }
 
