@@ -1,15 +1,18 @@
 -- enqueue, as it mostly is: there is nothing to tidy, and no message says more than its payload and its
 -- priority. Each function that follows costs a push as much as a command; this is before them all.
--- needs: ARRIVALS, DEDUP, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, quiet_until
+-- needs: ARRIVALS, DEDUP, FRAMES, LINE, META, accepted, add_many, ageing, arm, quiet_until
 -- ARGV and what it returns: as for `enqueue`
 if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
   local count, frames, places = tonumber(ARGV[3]), {}, {}
+  local since, told, place = pack('>I7', now), nil, nil
   for k = 1, count do
-    local id, biased = pack('>I7', accepted + k), decode('>I2', ARGV[4], 2 * k - 1)
-    frames[2 * k - 1] = id
-    frames[2 * k] = pack(FRAME, 0, accepted + k, now, biased, now) .. ARGV[4 + k]
-    places[2 * k - 1] = ageing and now - (biased - 32768) * ageing or -2 * (biased - 32768)
-    places[2 * k] = id
+    local id, biased = pack('>I7', accepted + k), sub(ARGV[4], 2 * k - 1, 2 * k)
+    if biased ~= told then
+      local priority = decode('>I2', biased) - 32768
+      told, place = biased, string.format('%d', ageing and now - priority * ageing or -2 * priority)
+    end
+    frames[2 * k - 1], frames[2 * k] = id, '\0' .. id .. since .. biased .. since .. ARGV[4 + k]
+    places[2 * k - 1], places[2 * k] = place, id
   end
   call('HINCRBY', META, 'accepted', count)
   call('HSET', FRAMES, unpack(frames))

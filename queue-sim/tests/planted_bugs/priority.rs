@@ -35,14 +35,13 @@ mod redis {
                 "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
         }
         LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
-            "priority/enqueue_plain": "places[2 * k] = id" =>
-                "places[2 * k] = ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
+            "priority/enqueue_plain": "places[2 * k] = place, id" =>
+                "places[2 * k] = place, ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
             "priority/enqueue": "places[at + 2] = id" =>
                 "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
         }
         PACKING_OVERFLOWS {
-            "priority/enqueue_plain": "-2 * (biased - 32768)" =>
-                "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
+            "priority/enqueue_plain": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
             "priority/enqueue": "-2 * (biased - 32768)" =>
                 "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
         }
