@@ -8,7 +8,7 @@
 -- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
 -- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, SINCE, accepted, add_to, apart, fits, flags, gone
--- needs: id_of, is_sound, leave_line, parts, set_aside, size_of, split
+-- needs: id_of, is_sound, leave_line, parts, set_aside, size_of
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
@@ -33,46 +33,50 @@ local function number_of(frame, before)
   return nil, known and id_of(frame) or nil
 end
 
--- The frames of so many elements of READY; at the last frame of each, how many it has, nil if all are frames; how
--- many elements there were; and the last of them.
-local function heads_from(index, count)
-  local elements = call('LRANGE', READY, index == 0 and '0' or index, index + count - 1)
-  if not parts then
-    return elements, nil, #elements
-  end
-  local heads, ends = {}, {}
-  for k = 1, #elements do
-    local own = parts(elements[k])
-    for n = 1, own and #own or 1 do
-      heads[#heads + 1] = own and own[n] or elements[k]
+-- Makes frames of the packs that READY begins with, until so many messages, or as many as one call may hand out,
+-- are frames. Answers the first elements of READY then, which are no packs.
+local function open_packs(wanted)
+  local heads, from, bytes, packed, full = {}, 0, 0, 0, 16
+  repeat
+    local asked = math.min(CHUNK, math.ceil(wanted / full))
+    local elements = call('LRANGE', READY, from, from + asked - 1)
+    for k = 1, wanted > 0 and #elements or 0 do
+      local own = parts(elements[k]) or { elements[k] }
+      full = #own > 1 and 16 or 1
+      for n = 1, #own do
+        heads[#heads + 1] = own[n]
+        wanted = #own[n] == HEAD and wanted or wanted - 1 -- a hole is no message
+      end
+      from, bytes, packed = from + 1, bytes + #elements[k], packed + #own - 1
     end
-    ends[#heads] = own and #own or 1
+  until #elements < asked or wanted <= 0 or bytes > BYTES
+  if packed ~= 0 then
+    local back = {}
+    for k = #heads, 1, -1 do
+      back[#back + 1] = heads[k]
+    end
+    call('LTRIM', READY, from, '-1')
+    call('LPUSH', READY, unpack(back))
+    add_to('packed', -packed)
   end
-  return heads, ends, #elements, elements[#elements]
+  return heads
 end
 
 local function pick(max)
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
-  local listed, raw, at, passed, got, read = 0, 0, 1, 0, 0, 0
-  local heads, ends, element, next_head, more, over = {}, nil, nil, 1, true, false
-  local back, opened = {}, 0 -- what stays of a pack, the last first; and how many more than elements packs counted
+  local listed, raw, at, passed, got = 0, 0, 1, 0, 0
+  local heads = parts and open_packs(max) or {}
+  local next_head, more, over = 1, not parts, false
   local line = call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1, 'WITHSCORES')
-  -- What the next elements are expected to have: reading a pack that is not needed costs more than another command.
-  local merges, full = line[1] or holes > 0, parts and 16 or 1
+  local merges = line[1] or holes > 0
 
   local function read_on(wanted)
-    local found
-    wanted = math.min(CHUNK, math.ceil(wanted / full))
-    heads, ends, found, element = heads_from(read, wanted)
-    read, more, next_head = read + found, found == wanted, 1
-    full = #heads > found and 16 or 1
+    local asked = math.min(CHUNK, wanted)
+    heads, next_head = call('LRANGE', READY, listed == 0 and '0' or listed, listed + asked - 1), 1
+    more = #heads == asked
   end
   local function pass()
-    local count = ends and ends[next_head] or not ends and 1
-    if count then
-      listed, opened = listed + 1, opened + count - 1
-    end
-    next_head = next_head + 1
+    listed, next_head = listed + 1, next_head + 1
   end
 
   -- Mostly there is nothing to merge, and no hole.
@@ -166,25 +170,8 @@ local function pick(max)
       end
     end
   end
-  if ends and next_head > 1 and not ends[next_head - 1] then
-    local last = next_head
-    while not ends[last] do
-      last = last + 1
-    end
-    local count, stays = ends[last], last - next_head + 1
-    listed = listed + 1
-    if last == #heads and stays > 1 and count == byte(element, HEAD + 1) then
-      local _, rest = split(element, count - stays)
-      back[1], opened = rest, opened + count - stays
-    else
-      opened = opened + count - 1
-      for k = last, next_head, -1 do
-        back[#back + 1] = heads[k]
-      end
-    end
-  end
   return { frames = frames, ids = ids, fresh = fresh, members = members, damaged = damaged, listed = listed,
-    passed = passed, back = back, opened = opened }
+    passed = passed }
 end
 
 -- Takes what was picked out of the line, and the holes that are first then.
@@ -195,12 +182,6 @@ local function drop(picked)
   end
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
-  end
-  if picked.back[1] then
-    call('LPUSH', READY, unpack(picked.back))
-  end
-  if picked.opened > 0 then
-    add_to('packed', -picked.opened)
   end
   if holes > 0 then
     local passed = picked.passed

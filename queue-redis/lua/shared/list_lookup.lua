@@ -79,7 +79,7 @@ local function withdraw(id)
   end
   holes = add_to('holes', 1)
   if index == 0 then
-    drop({ listed = 0, passed = 0, members = {}, damaged = {}, back = {}, opened = 0 })
+    drop({ listed = 0, passed = 0, members = {}, damaged = {} })
   end
   return true
 end

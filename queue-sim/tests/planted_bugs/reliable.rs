@@ -52,10 +52,13 @@ mod redis {
             "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back))" => "";
         }
         PACKS_TURN_ROUND {
-            "shared/list": "for k = last, next_head, -1 do" => "for k = next_head, last do";
+            "shared/list": "for k = #heads, 1, -1 do" => "for k = 1, #heads do";
         }
         OPENED_PACKS_ARE_COUNTED {
-            "shared/list": "add_to('packed', -picked.opened)" => "";
+            "shared/list": "add_to('packed', -packed)" => "";
+        }
+        OPENED_PACKS_ARE_LOST {
+            "shared/list": "call('LPUSH', READY, unpack(back))" => "";
         }
         CANCELLED_IN_A_PACK_IS_COUNTED {
             "shared/list_lookup": "add_to('packed', -1)" => "";
@@ -98,6 +101,7 @@ mod redis {
         cut_pack_loses_its_rest: CUT_PACK_LOSES_ITS_REST, by "progress" | "L5";
         packs_turn_round: PACKS_TURN_ROUND, by "F1" | "F2";
         opened_packs_are_counted: OPENED_PACKS_ARE_COUNTED, by "L5" | "leftovers";
+        opened_packs_are_lost: OPENED_PACKS_ARE_LOST, by "L5" | "progress";
         cancelled_in_a_pack_is_counted: CANCELLED_IN_A_PACK_IS_COUNTED, by "L5" | "leftovers";
         cancelled_in_a_pack_stays: CANCELLED_IN_A_PACK_STAYS, by "L15" | "leftovers";
         run_of_packs_loses_frames: RUN_OF_PACKS_LOSES_FRAMES,
