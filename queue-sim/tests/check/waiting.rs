@@ -137,6 +137,21 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
 }
 
 #[test]
+fn who_reads_the_capacity_tells_nobody_of_a_lease_that_has_expired() {
+    let story = |call: Call| {
+        let mut story = Story::bounded(1);
+        story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+        story.lease();
+        waits(&mut story, Call::WaitForArrival(ms(5000)));
+        story.after(TTL + 500).call(call);
+        story.after(50).call(Call::Depth);
+        story
+    };
+    story(Call::Capacity).holds();
+    story(Call::Depth).breaks_first("waiting");
+}
+
+#[test]
 fn who_takes_something_and_leaves_what_is_due_later_tells_of_that() {
     let mut story = Story::reliable();
     story.call(push("a"));
