@@ -1,3 +1,5 @@
+use redis::ToRedisArgs;
+
 use super::*;
 
 fn written(headers: &Headers, body: &'static [u8]) -> Bytes {

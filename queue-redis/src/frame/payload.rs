@@ -1,0 +1,179 @@
+//! The payload of a message: its headers and its body.
+//!
+//! It belongs to this side: scripts carry it about and look only at its size. It is a zero byte and the
+//! body; or, with headers, a byte of one, the number of headers (4 bytes), for each header the lengths of
+//! name and value (4 bytes each), name and value, then the body. If headers and body are apart, a byte of
+//! two stands in the frame instead, their size (4 bytes) and the reference of where they are (16 bytes).
+
+use std::io::Write;
+
+use bytes::{Buf, Bytes};
+use queue_core::{Headers, Message, MessageId};
+use redis::{RedisWrite, ToRedisArgs};
+
+/// Headers and body as one argument, written straight into the command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payload<'a> {
+    pub(crate) headers: &'a Headers,
+    pub(crate) body: &'a Bytes,
+}
+
+impl Payload<'_> {
+    pub(crate) fn size(&self) -> usize {
+        self.body.len() + self.headers.size()
+    }
+
+    /// How many bytes it is as an argument.
+    fn length(&self) -> usize {
+        let each = |(name, value): (&str, &str)| 8 + name.len() + value.len();
+        let headers: usize = self.headers.iter().map(each).sum();
+        let count = if self.headers.is_empty() { 0 } else { 4 };
+        1 + count + headers + self.body.len()
+    }
+
+    fn write(&self, mut write: impl FnMut(&[u8])) {
+        if self.headers.is_empty() {
+            write(&[0]);
+        } else {
+            write(&[1]);
+            write(&length(self.headers.iter().count()));
+            for (name, value) in self.headers.iter() {
+                write(&length(name.len()));
+                write(&length(value.len()));
+                write(name.as_bytes());
+                write(value.as_bytes());
+            }
+        }
+        write(self.body);
+    }
+}
+
+impl ToRedisArgs for Payload<'_> {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        let mut argument = out.writer_for_next_arg();
+        // Writing to memory does not fail.
+        self.write(|bytes| drop(argument.write_all(bytes)));
+    }
+}
+
+/// As many messages make a pack at least, and at most: fewer cost less each by itself.
+const FEWEST: usize = 4;
+const PACKED: usize = 16;
+/// Packs have no longer payloads than this: the server copies a pack whole.
+const PACKABLE: usize = 1024;
+
+/// Several payloads as one argument, which `lua/shared/packs.lua` describes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pack<'a>(pub(super) &'a [Payload<'a>]);
+
+impl<'a> Pack<'a> {
+    /// These in as few packs as can be, of about the same size; `None` if they are few, or one is too long.
+    pub(crate) fn several(payloads: &'a [Payload<'a>]) -> Option<impl Iterator<Item = Self>> {
+        let fits = |payload: &Payload<'_>| payload.length() <= PACKABLE;
+        let packs = payloads.len().div_ceil(PACKED).max(1);
+        let each = payloads.len().div_ceil(packs);
+        let packs = || payloads.chunks(each).map(Self);
+        (payloads.len() >= FEWEST && payloads.iter().all(fits)).then(packs)
+    }
+}
+
+impl ToRedisArgs for Pack<'_> {
+    fn write_redis_args<W: ?Sized + RedisWrite>(&self, out: &mut W) {
+        let mut argument = out.writer_for_next_arg();
+        let mut write = |bytes: &[u8]| drop(argument.write_all(bytes));
+        let Self(payloads) = self;
+        write(&[u8::try_from(payloads.len()).unwrap_or(u8::MAX)]);
+        for payload in *payloads {
+            let length = u16::try_from(payload.length()).unwrap_or(u16::MAX);
+            write(&length.to_be_bytes());
+            payload.write(&mut write);
+        }
+    }
+}
+
+/// Reads a payload that a script answered; `None` if this side did not write it.
+pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
+    match bytes.try_get_u8().ok()? {
+        0 => Some((Headers::new(), bytes)),
+        1 => {
+            let count = bytes.try_get_u32().ok()?;
+            let mut headers = Headers::new();
+            for _ in 0..count {
+                let name = usize::try_from(bytes.try_get_u32().ok()?).ok()?;
+                let value = usize::try_from(bytes.try_get_u32().ok()?).ok()?;
+                headers = headers.with(text(&mut bytes, name)?, text(&mut bytes, value)?);
+            }
+            Some((headers, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// The payloads of a pack's messages; `None` if they are not so many.
+pub(super) fn payloads(mut bytes: Bytes, count: usize) -> Option<Vec<Bytes>> {
+    let mut payloads = Vec::with_capacity(count);
+    for _ in 0..count {
+        let length = usize::from(bytes.try_get_u16().ok()?);
+        payloads.push((bytes.len() >= length).then(|| bytes.split_to(length))?);
+    }
+    bytes.is_empty().then_some(payloads)
+}
+
+/// Bytes of the reference to a body that is apart.
+pub(crate) const REFERENCE: usize = 16;
+
+/// What stands in a frame in place of headers and body of this size that are apart.
+pub(crate) fn apart(size: usize, reference: &[u8; REFERENCE]) -> [u8; 5 + REFERENCE] {
+    let mut bytes = [2; 5 + REFERENCE];
+    bytes[1..5].copy_from_slice(&length(size));
+    bytes[5..].copy_from_slice(reference);
+    bytes
+}
+
+/// Headers and body of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Here(Headers, Bytes),
+    /// Not in the frame, but under this reference.
+    Apart(Bytes),
+    /// Nothing that a client wrote: the bytes as they were found.
+    Damaged(Bytes),
+}
+
+impl Content {
+    /// Reads what stands behind a frame's head, or under a reference.
+    pub(crate) fn read(mut bytes: Bytes) -> Self {
+        if bytes.first() == Some(&2) && bytes.len() == 5 + REFERENCE {
+            return Self::Apart(bytes.split_off(5));
+        }
+        match payload(bytes.clone()) {
+            Some((headers, body)) => Self::Here(headers, body),
+            None => Self::Damaged(bytes),
+        }
+    }
+
+    /// Whether it is not here.
+    pub(crate) const fn is_apart(&self) -> bool {
+        matches!(self, Self::Apart(_))
+    }
+
+    /// The message or item of this id; `None` if its body is apart still, and so gone, or if it is damaged.
+    pub(crate) fn message(self, id: MessageId) -> Option<Message> {
+        match self {
+            Self::Here(headers, body) => Some(Message { id, body, headers }),
+            Self::Apart(_) | Self::Damaged(_) => None,
+        }
+    }
+}
+
+fn length(bytes: usize) -> [u8; 4] {
+    // A message's limits, checked before, are far below.
+    u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
+}
+
+pub(super) fn text(bytes: &mut Bytes, length: usize) -> Option<String> {
+    if bytes.len() < length {
+        return None;
+    }
+    String::from_utf8(bytes.split_to(length).into()).ok()
+}
