@@ -124,7 +124,7 @@
 //! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get +wait
 //! +time +type +exists +hget +hexists +hmget +hset +hdel +hincrby
 //! +llen +lpush +lrange +lindex +lset +ltrim +rpush
-//! +zadd +zcard +zcount +zmscore +zrange +zrangebylex +zrangebyscore +zrem
+//! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
 //! +zremrangebyscore +zrevrange +zscore +unlink
 //! ```
 //!

@@ -150,7 +150,7 @@ local function act()
   -- A producer that was told of room and leaves some tells the next, also if all it had were
   -- duplicates (B4).
   if occupied < capacity then
-    arm(ROOM, math.min(MANY, capacity - occupied))
+    arm(ROOM, math.min(MANY, capacity - occupied), true)
   end
   return plain and accepted or answers
 end

@@ -16,7 +16,7 @@ if now < quiet_until and not DEDUP and #ARGV == 5 + ARGV[3] and not string.find(
     call('RPUSH', READY, unpack(frames))
     arm(ARRIVALS, count)
     if room > 0 then
-      arm(ROOM, math.min(MANY, room))
+      arm(ROOM, math.min(MANY, room), true)
     end
     return accepted + count
   end

@@ -52,7 +52,7 @@ local function lease()
   -- Whoever leaves work behind wakes the next; work that is due later too, since whoever takes
   -- something may have been the only one who knew until when to sleep (D5).
   if count > 0 and any_ahead() then
-    arm(ARRIVALS, 1)
+    arm(ARRIVALS, 1, true)
   end
   return count > 0, picked.damaged[1]
 end

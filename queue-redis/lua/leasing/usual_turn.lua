@@ -58,7 +58,7 @@ if usual and taken > 0 then
     call('ZREM', LINE, unpack(next_places, 1, taken))
   end
   if call('EXISTS', next_list or LINE, DELAYED) > 0 then
-    arm(ARRIVALS, 1)
+    arm(ARRIVALS, 1, true)
   end
   local last = string.format('%d', token + taken - 1)
   call('HSET', META, 'token', last, 'acked', string.format('%d', acked + acked_now))

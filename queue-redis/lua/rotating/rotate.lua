@@ -102,7 +102,7 @@ if visited[1] then
   -- Whoever leaves work behind wakes the next.
   if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)
     or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then
-    arm(ARRIVALS, 1)
+    arm(ARRIVALS, 1, true)
   end
 elseif gone[1] then
   reply[1] = 0 -- there may be others

@@ -5,9 +5,8 @@
 -- ARGV[2] the process's channel
 -- ARGV[3] how many wait in it
 -- ARGV[4] for how long the registration lives, in ms
--- Returns of how many changes, at least, nobody was told so far: so many of them look at once, and whoever
--- leaves work behind wakes another. If more wait than that, the process is registered, and the next change is
--- published to it. Where there is no
+-- Returns how many changes nobody was told of so far: so many of them look at once. If more wait
+-- than that, the process is registered, and the next change is published to it. Where there is no
 -- queue, all look, which makes it anew; and nothing is left of one that was removed.
 local marker, waiting = KEYS[1], tonumber(ARGV[3])
 if call('EXISTS', KEYS[2]) == 0 then

@@ -1,6 +1,6 @@
 //! Which clients a hint wakes, and which hints clients pass on.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, DelayConfig, DelayQueueExt, LeasingExt, Push, QueueName, ReliableQueueExt, Removal,
@@ -45,6 +45,27 @@ async fn a_burst_wakes_as_many_as_it_takes() -> Test {
     for _ in 0..16 {
         assert_eq!(received(&mut set).await, 1);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn as_many_who_come_to_wait_look_as_messages_came_that_nobody_was_told_of() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    for _ in 0..3 {
+        producer.push_one("hello").await?;
+    }
+    let mut waits = JoinSet::new();
+    for _ in 0..5 {
+        let consumer = Arc::clone(&consumer);
+        waits.spawn(async move { consumer.wait_for_arrival(PATIENCE).await });
+    }
+    // They take nothing, so nobody tells of what is left.
+    for _ in 0..3 {
+        let told = timeout(PATIENCE / 2, waits.join_next()).await;
+        told.expect("it was told").expect("it waited")??;
+    }
+    until("the others wait", || waiting(&server, "a") == 1).await;
+    assert_eq!(waits.len(), 2);
     Ok(())
 }
 
