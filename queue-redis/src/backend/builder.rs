@@ -156,7 +156,7 @@ impl Builder {
     /// A push of 100 in packs takes the server half the time, and so does a lease of 100 that is acked as a
     /// whole. A worker that takes 16 and more at a time handles a fifth to a third more. But who takes single
     /// messages out of a pack, or settles some of them otherwise than by an ack, costs the server up to a
-    /// quarter more. [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
+    /// sixth more. [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
     pub const fn packs_from(mut self, messages: usize) -> Self {
         self.packs = messages;
         self
