@@ -17,7 +17,7 @@ use crate::{
         Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Primary,
         Supervised, Timeouts, Warning,
     },
-    keys, scripts,
+    keys,
     waiter::{self, Waiter},
     waits::{Waiting, Waits},
 };
@@ -114,7 +114,6 @@ impl NodeMaker {
             in_cluster: self.in_cluster,
             confirmation: self.confirmation,
             prefix: Arc::clone(&self.settings.prefix),
-            scripts: &scripts::ALL,
             warnings: Arc::default(),
         };
         NewNode {

@@ -14,7 +14,7 @@ use tokio::time;
 use super::{Channel, Connector, CopiesAsked, Dial, Role, Warning, requirements, rights};
 use crate::{
     error::{Failure, cannot_connect},
-    script::Script,
+    scripts,
 };
 
 const UNKNOWN_SNAPSHOTS: &str = "appendonly is off, and whether snapshots are on is unknown; without both, a restart loses \
@@ -39,7 +39,6 @@ pub(crate) struct Primary {
     pub(crate) confirmation: Option<Confirmation>,
     /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
-    pub(crate) scripts: &'static [&'static Script],
     /// The last check's findings that are no reason to refuse the server.
     pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
 }
@@ -66,7 +65,7 @@ impl Primary {
             }
             Err(failure) => return Err(unfit(failure)),
         };
-        warnings.extend(rights::check(&channel, self.scripts, &self.prefix, address).await?);
+        warnings.extend(rights::check(&channel, &self.prefix, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         self.load_missing(&channel).await.map_err(unfit)?;
         if let Some(confirmation) = self.confirmation {
@@ -84,12 +83,9 @@ impl Primary {
     /// Gives the server the scripts that it lacks, so that the first call of each finds it there.
     /// Mostly the server has them all: then this is one small request.
     async fn load_missing(&self, channel: &Channel) -> Result<(), Failure> {
-        if self.scripts.is_empty() {
-            return Ok(());
-        }
         let mut command = redis::cmd("SCRIPT");
         command.arg("EXISTS");
-        for script in self.scripts {
+        for script in &**scripts::ALL {
             command.arg(script.hash());
         }
         let known = match channel.request(&command).await? {
@@ -98,7 +94,7 @@ impl Primary {
         };
         let known = known.into_iter().map(|known| known == Value::Int(1));
         let known = known.chain(std::iter::repeat(false));
-        let missing = self.scripts.iter().zip(known).filter(|(_, known)| !known);
+        let missing = scripts::ALL.iter().zip(known).filter(|(_, known)| !known);
         channel
             .request_all(missing.map(|(script, _)| script.load_command()))
             .await

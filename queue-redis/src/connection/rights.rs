@@ -1,11 +1,11 @@
 //! Asks what the user of a connection may do, before the backend trusts anything to it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use queue_core::{Error, ErrorKind, Result};
 
 use super::{Channel, Warning};
-use crate::{keys, script::Script, scripts};
+use crate::{keys, scripts};
 
 /// Tells which commands a user may not run.
 const REFUSED: &str = include_str!("../../lua/connection/refused.lua");
@@ -48,7 +48,7 @@ const CONNECTIONS: &[&str] = &[
 pub fn access_rules(prefix: &str) -> String {
     let connections = CONNECTIONS.iter().copied();
     let commands: Vec<_> = connections
-        .chain(needed_by(&scripts::ALL))
+        .chain(NEEDED.iter().copied())
         .map(|command| format!("+{}", command.to_lowercase()))
         .collect();
     let (channels, commands) = (keys::channels(prefix), commands.join(" "));
@@ -65,11 +65,11 @@ pub fn cluster_access_rules(prefix: &str) -> String {
     format!("{} +cluster|slots +asking", access_rules(prefix))
 }
 
-/// The commands that these scripts call, and those that the backend sends by themselves.
-fn needed_by<'a>(scripts: &[&'a Script]) -> BTreeSet<&'a str> {
-    let called = scripts.iter().flat_map(|script| script.commands());
+/// The commands that scripts call, and those that the backend sends by themselves.
+static NEEDED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let called = scripts::ALL.iter().flat_map(|script| script.commands());
     called.chain(PLAIN.iter().copied()).collect()
-}
+});
 
 /// The command that scripts call without a key.
 const WITHOUT_KEY: &str = "TIME";
@@ -80,13 +80,7 @@ const LATE: &str = "messages are noticed at the fall-back interval only";
 /// would lease messages that nobody gets. Commands that the backend can do without give a warning.
 ///
 /// Only servers from 7.0 on, and Valkey, can tell.
-pub(super) async fn check(
-    channel: &Channel,
-    scripts: &[&'static Script],
-    prefix: &str,
-    address: &str,
-) -> Result<Vec<Warning>> {
-    let needed = needed_by(scripts);
+pub(super) async fn check(channel: &Channel, prefix: &str, address: &str) -> Result<Vec<Warning>> {
     // A user who may open queues may touch this key. A user who may not cannot ask this way.
     let key = keys::registry(prefix);
     let wake = keys::channels(prefix);
@@ -99,7 +93,7 @@ pub(super) async fn check(
 
     let mut request = redis::cmd("EVAL");
     request.arg(REFUSED).arg(0).arg("EVALSHA - 0");
-    for command in &needed {
+    for command in &*NEEDED {
         request.arg(format!("{command} {key}"));
     }
     for (command, word, _) in optional {
@@ -118,8 +112,8 @@ pub(super) async fn check(
         .filter_map(|line| line.split(' ').next())
         .collect();
 
-    let mut lacking: Vec<&str> = needed.intersection(&refused).copied().collect();
-    if needed
+    let mut lacking: Vec<&str> = NEEDED.intersection(&refused).copied().collect();
+    if NEEDED
         .iter()
         .all(|command| refused.contains(command) || *command == WITHOUT_KEY)
     {
