@@ -7,6 +7,9 @@ use redis::Cmd;
 /// Texts of files of `lua/`.
 pub(crate) type Files = &'static [&'static str];
 
+const BEGINS: Files = &[include_str!("../lua/shared/long_way.lua")];
+const ENDS: Files = &[include_str!("../lua/shared/long_way_ends.lua")];
+
 /// The parts that only the scripts of one kind of queue have.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
@@ -49,6 +52,8 @@ pub(crate) enum Part {
     Moves,
     Counts,
     Lookup,
+    /// What follows is a function of its own, see `lua/shared/long_way.lua`.
+    LongWay,
 }
 
 /// A script: a `static`, put together at its first use.
@@ -124,8 +129,11 @@ impl Script {
             Part::Moves => self.kind.moves,
             Part::Counts => self.kind.counts,
             Part::Lookup => self.kind.lookup,
+            Part::LongWay => BEGINS,
         });
-        files.copied()
+        let long = self.parts.iter().any(|part| matches!(part, Part::LongWay));
+        let end = if long { ENDS } else { &[] };
+        files.chain(end).copied()
     }
 
     fn text(&self) -> &Text {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::script::{
     Kind,
-    Part::{self, Counts, Files, Keys, Line, Lookup, Moves, Next, Settings},
+    Part::{self, Counts, Files, Keys, Line, LongWay, Lookup, Moves, Next, Settings},
     Script,
 };
 
@@ -81,7 +81,8 @@ const DRAIN: Part = Files(lua!["shared/drainable" "shared/config"]);
 const RESIZE: Part = Files(lua!["bounded/same" "shared/drainable" "shared/config"]);
 const READ: Part = Files(lua!["shared/readable" "shared/config"]);
 const PLAIN: Part = Files(lua!["shared/plain" "shared/config"]);
-const FRAMES: Part = Files(lua!["shared/frames" "shared/fits"]);
+const FRAMES: Part = Files(lua!["shared/frames"]);
+const FITS: Part = Files(lua!["shared/fits"]);
 const PACKS: Part = Files(lua!["shared/packs"]);
 const SOUND: Part = Files(lua!["shared/sound"]);
 const TIES: Part = Files(lua!["shared/ties" "shared/quiet"]);
@@ -99,7 +100,8 @@ const TIDY: Part = Files(lua![
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY, Counts,
+            CALL, Keys, $first, Settings, TIES, FRAMES, LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES,
+            TIDY, Counts,
             Files(lua![$($name)+]),
         ]
     };
@@ -109,8 +111,8 @@ macro_rules! tidied {
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
-            CALL, Keys, $first, Settings, TIES, FRAMES, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES, TIDY,
-            Files(lua![$($before)*]), Lookup, Files(lua![$name]),
+            CALL, Keys, $first, Settings, TIES, FRAMES, LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES,
+            TIDY, Files(lua![$($before)*]), Lookup, Files(lua![$name]),
         ]
     };
 }
@@ -122,9 +124,9 @@ macro_rules! quiet {
         &[
             CALL, Keys, PLAIN, Settings, TIES,
             Files(lua!["shared/frames" $($plain)+]),
-            EXPECT,
+            LongWay, EXPECT,
             Files(lua!["shared/ended_marks" "shared/terms" $($name)+]),
-            Files(lua!["shared/fits"]), PACKS, SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
+            FITS, PACKS, SOUND, LEASES, Line, Moves, PLACES, TIDY, Files(lua!["shared/act"]),
         ]
     };
 }
@@ -153,8 +155,8 @@ macro_rules! leasing_scripts {
 leasing_scripts! {
     turn: &[
         CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "shared/packs" "leasing/usual"]), Next,
-        Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn" "shared/fits"]), SOUND, EXPECT, LEASES,
-        Line, Files(lua!["leasing/turn"]), Moves, PLACES, TIDY,
+        Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn"]), LongWay, FITS, SOUND, EXPECT, LEASES, Line,
+        Files(lua!["leasing/turn"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];
@@ -215,7 +217,7 @@ scripts! {
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Settings, TIES,
-        Files(lua!["shared/frames" "bounded/offer_plain" "shared/fits"]), PACKS, SOUND, EXPECT, LEASES, Line, PLACES,
+        Files(lua!["shared/frames" "bounded/offer_plain"]), LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/unreadable" "bounded/offer"
@@ -232,9 +234,9 @@ scripts! {
         CALL, Keys, PLAIN, Settings, Files(lua!["shared/sweep" "rotating/insert"]),
     ];
     ROTATING_ROTATE = ROTATING_KIND, "rotate": &[
-        CALL, Keys, PLAIN, Settings, FRAMES, APART, Files(lua!["shared/sweep" "shared/add_to" "rotating/rotate"]),
+        CALL, Keys, PLAIN, Settings, FRAMES, FITS, APART, Files(lua!["shared/sweep" "shared/add_to" "rotating/rotate"]),
     ];
-    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, APART, Files(lua!["rotating/list"])];
+    ROTATING_LIST = ROTATING_KIND, "list": &[CALL, Keys, PLAIN, Settings, FRAMES, FITS, APART, Files(lua!["rotating/list"])];
     ROTATING_REMOVE = ROTATING_KIND, "remove": &[CALL, Keys, PLAIN, Settings, APART, Files(lua!["rotating/remove"])];
     ROTATING_RECONFIGURE = ROTATING_KIND, "reconfigure": &[
         CALL, Keys, PLAIN, Settings, Files(lua!["rotating/reconfigure"]),
