@@ -331,3 +331,20 @@ fn no_answer() -> Error {
         "the strategy declares a call that it cannot answer",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_bytes_cut_short_goes_on_behind_its_last_entry() {
+        let bytes = |_: &char| limits::MAX_BATCH_BYTES / 2;
+        let page = paged(vec!['a', 'b', 'c'], bytes, 5, 9);
+        assert_eq!(
+            (page.entries, page.next),
+            (vec!['a', 'b'], Some(Cursor::new(7)))
+        );
+        let last = paged(vec!['c'], bytes, 7, 9);
+        assert_eq!((last.entries, last.next), (vec!['c'], None));
+    }
+}

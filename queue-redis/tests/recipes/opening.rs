@@ -81,6 +81,14 @@ async fn a_recipe_has_its_own_kind_and_no_other() {
             .queues(None, 9.try_into().expect("not zero"))
             .await;
         assert_eq!(listed.expect("it lists"), []);
+        let too_many = made
+            .backend
+            .queues(None, 1_001.try_into().expect("not zero"))
+            .await;
+        assert_eq!(too_many.expect_err("refused").kind(), ErrorKind::Invalid);
+        let warnings = made.backend.warnings();
+        assert!(!warnings.is_empty(), "the server keeps nothing on disk");
+        assert_eq!(warnings, Backend::warnings(&ground.redis));
     }
 }
 

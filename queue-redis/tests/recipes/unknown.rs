@@ -147,3 +147,27 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
     ground.holds(&["list q: a | b"]);
 }
+
+/// The first of a batch that certainly failed has done nothing, but where its lock is taken by then.
+#[tokio::test]
+async fn a_first_push_that_certainly_failed_is_undone_unless_its_lock_is_taken() {
+    let ground = Ground::start().await;
+    let (trim, lock) = (FixedLength::trim_in_two(), KeyLock::default());
+    let queues = [ground.open(trim, "q").await, ground.open(lock, "q").await];
+    let _: String = ground.foreign().run(&["SET", "q", "no list"]);
+    for (queue, push, outcome) in [
+        (&queues[0], Push::new("m"), Outcome::NotApplied),
+        (
+            &queues[1],
+            Push::new("m").with_dedup("key", crate::ground::LONG),
+            Outcome::Unknown,
+        ),
+    ] {
+        let AnyQueue::Bounded(queue) = queue else {
+            panic!("another kind");
+        };
+        let refused = queue.offer_one(push, Overflow::DropOldest).await;
+        let error = refused.expect_err("no list");
+        assert_eq!(error.outcome(), outcome, "{error}");
+    }
+}

@@ -114,6 +114,10 @@ async fn a_length_of_nothing_is_refused_and_another_one_is_the_handles_own() {
         };
         assert_eq!(queue.capacity().await.expect("it says").get(), capacity);
     }
+    let AnyQueue::Bounded(queue) = ground.open(DistinctZset::default(), "songs").await else {
+        panic!("another kind");
+    };
+    assert_eq!(queue.capacity().await.expect("it says").get(), 3);
     ground.holds(&[]);
 }
 

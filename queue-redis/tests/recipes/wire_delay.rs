@@ -5,7 +5,9 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::recipes::*;
 
-use crate::ground::{Ground, LONG, SOON, START, bodies, counts, end, look, take, take_all_and_ack};
+use crate::ground::{
+    Ground, LONG, SOON, START, bodies, counts, end, leasing, look, take, take_all_and_ack,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -213,16 +215,19 @@ async fn with_processing_others_end_what_ours_has_claimed() {
     let queue = ground
         .open(ZsetJson::default().with_processing(), "mails")
         .await;
-    schedule(&queue, &[("m", Duration::ZERO)]).await;
+    schedule(&queue, &[("m", Duration::ZERO), ("n", Duration::ZERO)]).await;
     let taken = take(&queue, 9).await;
     let ended: u64 = ground
         .foreign()
-        .run(&["ZREM", "processing_queue:mails", "m"]);
-    assert_eq!(ended, 1);
-    assert_eq!(
-        end(&queue, Settlement::ack(taken[0].receipt)).await,
-        Settled::LeaseLost
-    );
+        .run(&["ZREM", "processing_queue:mails", "m", "n"]);
+    assert_eq!(ended, 2);
+    let (m, n) = (taken[0].receipt, taken[1].receipt);
+    let extended = leasing(&queue).extend(&[m], LONG).await;
+    assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
+    for settlement in [Settlement::ack(m), Settlement::release(n)] {
+        assert_eq!(end(&queue, settlement).await, Settled::LeaseLost);
+    }
+    ground.holds(&[]);
 }
 
 #[tokio::test]

@@ -6,7 +6,9 @@ use queue_core::*;
 use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
-    ground::{Ground, SOON, bodies, end, look, name, push, take, take_all_and_ack, taking},
+    ground::{
+        Ground, LONG, SOON, bodies, end, leasing, look, name, push, take, take_all_and_ack, taking,
+    },
     until::PATIENCE,
 };
 
@@ -131,6 +133,10 @@ async fn ours_waits_with_a_private_backup() {
     ground.holds(&["list jobs: later", "list jobs:backup:w7: late"]);
     end(&jobs, Settlement::ack(late[0].receipt)).await;
     ground.holds(&["list jobs: later"]);
+    // What a wait got once is no reason not to wait again.
+    assert_eq!(take_all_and_ack(&jobs, 1).await, ["later"]);
+    let _receiver = taking(&jobs);
+    ground.until_blocked().await;
 }
 
 #[tokio::test]
@@ -149,6 +155,18 @@ async fn a_shared_backup_is_shared_with_others() {
     end(&jobs, Settlement::ack(theirs[0].receipt)).await;
     let removed: u64 = foreign.run(&["LREM", "jobs:backup", "1", "ours"]);
     assert_eq!((removed, ground.dump()), (1, vec![]));
+
+    // What somebody else has removed from the backup is nobody's any more.
+    push(&jobs, &["m", "n"]).await;
+    let taken = take(&jobs, 2).await;
+    foreign.run::<u64>(&["DEL", "jobs:backup"]);
+    for settlement in [
+        Settlement::ack(taken[0].receipt),
+        Settlement::release(taken[1].receipt),
+    ] {
+        assert_eq!(end(&jobs, settlement).await, Settled::LeaseLost);
+    }
+    ground.holds(&[]);
 }
 
 #[tokio::test]
@@ -159,8 +177,8 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     // It looks four times in this time of the machine; the time that it goes by is the test's.
     let quick = Duration::from_millis(40);
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
-    let jobs = ground.open(recipe, "jobs").await;
-    let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale"]);
+    let _jobs = ground.open(recipe, "jobs").await;
+    let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale", "too", "and this"]);
     let looks = || {
         ground
             .server
@@ -169,10 +187,11 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
             .of("lrange")
     };
     crate::until::until("the checker looks twice", || looks() >= 2).await;
-    ground.holds(&["list jobs:backup: stale"]);
+    ground.holds(&["list jobs:backup: and this | too | stale"]);
     ground.pass(minute);
-    ground.until_there_is(&["list jobs: stale"]).await;
-    assert_eq!(take_all_and_ack(&jobs, 1).await, ["stale"]);
+    ground
+        .until_there_is(&["list jobs: and this | too | stale"])
+        .await;
 }
 
 #[tokio::test]
@@ -188,8 +207,23 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     ] {
         let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
     }
-    assert_eq!(take_all_and_ack(&jobs, 4).await, ["h", "n1", "n2", "l"]);
+    assert_eq!(take_all_and_ack(&jobs, 2).await, ["h", "n1"]);
+    ground.holds(&["list jobs:low: l", "list jobs:normal: n2"]);
+    assert_eq!(take_all_and_ack(&jobs, 2).await, ["n2", "l"]);
     ground.holds(&[]);
+}
+
+/// A less urgent list that cannot be popped loses nothing of those before it.
+#[tokio::test]
+async fn priority_lists_hand_out_what_they_popped_before_an_error() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(PriorityLists::default(), "jobs").await;
+    let _: String = foreign.run(&["SET", "jobs:normal", "no list"]);
+    let _: u64 = foreign.run(&["LPUSH", "jobs:high", "h"]);
+    assert_eq!(look(&jobs, 9).await, ["h"]);
+    let again = leasing(&jobs).receive(9, LONG, Duration::ZERO).await;
+    assert!(again.is_err(), "the error comes again");
 }
 
 /// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.

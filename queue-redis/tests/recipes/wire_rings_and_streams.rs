@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::recipes::*;
+use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
     foreign::Foreign,
@@ -61,16 +61,18 @@ async fn a_ring_is_listed_page_by_page_in_the_order_of_visits() {
     for body in ["a", "b", "c", "d", "e"] {
         ring.insert_one(body).await.expect("it inserts");
     }
-    let (mut page, mut listed) = (Page::first(2), Vec::new());
-    loop {
-        let part = ring.list(page).await.expect("it lists");
-        listed.extend(part.entries.into_iter().map(|item| item.body));
-        match part.next {
-            Some(next) => page = Page::after(next, 2),
-            None => break,
+    for limit in [1, 2] {
+        let (mut page, mut listed) = (Page::first(limit), Vec::new());
+        loop {
+            let part = ring.list(page).await.expect("it lists");
+            listed.extend(part.entries.into_iter().map(|item| item.body));
+            match part.next {
+                Some(next) => page = Page::after(next, limit),
+                None => break,
+            }
         }
+        assert_eq!(listed, ["a", "b", "c", "d", "e"]);
     }
-    assert_eq!(listed, ["a", "b", "c", "d", "e"]);
     let beyond = ring.list(Page::after(Cursor::new(u64::MAX), 2)).await;
     assert_eq!(beyond.expect("it lists").entries, []);
 }
@@ -125,21 +127,22 @@ async fn what_ours_adds_to_a_stream_is_read_by_others() {
 }
 
 /// An entry that idles is claimed after the claimer's lease, also where more than ten entries that do
-/// not idle stand before it.
+/// not idle stand before it. A claim takes no more than it is asked for, and no new entry then.
 #[tokio::test]
 async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(Stream::consumer("w7"), "jobs").await;
-    for _ in 0..30 {
+    push(&jobs, &["first"]).await;
+    for _ in 0..28 {
         push(&jobs, &["busy"]).await;
     }
-    push(&jobs, &["idle"]).await;
+    push(&jobs, &["second", "third"]).await;
     let held = take(&jobs, 31).await;
     assert_eq!(held.len(), 31);
     let words = ["XPENDING", "jobs", "queue-kit", "-", "+", "99"];
     let pending: Vec<(String, String, u64, u64)> = foreign.run(&words);
-    let last = &pending[30].0;
+    push(&jobs, &["new"]).await;
     let idle = (2 * LONG.as_millis()).to_string();
     let claim = [
         "XCLAIM",
@@ -147,28 +150,35 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
         "queue-kit",
         "w7",
         "0",
-        last,
+        &pending[0].0,
+        &pending[29].0,
+        &pending[30].0,
         "IDLE",
         &idle,
         "JUSTID",
     ];
     let _: Vec<String> = foreign.run(&claim);
     let other = ground.open(Stream::consumer("w8"), "jobs").await;
-    let claimed = take(&other, 1).await;
+    let claimed = take(&other, 2).await;
+    assert_eq!(bodies(&claimed), ["first", "second"]);
     // The old holder hears of it at its next heartbeat, and takes nothing away from the new one.
     for (holder, receipt, answer) in [
-        (&jobs, held[30].receipt, Extended::LeaseLost),
-        (&jobs, held[29].receipt, Extended::Extended),
+        (&jobs, held[0].receipt, Extended::LeaseLost),
+        (&jobs, held[28].receipt, Extended::Extended),
         (&other, claimed[0].receipt, Extended::Extended),
     ] {
         let extended = leasing(holder).extend(&[receipt], LONG).await;
         assert_eq!(extended.expect("an answer"), [answer]);
     }
-    assert_eq!(
-        (bodies(&claimed), claimed[0].attempt),
-        (vec!["idle".into()], 2)
-    );
-    assert_eq!(look(&other, 9).await, [] as [Bytes; 0]);
+    assert_eq!(claimed[0].attempt, 2);
+    for (holder, delivery, answer) in [
+        (&other, &claimed[0], Settled::Done),
+        (&jobs, &held[0], Settled::LeaseLost),
+    ] {
+        let ended = end(holder, Settlement::ack(delivery.receipt)).await;
+        assert_eq!(ended, answer, "who claimed it has ended it");
+    }
+    assert_eq!(look(&other, 9).await, ["third", "new"]);
 }
 
 /// A server that somebody emptied, or that came back without its data, has no group.
@@ -179,6 +189,29 @@ async fn a_stream_that_is_gone_comes_back_with_its_group() {
     ground.foreign().run::<String>(&["FLUSHALL"]);
     push(&jobs, &["m"]).await;
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["m"]);
+}
+
+/// A user who may not make the group, or claim for it, hears of it.
+#[tokio::test]
+async fn a_stream_says_what_its_user_may_not_do() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    ground.open(Stream::consumer("w7"), "jobs").await;
+    for command in ["-xgroup", "-xautoclaim"] {
+        let rules = ["on", ">secret", "~*", "&*", "+@all", command];
+        let _: String = foreign.run(&[&["ACL", "SETUSER", command][..], &rules].concat());
+        let redis = RedisBackend::connect(&ground.server.url_as(command, "secret")).await;
+        let recipe = redis.expect("it takes us").recipe(Stream::consumer("w7"));
+        let opened = recipe
+            .open_reliable(&crate::ground::name("jobs"), &ReliableConfig::default())
+            .await;
+        let error = match opened {
+            Ok(jobs) => jobs.receive(1, LONG, Duration::ZERO).await.map(drop),
+            Err(error) => Err(error),
+        };
+        let error = error.expect_err(command);
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+    }
 }
 
 /// A retry is a new entry, which has the attempts of the one before.

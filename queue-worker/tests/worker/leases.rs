@@ -139,6 +139,27 @@ async fn a_handler_that_does_not_stop_is_cut_off_after_the_cleanup_time() {
     assert_eq!((finished, report.counts.lost), (1, 1));
 }
 
+/// A heartbeat that hangs leaves nothing else that would wake the worker.
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_cut_off_in_time_while_a_heartbeat_hangs() {
+    let environment = Environment::holding(1).await;
+    let spy = environment.spy.clone();
+    let finished = Arc::new(Mutex::new(false));
+    let handled = Arc::clone(&finished);
+    let worker = environment.worker().lease(6 * SECOND).cleanup(SECOND);
+    let handler = move |_: u64, _| {
+        spy.watched().latency = HOUR;
+        let handled = Arc::clone(&handled);
+        async move {
+            sleep(60 * SECOND).await;
+            *handled.lock().unwrap() = true;
+        }
+    };
+    let report = worker.run_until(sleep(90 * SECOND), handler).await;
+    report.unwrap();
+    assert!(!*finished.lock().unwrap());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_handler_can_hold_its_lease_for_longer() {
     let environment = Environment::holding(1).await;

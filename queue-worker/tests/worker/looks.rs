@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queue_worker::{Route, Workers};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
@@ -79,4 +80,27 @@ async fn an_eighth_of_the_slots_is_company_enough() {
 #[tokio::test(start_paused = true)]
 async fn the_last_result_waits_for_nobody() {
     acked(&[1_000], &[(1_010, 1)]).await;
+}
+
+/// The waits in flight on an empty queue, once the worker has a message of another queue.
+pub(crate) async fn waits(workers: Workers) -> u64 {
+    let (empty, other) = (Environment::new().await, Environment::holding(1).await);
+    let handler = |_: u64, _| sleep(60 * SECOND);
+    let [idle, busy] = [&empty, &other].map(|queue| Route::new(queue.spy.consumer::<u64>()));
+    let workers = workers.add(idle, handler).add(busy, handler);
+    let mut waiting = 0;
+    let look = async {
+        sleep(SECOND).await;
+        waiting = empty.spy.watched().waiting;
+    };
+    let report = workers.run_until(look).await.unwrap();
+    assert_eq!(report.counts.started, 1);
+    waiting
+}
+
+/// A wait without a free slot would keep a hint from those who have one.
+#[tokio::test(start_paused = true)]
+async fn a_worker_waits_for_messages_while_it_has_a_free_slot() {
+    assert_eq!(waits(Workers::in_order().concurrency(2)).await, 1);
+    assert_eq!(waits(Workers::in_order().concurrency(1)).await, 0);
 }

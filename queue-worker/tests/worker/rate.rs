@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use queue_core::ErrorKind;
-use queue_worker::Rate;
+use queue_worker::{Rate, Workers};
 use tokio::time::Instant;
 
-use crate::environment::{Environment, SECOND};
+use crate::{
+    environment::{Environment, HOUR, SECOND},
+    looks::waits,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_of_nothing_is_refused_before_anything_is_done() {
@@ -44,4 +47,10 @@ async fn no_more_is_started_than_the_rate_allows_and_nothing_is_hoarded() {
     let took = begin.elapsed();
     assert!(took < 6 * SECOND, "{took:?}: as much as it allows");
     assert!(environment.spy.watched().largest <= 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_whose_rate_is_spent_waits_for_no_message() {
+    let workers = Workers::in_order().concurrency(8);
+    assert_eq!(waits(workers.rate(Rate::new(1, HOUR))).await, 0);
 }

@@ -21,6 +21,8 @@ pub(crate) struct Watched {
     pub(crate) settlements: usize,
     pub(crate) extends: u64,
     pub(crate) waits: u64,
+    /// Waits that have not ended.
+    pub(crate) waiting: u64,
     /// Calls whose future was dropped before it answered; waits are not counted.
     pub(crate) dropped: u64,
     /// The most messages that one call asked for.
@@ -102,6 +104,7 @@ impl Spy {
         };
         let fault = fault.filter(|fault| !immune_to.contains(fault));
         if call.is_wait() {
+            let _waiting = Waiting::begin(self);
             return match fault {
                 None | Some(Fault::ShortExtend) => self.queue.call(call).await,
                 Some(fault) => Err(error(fault)),
@@ -203,6 +206,21 @@ fn error(fault: Fault) -> Error {
         Fault::Busy => unavailable().with_retry_after(PAUSE),
         Fault::NoRight => Error::new(ErrorKind::Configuration, "no right, says the test"),
         _ => unavailable(),
+    }
+}
+
+struct Waiting<'a>(&'a Spy);
+
+impl<'a> Waiting<'a> {
+    fn begin(spy: &'a Spy) -> Self {
+        spy.watched().waiting += 1;
+        Self(spy)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.watched().waiting -= 1;
     }
 }
 

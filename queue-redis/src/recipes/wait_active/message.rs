@@ -123,6 +123,7 @@ mod tests {
             message.to_json(),
             r#"{"body":"{\"order\":42}","createTime":"2020-03-27T10:00:00","delayTime":1585303230000,"id":"7","topic":"default"}"#
         );
+        assert_eq!(message.id(), id_of(b"7"));
         assert_eq!(TopicMessage::read(&message.to_json().into()), Some(message));
     }
 

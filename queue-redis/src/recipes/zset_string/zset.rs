@@ -35,14 +35,8 @@ impl Zset {
 
     /// The score of a message that is due then.
     fn score(&self, server: &Server, due: Due) -> u64 {
-        let now = server.now();
-        match due {
-            Due::After(delay) if delay == self.recipe.previous => self.units(now.as_millis()),
-            due => {
-                let due = due.resolve(now).as_millis();
-                self.units(due.saturating_sub(millis_ceil(self.recipe.previous)))
-            }
-        }
+        let due = due.resolve(server.now()).as_millis();
+        self.units(due.saturating_sub(millis_ceil(self.recipe.previous)))
     }
 
     /// The last score that is due.

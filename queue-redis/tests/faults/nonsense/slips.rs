@@ -200,8 +200,13 @@ async fn a_number_that_is_no_answer_to_a_wait_confirms_nothing() {
     let config = ReliableConfig::default();
     let queue = confirmed.open_reliable(&name, &config);
     let queue = queue.await.expect("it opens");
-    // As if these were the replies to two requests before, of which one may have asked for copies, too.
-    for replies in ["$-1\r\n:1\r\n", "$12\r\ncopies of so\r\n:1\r\n"] {
+    // As if these were the replies to two requests before, of which one may have asked for copies, too: the
+    // last are those of the first wait, doubled.
+    for replies in [
+        "$-1\r\n:1\r\n",
+        "$12\r\ncopies of so\r\n:1\r\n",
+        "$8\r\ncopies 0\r\n:1\r\n",
+    ] {
         peer.spoil(Spoil::Answer("WAIT", replies.as_bytes().to_vec()));
         let pushed = queue.confirmed(|queue| queue.push_one("x")).await;
         let pushed = pushed.expect("it is pushed");
