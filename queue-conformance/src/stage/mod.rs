@@ -260,13 +260,15 @@ impl Stage<'_> {
         &self.audited
     }
 
-    /// Opens the bounded queue again, with this capacity.
-    pub(crate) async fn open_or_resize(&self, capacity: usize) -> Result<Arc<dyn BoundedQueue>> {
+    /// Opens the bounded queue again, with this configuration's capacity.
+    pub(crate) async fn open_or_resize(
+        &self,
+        config: BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
         if !self.guarantees.calls.contains("resize") {
             let name = self.guarantees.name;
             self.exit.skip(Skip::Lacks(format!("{name} has no resize")));
         }
-        let config = BoundedConfig::new(capacity);
         self.backend.open_or_resize(&name(QUEUE), &config).await
     }
 

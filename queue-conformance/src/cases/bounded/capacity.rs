@@ -305,11 +305,12 @@ pub(crate) async fn b5_after_a_resize_the_stored_capacity_wins(stage: &Stage<'_>
 
 pub(crate) async fn b5_open_or_resize_sets_the_capacity(stage: &Stage<'_>) {
     stage.needs(Feature::Whole);
-    let created = stage.open_or_resize(3).await.expect("creates");
+    let open = |capacity| stage.open_or_resize(BoundedConfig::new(capacity));
+    let created = open(3).await.expect("creates");
     assert_eq!(created.capacity().await.expect("capacity"), count(3));
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
-    let smaller = stage.open_or_resize(2).await.expect("opens");
+    let smaller = open(2).await.expect("opens");
     assert_eq!(queue.capacity().await.expect("capacity"), count(2));
     assert_eq!(
         smaller.depth().await.expect("depth").ready,
@@ -317,7 +318,11 @@ pub(crate) async fn b5_open_or_resize_sets_the_capacity(stage: &Stage<'_>) {
         "the oldest was dropped"
     );
     assert_eq!(ids(&take(&*smaller, 3).await), [2, 3]);
-    refused(stage.open_or_resize(0).await.map(drop), "capacity of 0");
+    refused(open(0).await.map(drop), "capacity of 0");
+    let other = BoundedConfig::new(3).with_max_attempts(9);
+    let other = stage.open_or_resize(other).await.map(drop);
+    refused_as(ErrorKind::ConfigMismatch, other, &["max_attempts", "9"]);
+    assert_eq!(queue.capacity().await.expect("capacity"), count(2));
     // No answer has named the messages that the opening dropped.
     stage.skip_audit();
 }
