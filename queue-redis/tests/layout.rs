@@ -189,6 +189,40 @@ async fn attempts_are_counted_beyond_one_byte() -> Test {
     Ok(())
 }
 
+/// More than a function of Lua takes as arguments.
+#[tokio::test]
+async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
+    const FEW: usize = 31;
+    let server = Server::start()?;
+    let backend = connect(&server).await?;
+    let config = ReliableConfig::default();
+    let queue = backend.open_reliable(&name("cancelled"), &config).await?;
+    let pushes = vec![Push::new("body"); 64];
+    queue.push_one("body").await?;
+    let mut cancelled = Vec::new();
+    for _ in 0..10_000 / FEW {
+        let pushed = queue.push(&pushes[..FEW]).await?;
+        cancelled.extend(pushed.iter().map(|pushed| pushed.id()));
+    }
+    queue.push(&pushes).await?;
+    for ids in cancelled.chunks(128) {
+        queue.cancel(ids).await?;
+    }
+    for messages in [10, 55] {
+        let max = NonZeroUsize::new(messages).expect("not zero");
+        let leased = queue.lease(max, LONG).await?.deliveries;
+        assert_eq!(leased.len(), messages);
+        let acks: Vec<_> = leased
+            .iter()
+            .map(|each| Settlement::ack(each.receipt))
+            .collect();
+        queue.settle(&acks).await?;
+    }
+    let depth = queue.depth().await?;
+    assert_eq!((depth.ready, depth.leased), (0, 0));
+    Ok(())
+}
+
 /// A lease and a place in line whose message somebody deleted: the queue skips them, hands them out
 /// to nobody, and lets nothing else wait for them.
 #[tokio::test]

@@ -40,7 +40,10 @@ local function open_packs(wanted)
   repeat
     local asked = math.min(CHUNK, math.ceil(wanted / full))
     local elements = call('LRANGE', READY, from, from + asked - 1)
-    for k = 1, wanted > 0 and #elements or 0 do
+    for k = 1, #elements do
+      if wanted <= 0 then
+        break
+      end
       local own = parts(elements[k]) or { elements[k] }
       full = #own > 1 and 16 or 1
       for n = 1, #own do
@@ -51,12 +54,15 @@ local function open_packs(wanted)
     end
   until #elements < asked or wanted <= 0 or bytes > BYTES
   if packed ~= 0 then
-    local back = {}
-    for k = #heads, 1, -1 do
-      back[#back + 1] = heads[k]
-    end
     call('LTRIM', READY, from, '-1')
-    call('LPUSH', READY, unpack(back))
+    -- By steps, since holes among them may be any number.
+    for last = #heads, 1, -MANY do
+      local back = {}
+      for k = last, math.max(last - MANY, 0) + 1, -1 do
+        back[#back + 1] = heads[k]
+      end
+      call('LPUSH', READY, unpack(back))
+    end
     add_to('packed', -packed)
   end
   return heads

@@ -52,7 +52,8 @@ mod redis {
             "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back))" => "";
         }
         PACKS_TURN_ROUND {
-            "shared/list": "for k = #heads, 1, -1 do" => "for k = 1, #heads do";
+            "shared/list": "for k = last, math.max(last - MANY, 0) + 1, -1 do" =>
+                "for k = math.max(last - MANY, 0) + 1, last do";
         }
         OPENED_PACKS_ARE_COUNTED {
             "shared/list": "add_to('packed', -packed)" => "";
