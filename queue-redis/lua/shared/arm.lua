@@ -8,7 +8,7 @@
 -- Tells processes that wait there of so many changes, and each how many are its share; or arms the
 -- marker for who waits next. A channel that nobody listens to is a dead process's: it is passed over.
 -- Whoever only finds work `left` behind does not count it: it was told of when it came, and counting costs a turn
--- a tenth of its time, since the server prints the sum as a fraction.
+-- a twentieth of its time, since the server prints the sum as a fraction.
 local function arm(marker, changes, left)
   if left then
     if call('ZADD', marker, 'LT', changes == 1 and '-1' or -changes, 'armed') == 0 then
