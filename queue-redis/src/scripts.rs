@@ -101,8 +101,7 @@ macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
             CALL, Keys, $first, Settings, TIES, FRAMES, LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, Moves, PLACES,
-            TIDY, Counts,
-            Files(lua![$($name)+]),
+            TIDY, Counts, Files(lua![$($name)+]),
         ]
     };
 }

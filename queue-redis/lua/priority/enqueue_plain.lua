@@ -1,5 +1,6 @@
 -- enqueue, as it mostly is: there is nothing to tidy, and no message says more than its payload and its
--- priority. Each function that follows costs a push as much as a command; this is before them all.
+-- priority. Each function that follows costs a push as much as a command; this is before them all. The new frames
+-- are put together here, by what `frames` tells.
 -- needs: ARRIVALS, DEDUP, FRAMES, LINE, META, accepted, add_many, ageing, arm, quiet_until
 -- ARGV and what it returns: as for `enqueue`
 if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then

@@ -52,7 +52,7 @@ local function open_packs(wanted)
       end
       from, bytes, packed = from + 1, bytes + #elements[k], packed + #own - 1
     end
-  until #elements < asked or wanted <= 0 or bytes > BYTES
+  until #elements < asked or wanted <= 0 or not fits(heads, bytes)
   if packed ~= 0 then
     call('LTRIM', READY, from, '-1')
     -- By steps, since holes among them may be any number.
