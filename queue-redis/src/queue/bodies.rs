@@ -147,11 +147,15 @@ impl Handle {
         T: Send,
     {
         let mut looks = 0;
+        // Each look reclaims and promotes, whatever becomes of what follows it.
+        let after = |error: Error| error.with_outcome(Outcome::Unknown);
         loop {
-            let (mut entries, rest) = read(self.call(script, &fill).await?)?;
+            let looked = self.call(script, &fill).await;
+            let looked = looked.map_err(|error| if looks > 0 { after(error) } else { error });
+            let (mut entries, rest) = read(looked?)?;
             looks += 1;
             let contents = entries.iter_mut().map(E::as_mut);
-            if self.bring_bodies(contents).await? || looks == LOOKS {
+            if self.bring_bodies(contents).await.map_err(after)? || looks == LOOKS {
                 return Ok((entries, rest));
             }
         }
