@@ -166,6 +166,30 @@ fn b7_another_key_is_replaced() {
     story.breaks("B7");
 }
 
+/// It stores the capacity that is stored already. Only a resize to that drops what came back since the last.
+#[test]
+fn a_reconfiguration_with_the_stored_capacity_drops_nothing() {
+    let mut story = full_of(&["a", "b"]);
+    let (_, second) = (story.take(), story.take());
+    let same = || {
+        let config = BoundedConfig::new(1);
+        Call::Reconfigure(QueueConfig::Bounded(config))
+    };
+    story.call(same());
+    story.settle(Settlement::release(second.receipt));
+    story.call(same());
+    story.call(Call::Counters);
+    story.holds();
+    story.call(Call::Resize(NonZeroUsize::MIN));
+    let depth = Depth {
+        ready: 1,
+        leased: 1,
+        ..Depth::default()
+    };
+    story.says(Call::Depth, Answer::Depth(depth));
+    story.breaks("B1");
+}
+
 #[test]
 fn what_opens_a_queue_with_another_capacity_resizes_it() {
     let mut story = full_of(&["a", "b", "c"]);

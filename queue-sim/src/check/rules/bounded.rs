@@ -50,10 +50,24 @@ impl Sizes {
                 Call::Reconfigure(QueueConfig::Bounded(config)) => config.capacity,
                 _ => return None,
             };
-            Some((span, capacity as u64, most_leased(facts, &span)))
+            let drops = matches!(done.record.call, Call::Resize(_));
+            Some((span, capacity as u64, most_leased(facts, &span), drops))
         });
-        let resizes = resizes.collect();
-        Self { first, resizes }
+        let mut resizes: Vec<_> = resizes.collect();
+        resizes.sort_by_key(|(span, ..)| span.first);
+        let mut sizes = Self {
+            first,
+            resizes: Vec::with_capacity(resizes.len()),
+        };
+        for (span, capacity, leased, drops) in resizes {
+            // With the capacity that is stored, only a resize drops anything.
+            let same = sizes
+                .at(&span)
+                .filter(|(same, _)| !drops && *same == capacity);
+            let most = same.fold(leased, |most, (_, before)| most.max(before));
+            sizes.resizes.push((span, capacity, most));
+        }
+        sizes
     }
 
     /// The capacities that may be in force then, each with the most that the queue may hold.
