@@ -301,6 +301,11 @@ pub(crate) fn id(mut bytes: Bytes) -> Option<MessageId> {
     bytes.is_empty().then_some(MessageId::new(id))
 }
 
+/// A token at the beginning of what is left.
+pub(crate) fn token(bytes: &mut Bytes) -> Option<u64> {
+    narrow(bytes)
+}
+
 fn narrow(bytes: &mut Bytes) -> Option<u64> {
     (bytes.len() >= WIDE).then(|| bytes.get_uint(WIDE))
 }

@@ -11,7 +11,7 @@
 //! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, and `h` and the run → who holds it |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
-//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, or `armed`, see `lua/shared/arm.lua` |
+//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, which may tell the terms of a lease, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of delayed messages by due time (ms) |
 //! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; of a cancelled one only the head, a hole; on a reliable queue also packs, see `lua/shared/packs.lua` |

@@ -121,7 +121,8 @@
 //!
 //! ```text
 //! ~qk:* resetchannels &qk:wake:* -@all
-//! +evalsha +eval +script|exists +script|load +subscribe +publish +ping +info +config|get +wait
+//! +evalsha +eval +script|exists +script|load +subscribe +publish +pubsub|numsub +ping +info
+//! +config|get +wait
 //! +time +type +exists +hget +hexists +hmget +hset +hdel +hincrby
 //! +llen +lpush +lrange +lindex +lset +ltrim +rpush
 //! +zadd +zcard +zcount +zincrby +zmscore +zrange +zrangebylex +zrangebyscore +zrem
@@ -132,8 +133,9 @@
 //! the user lacks a right that scripts need, connecting fails with a `Configuration` error that
 //! names it, since a script would stop half-way. A user of a cluster needs `+cluster|slots +asking`, too
 //! ([`cluster_access_rules`]). Without `publish`, `subscribe` or their channels,
-//! consumers notice messages at the fall-back interval only; the backend works without `ping`,
-//! `info` and `config|get`, too, and without `wait` it can confirm nothing by replicas.
+//! consumers notice messages at the fall-back interval only. Without `pubsub|numsub`, a push hands no message
+//! over, and a wake-up takes two round trips. The backend works without `ping`, `info` and `config|get`,
+//! too, and without `wait` it can confirm nothing by replicas.
 //! [`RedisBackend::warnings`] names each missing right and its cost. Confirmations of what is flushed
 //! need `+waitaof` besides, which older servers do not know.
 //!

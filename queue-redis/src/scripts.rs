@@ -201,7 +201,7 @@ scripts! {
     ])];
 
     RELIABLE_PUSH = RELIABLE_KIND, "push": quiet![
-        "reliable/push_plain" then "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"
+        "shared/hand_over" "reliable/push_plain" then "shared/add_many" "shared/delay_new" "shared/line_new" "reliable/push"
     ];
 
     DELAY_SCHEDULE = DELAY_KIND, "schedule": quiet![
@@ -211,12 +211,12 @@ scripts! {
     DELAY_NEXT_DUE = DELAY_KIND, "next_due": tidied![READ "delay/next_due"];
 
     PRIORITY_ENQUEUE = PRIORITY_KIND, "enqueue": quiet![
-        "shared/add_many" "priority/enqueue_plain" then "shared/delay_new" "priority/enqueue"
+        "shared/add_many" "shared/hand_over" "priority/enqueue_plain" then "shared/delay_new" "priority/enqueue"
     ];
 
     BOUNDED_OFFER = BOUNDED_KIND, "offer": &[
         CALL, Keys, PLAIN, Settings, TIES,
-        Files(lua!["shared/frames" "bounded/offer_plain"]), LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, PLACES,
+        Files(lua!["shared/frames" "shared/hand_over" "bounded/offer_plain"]), LongWay, FITS, PACKS, SOUND, EXPECT, LEASES, Line, PLACES,
         Files(lua![
             "shared/ended_marks" "shared/terms" "shared/add_many" "shared/delay_new" "shared/line_new"
             "shared/take_out" "bounded/shorten" "bounded/unreadable" "bounded/offer"

@@ -100,6 +100,23 @@ async fn a_turn_whose_settling_failed_leases_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_for_a_message_is_a_wait_after_which_its_caller_looks() {
+    let jobs = reliable().await;
+    let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
+    let push = async {
+        tokio::time::sleep(SECOND).await;
+        jobs.push_one("a").await.unwrap();
+    };
+    let start = tokio::time::Instant::now();
+    let (waited, ()) = tokio::join!(plain.wait_to_lease(SECOND, None, 60 * SECOND), push);
+    assert!(waited.unwrap().is_empty());
+    assert_eq!(start.elapsed(), SECOND);
+    assert_eq!(jobs.depth().await.unwrap().ready, 1);
+    let error = plain.wait_to_lease(Duration::ZERO, None, SECOND).await;
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_turn_is_a_settlement_and_then_a_lease() {
     let jobs = reliable().await;
     jobs.push_one("a").await.unwrap();

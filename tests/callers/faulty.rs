@@ -98,7 +98,10 @@ impl Service for FaultyQueue {
             Behaviour::Refused(error) => Err(error),
             Behaviour::Spurious(time) => {
                 sleep(time.min(patience(&call))).await;
-                Ok(Answer::Nothing)
+                Ok(match call {
+                    Call::WaitToLease(..) => Answer::Leased(Leased::nothing(None)),
+                    _ => Answer::Nothing,
+                })
             }
             Behaviour::Hangs => std::future::pending().await,
         }
@@ -114,9 +117,10 @@ impl fmt::Debug for FaultyQueue {
 /// The timeout of a wait.
 fn patience(call: &Call) -> Duration {
     match call {
-        Call::WaitForArrival(timeout) | Call::WaitForRoom(timeout) | Call::WaitForTurn(timeout) => {
-            *timeout
-        }
+        Call::WaitForArrival(timeout)
+        | Call::WaitToLease(_, _, timeout)
+        | Call::WaitForRoom(timeout)
+        | Call::WaitForTurn(timeout) => *timeout,
         _ => Duration::ZERO,
     }
 }

@@ -199,7 +199,7 @@ async fn without_hints_it_looks_on_a_timer() {
     for broken in [down, forbidden] {
         let jobs = reliable().await;
         let failing = before(&jobs, move |_, call| match call {
-            Call::WaitForArrival(_) => Behaviour::Refused(broken()),
+            Call::WaitToLease(..) => Behaviour::Refused(broken()),
             _ => Behaviour::Made,
         });
         let queue = failing.front();
@@ -223,7 +223,7 @@ async fn without_hints_it_looks_on_a_timer() {
 async fn without_hints_what_is_due_by_itself_is_taken_when_it_is_due() {
     let jobs = reliable().await;
     let failing = before(&jobs, |_, call| match call {
-        Call::WaitForArrival(_) => Behaviour::Refused(forbidden()),
+        Call::WaitToLease(..) => Behaviour::Refused(forbidden()),
         _ => Behaviour::Made,
     });
     jobs.push_one("a").await.unwrap();

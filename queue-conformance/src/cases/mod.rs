@@ -142,6 +142,7 @@ macro_rules! __cases {
                 l16_a_page_has_no_more_than_8_mib,
                 l16_a_turn_tells_who_holds,
                 l16_pages_of_what_one_call_leased,
+                l16_who_is_handed_a_message_is_its_holder,
                 l16_a_holders_name_lasts_as_long_as_its_lease,
                 l16_an_expired_lease_takes_its_holders_name_along [ExactClock],
                 l16_a_holders_name_is_any_text_of_1_to_128_bytes,
@@ -207,6 +208,9 @@ macro_rules! __cases {
                 waiting_ends_at_its_timeout,
                 waiting_without_end_ends_with_a_push,
                 waiting_moves_nothing,
+                waiting_for_a_message_brings_it_or_a_hint,
+                waiting_for_a_message_takes_none_out_of_turn,
+                waiting_for_a_message_of_a_paused_queue_brings_none,
             }
             lines {
                 l11_what_is_released_goes_before_all_others_by_id,

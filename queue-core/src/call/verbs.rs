@@ -172,6 +172,7 @@ verbs! {
             -> (Vec<Settled>, Leased) = Turn;
         extend<'life1>(receipts: [Receipt], ttl: Duration) -> Vec<Extended> = Extend;
         wait_for_arrival(timeout: Duration) -> () = WaitForArrival;
+        wait_to_lease(ttl: Duration, holder: MaybeHolder, timeout: Duration) -> Leased = WaitToLease;
         depth -> Depth = Depth;
         counters -> Counters = Counters;
         dead_letters(page: Page) -> Paged<DeadLetter> = DeadLetters;
@@ -302,7 +303,10 @@ impl Call {
     pub const fn is_wait(&self) -> bool {
         matches!(
             self,
-            Self::WaitForArrival(_) | Self::WaitForRoom(_) | Self::WaitForTurn(_)
+            Self::WaitForArrival(_)
+                | Self::WaitToLease(..)
+                | Self::WaitForRoom(_)
+                | Self::WaitForTurn(_)
         )
     }
 }

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 
 use super::parts::Parts;
 use crate::{
-    Offer, Prioritized, Push, Result, Scheduled,
+    Leased, Offer, Prioritized, Push, Result, Scheduled,
     call::{Answer, Answered, Call, Service},
+    limits,
 };
 
 #[async_trait]
@@ -39,6 +40,11 @@ impl Service for Parts {
             Call::Discard(ids) => self.discard(ids).await?.answer(),
             Call::Reschedule(id, due) => self.reschedule(id, due).await?.answer(),
             Call::WaitForArrival(longest) => self.wait_for_arrival(longest).await?.answer(),
+            Call::WaitToLease(ttl, _, longest) => {
+                limits::lease_millis(ttl)?;
+                self.wait_for_arrival(longest).await?;
+                Leased::nothing(None).answer()
+            }
             Call::WaitForRoom(longest) => self.wait_for_room(longest).await?.answer(),
             Call::Depth => self.depth().await?.answer(),
             Call::Counters => self.counters().await?.answer(),

@@ -109,6 +109,36 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// back on its timer.
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()>;
 
+    /// [`wait_for_arrival`](Self::wait_for_arrival), where the backend may also hand a message over at once:
+    /// whoever puts one in leases it to this caller in the same step, and the answer brings it, without a
+    /// second round trip. The caller looks again if the answer brings none; the backend need never bring one.
+    ///
+    /// A message comes so only as a lease of one message would have brought it at that instant: it is the
+    /// first in order, and no queue that is paused hands one over. Its lease is for `ttl` from then (L10), so
+    /// it lasts at least until `ttl` after this call began: a caller that keeps an eye on deadlines waits for
+    /// a part of `ttl` at a time.
+    ///
+    /// **Dropped future.** A message that was handed over meanwhile is released at once, uncharged (L8). If
+    /// the process dies, or the backend cannot reach its server, it comes back at its deadline, with an
+    /// attempt charged, as after a lost reply to a [`lease`](Self::lease).
+    ///
+    /// The default body waits, and brings none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`wait_for_arrival`](Self::wait_for_arrival). `Invalid` if `ttl` is zero or over 24 h.
+    async fn wait_to_lease(
+        &self,
+        ttl: Duration,
+        holder: Option<Holder>,
+        timeout: Duration,
+    ) -> Result<Leased> {
+        let _ = holder;
+        limits::lease_millis(ttl)?;
+        self.wait_for_arrival(timeout).await?;
+        Ok(Leased::nothing(None))
+    }
+
     /// How many messages are ready, delayed, leased and dead.
     async fn depth(&self) -> Result<Depth>;
 
@@ -204,8 +234,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 pub trait LeasingExt: Leasing {
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///
-    /// Dropping it loses nothing: while it waits it holds no message (L8). A `lease` under way
-    /// when it is dropped, or cut at the end of the time, may cost that lease's time.
+    /// Dropping it loses nothing: a message that was handed over while it waited goes back at once (L8). A
+    /// `lease` under way when it is dropped, or cut at the end of the time, may cost that lease's time.
     ///
     /// # Errors
     ///
@@ -227,9 +257,14 @@ pub trait LeasingExt: Leasing {
                 if !leased.is_empty() || patience.is_over() {
                     return Ok(leased.deliveries);
                 }
-                patience
-                    .wait(leased.next, |longest| self.wait_for_arrival(longest))
+                let waited = patience
+                    .wait(leased.next, |longest| {
+                        self.wait_to_lease(ttl, None, longest)
+                    })
                     .await;
+                if let Some(leased) = waited.filter(|leased| !leased.is_empty()) {
+                    return Ok(leased.deliveries);
+                }
             }
         }
     }

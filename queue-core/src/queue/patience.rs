@@ -82,22 +82,31 @@ impl Patience {
     }
 
     /// Waits for a hint, no longer than until `next` or the end of the time. Where hints fail, a
-    /// timer takes their place.
-    pub(crate) async fn wait<F>(&mut self, next: Option<Duration>, wait: impl FnOnce(Duration) -> F)
+    /// timer takes their place, and the answer is `None`.
+    pub(crate) async fn wait<F, T>(
+        &mut self,
+        next: Option<Duration>,
+        wait: impl FnOnce(Duration) -> F,
+    ) -> Option<T>
     where
-        F: Future<Output = Result<()>> + Send,
+        F: Future<Output = Result<T>> + Send,
+        T: Send,
     {
         let begun = Instant::now();
         let left = self.left();
         let longest = next.unwrap_or(left).min(left);
-        let Err(error) = wait(longest).await else {
-            self.after_wait = Duration::ZERO;
-            return;
+        let error = match wait(longest).await {
+            Ok(answer) => {
+                self.after_wait = Duration::ZERO;
+                return Some(answer);
+            }
+            Err(error) => error,
         };
         // Looking may work all the same, and its own error says if it does not.
         let least = error.retry_after().unwrap_or(LONGEST_PAUSE);
         self.after_wait = longer(self.after_wait, least);
         sleep(self.after_wait.min(longest.saturating_sub(begun.elapsed()))).await;
+        None
     }
 
     /// A caller with no time gets one look, which only the backend bounds.

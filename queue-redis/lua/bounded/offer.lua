@@ -1,8 +1,8 @@
 -- offer: puts messages at the tail as far as there is room.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM
 -- needs: accepted, add_to, arm, delay_new, disown, drop, duplicate_of, end_ties, finish_terms
--- needs: first_ids, forget, holes, leave, limited, line_new, mark, pick, place_of
--- needs: quiet_until, read_terms, shorten, times_to_live, uniques, unreadable, write_marks
+-- needs: first_ids, forget, hand_over, holes, leave, limited, line_new, mark, pick, place_of
+-- needs: quiet_until, read_terms, shorten, times_to_live, uniques, unreadable, uploads, write_marks
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] 1 to drop the oldest for want of room, 0 to refuse
@@ -31,15 +31,19 @@ local function act()
     keys[tonumber(ARGV[k])] = ARGV[k + 1]
   end
   local due_times = read_terms(6 + count + 2 * keyed)
+  local alone = count == 1 and now < quiet_until and not (due_times and uploads[1])
   -- A message of this very batch may be taken away again, and what is to end with it ends.
   limited, uniques = limited or DEDUP, uniques or DEDUP
 
-  -- Messages without a key are written together.
-  local pending = {}
+  -- Messages without a key are written together; one that comes alone may be handed over.
+  local pending, told = {}, false
   local function flush()
     if pending[1] then
       call('HSET', META, 'accepted', accepted)
-      call('RPUSH', READY, unpack(pending))
+      told = alone
+      if not (told and hand_over(accepted, pending[1], READY)) then
+        call('RPUSH', READY, unpack(pending))
+      end
       pending = {}
     end
   end
@@ -144,7 +148,7 @@ local function act()
   end
   flush()
   finish_terms()
-  if ready > 0 then
+  if ready > 0 and not told then
     arm(ARRIVALS, ready)
   end
   -- A producer that was told of room and leaves some tells the next, also if all it had were

@@ -27,8 +27,8 @@ call('UNLINK', unpack(KEYS))
 -- No changes to look for, but the queue is gone, and with it the registrations. A user who may not
 -- publish has them look by their timers.
 for marker = 4, 5 do
-  for _, channel in ipairs(waiting[marker]) do
-    redis.pcall('PUBLISH', channel, '0 ' .. KEYS[marker])
+  for _, registered in ipairs(waiting[marker]) do
+    redis.pcall('PUBLISH', string.match(registered, '^%S+'), '0 ' .. KEYS[marker])
   end
 end
 return { config and 'r' or 'a', leased, config or '' }

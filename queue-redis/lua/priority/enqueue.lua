@@ -1,6 +1,7 @@
 -- enqueue: puts messages in, each with its priority.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new
--- needs: duplicate_of, finish_terms, mark, quiet_until, read_terms
+-- needs: duplicate_of, finish_terms, hand_over, mark, quiet_until, read_terms, times_to_live
+-- needs: uploads
 -- gives: act
 -- ARGV[3] how many messages
 -- ARGV[4] priority + 32768 of each, 2 bytes
@@ -11,6 +12,8 @@
 local function act()
   local count, priorities = tonumber(ARGV[3]), ARGV[4]
   local due_times = read_terms(5 + count)
+  -- One that ends by itself waits for its end until it is leased (see `wait_on`).
+  local alone = count == 1 and now < quiet_until and not (due_times and (uploads[1] or times_to_live[1]))
   local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
   local delayed, at = due_times and {}, 0
   for k = 1, count do
@@ -36,9 +39,11 @@ local function act()
   if new > 0 then
     call('HINCRBY', META, 'accepted', new)
   end
-  if frames[1] then
+  if frames[1] and not (alone and hand_over(accepted + 1, frames[2], LINE)) then
     call('HSET', FRAMES, unpack(frames))
     add_many(LINE, places)
+  end
+  if frames[1] and not alone then
     arm(ARRIVALS, at / 2)
   end
   if delayed and delayed[1] then

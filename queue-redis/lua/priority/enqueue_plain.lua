@@ -1,7 +1,7 @@
 -- enqueue, as it mostly is: there is nothing to tidy, and no message says more than its payload and its
 -- priority. Each function that follows costs a push as much as a command; this is before them all. The new frames
 -- are put together here, by what `frames` tells.
--- needs: ARRIVALS, DEDUP, FRAMES, LINE, META, accepted, add_many, ageing, arm, quiet_until
+-- needs: ARRIVALS, DEDUP, FRAMES, LINE, META, accepted, add_many, ageing, arm, hand_over, quiet_until
 -- ARGV and what it returns: as for `enqueue`
 if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
   local count, frames, places = tonumber(ARGV[3]), {}, {}
@@ -15,9 +15,14 @@ if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
     frames[2 * k - 1], frames[2 * k] = id, '\0' .. id .. since .. biased .. since .. ARGV[4 + k]
     places[2 * k - 1], places[2 * k] = place, id
   end
+  local handed_over = count == 1 and hand_over(accepted + 1, frames[2], LINE)
   call('HINCRBY', META, 'accepted', count)
-  call('HSET', FRAMES, unpack(frames))
-  add_many(LINE, places)
-  arm(ARRIVALS, count)
+  if not handed_over then
+    call('HSET', FRAMES, unpack(frames))
+    add_many(LINE, places)
+  end
+  if count > 1 then
+    arm(ARRIVALS, count)
+  end
   return accepted + count
 end

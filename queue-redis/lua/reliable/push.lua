@@ -1,6 +1,6 @@
 -- push: puts messages at the tail, or among the delayed ones.
--- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, finish_terms, line_new
--- needs: mark, quiet_until, read_terms, times_to_live
+-- needs: ARRIVALS, FRAME, META, READY, accepted, arm, delay_new, duplicate_of, finish_terms, hand_over, line_new
+-- needs: mark, quiet_until, read_terms, times_to_live, uploads
 -- gives: act
 -- ARGV[3] how many messages, or packs
 -- ARGV[4 …] their payloads; or packs, each without its head, and nothing behind them
@@ -20,6 +20,7 @@ end
 local function act()
   local count = tonumber(ARGV[3]) or #payloads
   local due_times = read_terms(4 + count)
+  local alone = count == 1 and now < quiet_until and not (due_times and uploads[1])
   local frames, ids, new, duplicates = {}, {}, 0, false
   local delayed, lined = due_times and {}, due_times and {}
   for k = 1, count do
@@ -43,7 +44,11 @@ local function act()
   if new > 0 then
     call('HINCRBY', META, 'accepted', new)
   end
-  if frames[1] then
+  if frames[1] and alone then
+    if not hand_over(accepted + 1, frames[1], READY) then
+      call('RPUSH', READY, frames[1])
+    end
+  elseif frames[1] then
     call('RPUSH', READY, unpack(frames))
     arm(ARRIVALS, #frames)
   end

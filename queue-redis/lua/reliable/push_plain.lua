@@ -1,6 +1,6 @@
 -- push, as it mostly is: there is nothing to tidy, and no message says more than its payload. Each function
 -- that follows costs a push as much as a command; this is before them all.
--- needs: ARRIVALS, DEDUP, FRAME, META, PACK, READY, accepted, arm, flags, quiet_until
+-- needs: ARRIVALS, DEDUP, FRAME, META, PACK, READY, accepted, arm, flags, hand_over, quiet_until
 -- ARGV and what it returns: as for `push`
 local packs = ARGV[3] == 'packs'
 if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
@@ -9,6 +9,8 @@ if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
     frames[k - 3] = pack(FRAME, packs and PACK or 0, last + 1, now) .. ARGV[k]
     last = last + (packs and byte(ARGV[k], 1) or 1)
   end
+  local one = not packs and #ARGV == 4
+  local handed_over = one and hand_over(last, frames[1], READY)
   call('HINCRBY', META, 'accepted', last - accepted)
   if packs then
     call('HINCRBY', META, 'packed', last - accepted - #frames)
@@ -16,7 +18,11 @@ if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
       call('HSET', META, 'flags', flags .. 'k')
     end
   end
-  call('RPUSH', READY, unpack(frames))
-  arm(ARRIVALS, last - accepted)
+  if not handed_over then
+    call('RPUSH', READY, unpack(frames))
+  end
+  if not one then
+    arm(ARRIVALS, last - accepted)
+  end
   return last
 end

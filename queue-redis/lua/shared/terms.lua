@@ -6,7 +6,7 @@
 -- 'body' and the reference of its body (see `bodies`). A handle that never pushed a dedup key, a time to live
 -- or a large body leaves DEDUP and what follows it out of the KEYS.
 -- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, apart, clear_marks, expect, flags
--- gives: first_ids, read_terms, duplicate_of, mark, write_marks, finish_terms, times_to_live
+-- gives: first_ids, read_terms, duplicate_of, mark, write_marks, finish_terms, times_to_live, uploads
 -- Errors: QKUPLOAD  a body does not wait for its push; nothing was done.
 local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies
 

@@ -2,9 +2,10 @@
 --
 -- KEYS[1] the marker
 -- KEYS[2] meta of its queue
--- ARGV[2] the process's channel
+-- ARGV[2] the process's channel; behind a blank, the terms of who waits longest there, see `hand_over`
 -- ARGV[3] how many wait in it
 -- ARGV[4] for how long the registration lives, in ms
+-- ARGV[5] its registration before, if that was another
 -- Returns how many changes nobody was told of so far: so many of them look at once. If more wait
 -- than that, the process is registered, and the next change is published to it. Where there is no
 -- queue, all look, which makes it anew; and nothing is left of one that was removed.
@@ -13,7 +14,7 @@ if call('EXISTS', KEYS[2]) == 0 then
   return waiting
 end
 -- A first write that needs no memory, so that a full server lets consumers wait.
-call('ZREM', marker, '')
+call('ZREM', marker, ARGV[5] or '')
 local changes = -(tonumber(call('ZSCORE', marker, 'armed')) or 0)
 if changes > 0 then
   call('ZREM', marker, 'armed')

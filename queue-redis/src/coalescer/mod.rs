@@ -116,6 +116,12 @@ impl<V: Verb> Coalescer<V> {
         }
     }
 
+    /// Has the verb take back answers that no caller is left for.
+    pub(crate) fn give_back(&self, answers: Vec<V::Answer>) {
+        self.shared.keep_unwanted(answers);
+        self.start();
+    }
+
     async fn wait(&self, mut place: Place<'_, V>, deadline: Instant) -> Result<Vec<V::Answer>> {
         let answer = match time::timeout_at(deadline, place.answer()).await {
             Ok(answer) => answer,

@@ -29,6 +29,7 @@ const CONNECTIONS: &[&str] = &[
     "script|load",
     "subscribe",
     "publish",
+    "pubsub|numsub",
     "ping",
     "info",
     "config|get",
@@ -87,6 +88,7 @@ pub(super) async fn check(channel: &Channel, prefix: &str, address: &str) -> Res
     let optional = [
         ("PUBLISH", &*wake, LATE),
         ("SUBSCRIBE", &*wake, LATE),
+        ("PUBSUB", "NUMSUB", "a wake-up takes two round trips"),
         ("PING", "", "ping is refused"),
         ("WAIT", "", "no call can be confirmed by replicas"),
     ];

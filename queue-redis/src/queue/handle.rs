@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Stored;
 use crate::{
     backend::RedisBackend, call::Call, client::Client, confirmer::Confirmer, error::is_wrong_type,
-    keys, keys::Keys, listing, reply::Reply, script::Script, scripts,
+    keys, keys::Keys, listing, reply::Reply, script::Script, scripts, waiter::Wish,
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -261,20 +261,27 @@ impl Handle {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a message or an item that may be ready.
-    pub(crate) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+    /// Waits for a message or an item that may be ready; with a wish, or for a message that is handed over.
+    pub(crate) async fn wait_for_arrival(
+        &self,
+        timeout: Duration,
+        wish: Option<Wish>,
+    ) -> Result<Option<Bytes>> {
         let change = self.lock_known().change;
         let node = self.client.node();
-        let waited = node.waiter().wait(&self.arrivals, timeout, change).await;
+        let wait = node
+            .waiter()
+            .wait(&self.arrivals, timeout, change, wish)
+            .await;
         self.lock_known().has_waited = true;
-        waited.map_err(|error| self.name(error))
+        wait.map_err(|error| self.name(error))
     }
 
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let (room, node) = (self.room(), self.client.node());
-        let wait = node.waiter().wait(&room, timeout, None);
-        wait.await.map_err(|error| self.name(error))
+        let wait = node.waiter().wait(&room, timeout, None, None);
+        wait.await.map(drop).map_err(|error| self.name(error))
     }
 
     fn room(&self) -> Bytes {

@@ -28,6 +28,7 @@ use crate::{
     frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,
+    waiter::Wish,
 };
 
 /// A kind of queue that leases.
@@ -48,7 +49,7 @@ pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
     pub(super) putters: Vec<Putter<K::Put>>,
-    turns: Coalescer<Turns>,
+    turns: Arc<Coalescer<Turns>>,
     has_lone_turn: AtomicBool,
 }
 
@@ -74,7 +75,7 @@ impl<K: LeasingKind> Queue<K> {
         let handle = Arc::new(handle);
         Self {
             putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
-            turns: Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD),
+            turns: Arc::new(Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD)),
             has_lone_turn: AtomicBool::new(false),
             handle,
             max_body,
@@ -166,7 +167,26 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout).await
+        self.handle.wait_for_arrival(timeout, None).await.map(drop)
+    }
+
+    async fn wait_to_lease(
+        &self,
+        ttl: Duration,
+        holder: Option<Holder>,
+        timeout: Duration,
+    ) -> Result<Leased> {
+        let millis = self.checked(limits::lease_millis(ttl))?;
+        let turns = Arc::downgrade(&self.turns);
+        let wish = Wish {
+            ttl: millis,
+            holder,
+            returns: turns,
+        };
+        let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
+        let lease = Duration::from_millis(millis);
+        let delivery = handed.and_then(|handed| self.turns.handed_over(handed, lease));
+        Ok(Leased::of(delivery.into_iter().collect()))
     }
 
     async fn depth(&self) -> Result<Depth> {

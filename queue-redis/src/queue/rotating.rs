@@ -107,7 +107,7 @@ impl RotatingQueue for Ring {
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout).await
+        self.handle.wait_for_arrival(timeout, None).await.map(drop)
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {

@@ -6,10 +6,11 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures_util::future;
 use queue_core::{
-    Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement, Token,
-    limits,
+    Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
+    Token, limits,
 };
 
 use super::{
@@ -21,6 +22,7 @@ use crate::{
     coalescer::{Coalescer, SMALL, Verb},
     frame::{self, DAMAGED, Frame},
     script::Script,
+    waiter::Returns,
 };
 
 /// In place of the time until something changes by itself: what was leased is a run.
@@ -178,6 +180,13 @@ impl Turns {
         Ok(Some((settled, leased)))
     }
 
+    /// What `lua/shared/hand_over.lua` leased for this long: the token, and the frame. `None` if that cannot
+    /// be read; its lease ends by itself, and who leases it then finds out.
+    fn handed_over(&self, mut handed: Bytes, ttl: Duration) -> Option<Delivery> {
+        let token = frame::token(&mut handed)?;
+        Frame::read(handed, self.head)?.delivery(token, ttl)
+    }
+
     /// Notes that something else than an ack happens to these leases.
     pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
         self.runs.part(receipts);
@@ -254,6 +263,23 @@ fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<
         Ok((settled, leased))
     };
     shares.iter().map(deal).collect()
+}
+
+/// What was handed over to callers.
+impl Coalescer<Turns> {
+    /// The message that was leased for this long.
+    pub(super) fn handed_over(&self, handed: Bytes, ttl: Duration) -> Option<Delivery> {
+        self.verb().handed_over(handed, ttl)
+    }
+}
+
+impl Returns for Coalescer<Turns> {
+    fn give_back(&self, handed: Bytes) {
+        if let Some(delivery) = self.verb().handed_over(handed, Duration::ZERO) {
+            let turned = (Vec::new(), Leased::of(vec![delivery]));
+            Self::give_back(self, vec![Ok(turned)]);
+        }
+    }
 }
 
 #[async_trait]

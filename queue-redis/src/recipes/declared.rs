@@ -8,7 +8,7 @@ pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the hand
 /// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires and
 /// nobody counts attempts.
 pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
-    const CALLS: [&str; 11] = [
+    const CALLS: [&str; 12] = [
         "push",
         "schedule",
         "enqueue",
@@ -17,6 +17,7 @@ pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
         "turn",
         "extend",
         "wait_for_arrival",
+        "wait_to_lease",
         "depth",
         "dead_letters",
         "resume",

@@ -145,6 +145,11 @@ impl<S: Strategy> Shell<S> {
                 strategy.wait(server, timeout).await?;
                 Answer::Nothing
             }
+            Call::WaitToLease(ttl, _, timeout) => {
+                limits::lease_millis(ttl)?;
+                strategy.wait(server, timeout).await?;
+                Answer::Leased(Leased::nothing(None))
+            }
             Call::Resume => Answer::Nothing,
             Call::Depth => Answer::Depth(self.depth().await?),
             Call::DeadLetters(page) => Answer::DeadLetters(self.dead_letters(page).await?),

@@ -10,51 +10,70 @@ use bytes::Bytes;
 use queue_interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::board::{Board, Order};
+use super::board::{Board, HandedOver, Order, Returns, Terms, Wake};
 
 const MARKER: Bytes = Bytes::from_static(b"marker");
 
-/// A message of the server: so many changes, or its end.
-type Said = Option<usize>;
+/// A message of the server.
+enum Said {
+    Changes(usize),
+    /// A message, by the registration of this number.
+    HandedOver(u64),
+    End,
+}
 
-/// A marker with the behaviour of `lua/shared/arm.lua` and `lua/waiting/join.lua`, and the number
-/// of messages in its queue.
+/// A marker with the behaviour of `lua/shared/arm.lua`, `lua/shared/hand_over.lua` and
+/// `lua/waiting/join.lua`, and the number of messages in its queue.
+#[derive(Debug)]
 struct Server {
     ready: AtomicUsize,
     marker: Mutex<Marker>,
     says: UnboundedSender<Said>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Marker {
     armed: usize,
-    registered: bool,
+    /// The registration, and its number if it has terms.
+    registered: Option<Option<u64>>,
 }
 
 impl Server {
     fn arm(&self, changes: usize) {
         step();
         let mut marker = self.marker.lock().unwrap();
-        if marker.armed == 0 && marker.registered {
-            marker.registered = false;
+        if marker.armed == 0 && marker.registered.take().is_some() {
             // The task that hears it is there until the end.
-            let _ = self.says.send(Some(changes));
+            let _ = self.says.send(Said::Changes(changes));
         } else {
             marker.armed += changes;
         }
     }
 
-    fn join(&self, waiting: usize) -> usize {
+    fn join(&self, waiting: usize, terms: &str) -> usize {
         step();
         let mut marker = self.marker.lock().unwrap();
         let changes = std::mem::take(&mut marker.armed);
-        marker.registered |= changes < waiting;
+        if changes < waiting {
+            let serial = terms.split_whitespace().next();
+            marker.registered = Some(serial.map(|serial| serial.parse().unwrap()));
+        }
         changes
     }
 
     fn push(&self) {
         step();
-        self.ready.fetch_add(1, SeqCst);
+        {
+            let mut marker = self.marker.lock().unwrap();
+            if let (0, 0, Some(Some(serial))) =
+                (marker.armed, self.ready.load(SeqCst), marker.registered)
+            {
+                marker.registered = None;
+                let _ = self.says.send(Said::HandedOver(serial));
+                return;
+            }
+            self.ready.fetch_add(1, SeqCst);
+        }
         self.arm(1);
     }
 
@@ -72,6 +91,15 @@ impl Server {
     }
 }
 
+/// What goes back is ready again.
+impl Returns for Server {
+    fn give_back(&self, _handed: Bytes) {
+        step();
+        self.ready.fetch_add(1, SeqCst);
+        self.arm(1);
+    }
+}
+
 struct Scene {
     board: Arc<Board>,
     server: Arc<Server>,
@@ -86,7 +114,7 @@ impl Scene {
             marker: Mutex::default(),
             says,
         });
-        let board = Arc::new(Board::new(std::time::Duration::from_secs(60)));
+        let board = Arc::new(Board::new(std::time::Duration::from_secs(60), 0));
         let watch = {
             let (board, server) = (Arc::clone(&board), Arc::clone(&server));
             spawn(move || block_on(watch(&board, &server, said)))
@@ -103,8 +131,21 @@ impl Scene {
         let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
         spawn(move || {
             while !server.take() {
-                let mut place = board.join(&MARKER);
+                let mut place = board.join(&MARKER, None);
                 block_on(place.woken());
+            }
+        })
+    }
+
+    /// A consumer that takes one message, and waits for one while there is none.
+    fn consumer_by_terms(&self) -> JoinHandle<()> {
+        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
+        spawn(move || {
+            while !server.take() {
+                let mut place = board.join(&MARKER, Some(terms(&server)));
+                if let Wake::HandedOver(_) = block_on(place.woken()) {
+                    return;
+                }
             }
         })
     }
@@ -119,9 +160,32 @@ impl Scene {
         for thread in threads {
             thread.join().unwrap();
         }
-        self.server.says.send(None).unwrap();
+        self.server.says.send(Said::End).unwrap();
         self.watch.join().unwrap();
         assert_eq!(self.server.ready.load(SeqCst), left);
+    }
+}
+
+fn terms(server: &Arc<Server>) -> Terms {
+    let returns: std::sync::Weak<Server> = Arc::downgrade(server);
+    Terms {
+        text: "30".into(),
+        returns,
+    }
+}
+
+fn tell(board: &Board, said: &Said) {
+    match said {
+        Said::Changes(changes) => board.tell(&MARKER, *changes),
+        Said::HandedOver(serial) => {
+            let handed = HandedOver {
+                serial: *serial,
+                age: std::time::Duration::ZERO,
+                lease: Bytes::new(),
+            };
+            board.hand_over(&MARKER, handed);
+        }
+        Said::End => {}
     }
 }
 
@@ -132,16 +196,14 @@ async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>
         for order in board.orders(usize::MAX) {
             match order {
                 Order::PassOn { changes, .. } => server.arm(changes),
-                Order::Join { waiting, .. } => {
-                    let changes = server.join(waiting);
+                Order::Join { waiting, terms, .. } => {
+                    let changes = server.join(waiting, &terms);
                     step();
                     // The task may read messages that the server sent after the answer before the
                     // answer.
                     while let Ok(said) = said.try_recv() {
-                        match said {
-                            Some(changes) => board.tell(&MARKER, changes),
-                            None => over = true,
-                        }
+                        over |= matches!(said, Said::End);
+                        tell(board, &said);
                     }
                     board.joined(&MARKER, waiting, changes);
                 }
@@ -152,9 +214,9 @@ async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>
         }
         tokio::select! {
             biased;
-            changes = said.recv() => match changes {
-                Some(Some(changes)) => board.tell(&MARKER, changes),
-                _ => return,
+            said = said.recv() => match said {
+                None | Some(Said::End) => return,
+                Some(said) => tell(board, &said),
             },
             () = board.changed() => {}
         }
@@ -191,7 +253,7 @@ fn who_is_dropped_takes_no_hint_along() {
         let dropped = {
             let board = Arc::clone(&scene.board);
             spawn(move || {
-                let place = board.join(&MARKER);
+                let place = board.join(&MARKER, None);
                 step();
                 drop(place);
             })
@@ -208,7 +270,7 @@ fn who_gives_up_what_it_was_told_wakes_another() {
         let fails = {
             let board = Arc::clone(&scene.board);
             spawn(move || {
-                let mut place = board.join(&MARKER);
+                let mut place = board.join(&MARKER, None);
                 block_on(place.woken());
                 // This consumer's call fails.
                 step();
@@ -218,5 +280,68 @@ fn who_gives_up_what_it_was_told_wakes_another() {
         // Two messages, so that the server tells it, whatever the other consumer takes.
         let threads = [fails, scene.consumer(), scene.producer(2)];
         scene.end(threads, 1);
+    });
+}
+
+#[test]
+fn nobody_sleeps_while_there_is_a_message_to_hand_over_to_each() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let threads = [
+            scene.consumer_by_terms(),
+            scene.consumer_by_terms(),
+            scene.producer(2),
+        ];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn who_waits_for_a_hint_and_who_waits_for_a_message_get_one_each() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let threads = [
+            scene.consumer_by_terms(),
+            scene.consumer(),
+            scene.producer(1),
+            scene.producer(1),
+        ];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn who_is_dropped_takes_no_message_along() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let dropped = {
+            let (board, server) = (Arc::clone(&scene.board), Arc::clone(&scene.server));
+            spawn(move || {
+                let place = board.join(&MARKER, Some(terms(&server)));
+                step();
+                drop(place);
+            })
+        };
+        let threads = [dropped, scene.consumer_by_terms(), scene.producer(1)];
+        scene.end(threads, 0);
+    });
+}
+
+#[test]
+fn who_leaves_takes_its_message_along_or_another_has_it() {
+    in_many_orders(|| {
+        let scene = Scene::new();
+        let leaves = {
+            let (board, server) = (Arc::clone(&scene.board), Arc::clone(&scene.server));
+            spawn(move || {
+                let mut place = board.join(&MARKER, Some(terms(&server)));
+                step();
+                if place.leave().is_some() {
+                    server.give_back(Bytes::new());
+                }
+            })
+        };
+        let threads = [leaves, scene.consumer_by_terms(), scene.producer(1)];
+        scene.end(threads, 0);
     });
 }

@@ -6,8 +6,13 @@
 //! as there is work for, each once; if none is registered it *arms* the marker for the next to wait
 //! (`lua/shared/arm.lua`). So a wake-up costs the same for any number of queues; the longest
 //! waiting go first; and the script finds out that a process has died when it tells it, since
-//! nobody listens to its channel. No message is ever in a marker or in a channel, so a loss there
-//! costs no more than the fall-back interval.
+//! nobody listens to its channel. Hints are all that a marker holds, so a loss there costs no more than
+//! the fall-back interval.
+//!
+//! A waiting client may also wish for a message. The process is then registered with the terms of its
+//! lease, and who pushes a short message that is next leases it by these terms, and publishes it in place of
+//! the hint (`lua/shared/hand_over.lua`). The board gives it to who waited for that when it was leased;
+//! if nobody did, it goes back to the queue. If it is lost on its way, its lease ends.
 
 mod board;
 #[cfg(test)]
@@ -16,17 +21,25 @@ mod owed;
 mod watch;
 
 use std::{
+    collections::hash_map::RandomState,
     future::Future,
-    sync::{Arc, OnceLock},
+    hash::BuildHasher,
+    sync::{
+        Arc, LazyLock, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, in_millis};
+use queue_core::{
+    Error, ErrorKind, Holder, Outcome, Result, Running, Spawn, TokioSpawn, in_millis,
+};
 use tokio::time::{self, Instant};
 
+pub(crate) use self::board::Returns;
 use self::{
-    board::Board,
+    board::{Board, Terms, Wake},
     owed::Owed,
     watch::{Dialer, Watch},
 };
@@ -45,6 +58,15 @@ const RETURNS: Duration = Duration::from_millis(100);
 /// Waits for changes. Cloning copies a pointer; dropping the last clone closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter(Arc<Inner>);
+
+/// A message that a waiting caller wishes for.
+pub(crate) struct Wish {
+    /// For how many ms it is leased.
+    pub(crate) ttl: u64,
+    pub(crate) holder: Option<Holder>,
+    /// Takes it back if the caller is gone when it comes.
+    pub(crate) returns: Weak<dyn Returns>,
+}
 
 /// The settings of a waiter.
 pub(crate) struct Settings {
@@ -77,7 +99,7 @@ struct Started {
 impl Waiter {
     pub(crate) fn new(settings: Settings) -> Self {
         Self(Arc::new(Inner {
-            board: Arc::new(Board::new(settings.fall_back * TRUSTED)),
+            board: Arc::new(Board::new(settings.fall_back * TRUSTED, first_serial())),
             owed: Arc::default(),
             started: OnceLock::new(),
             settings,
@@ -94,17 +116,20 @@ impl Waiter {
     /// another caller look, since nobody else may know of it; but not for a change after the fall-back
     /// interval, since by then everybody has looked.
     ///
+    /// The answer is what was handed over, if the caller wished for that: it need not look.
+    ///
     /// # Errors
     ///
     /// `Unavailable` if it was told of nothing and could not have been told: the connection is
-    /// down, or the server refuses to register. It still waits its time. `Configuration`, at once,
-    /// outside of a runtime.
+    /// down, or the server refuses to register. It still waits its time. Of unknown outcome if the caller
+    /// wished for a message, which may be lost on its way. `Configuration`, at once, outside of a runtime.
     pub(crate) async fn wait(
         &self,
         marker: &Bytes,
         timeout: Duration,
         change: Option<Instant>,
-    ) -> Result<()> {
+        wish: Option<Wish>,
+    ) -> Result<Option<Bytes>> {
         // Without a runtime, the timer of a wait panics.
         TokioSpawn::current()?;
         self.0.start();
@@ -117,15 +142,34 @@ impl Waiter {
             inner: &self.0,
             change: watched.map(|change| (marker, change)),
         };
-        let mut place = self.0.board.join(marker);
+        let wishes = wish.is_some();
+        let terms = wish.map(|wish| self.0.terms(wish));
+        let mut place = self.0.board.join(marker, terms);
         let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
+        let handed = match &woken {
+            Ok(Wake::HandedOver(handed)) => Some(handed.clone()),
+            Ok(Wake::Told | Wake::Look) => None,
+            Err(_) => place.leave(),
+        };
+        if handed.is_some() {
+            // It does not look, so others have to learn of the change.
+            return Ok(handed);
+        }
         // Either way the caller looks again; after a timer of its own, it may leave instead.
         if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
             watch.change = None;
         }
         match (woken, self.health()) {
-            (Err(_), ConnectionHealth::Down(Some(reason))) => Err(deaf(&reason, fall_back)),
-            _ => Ok(()),
+            (Err(_), ConnectionHealth::Down(Some(reason))) => {
+                let error = deaf(&reason, fall_back);
+                // A message may have been handed over on the connection that is down.
+                Err(if wishes {
+                    error.with_outcome(Outcome::Unknown)
+                } else {
+                    error
+                })
+            }
+            _ => Ok(None),
         }
     }
 
@@ -224,6 +268,18 @@ impl Drop for Unwatched<'_> {
 }
 
 impl Inner {
+    /// The terms as `hand_over.lua` reads them. An injected clock's time is among them, since who injects one
+    /// may tell by it which call this is.
+    fn terms(&self, wish: Wish) -> Terms {
+        let at = self.settings.clock.as_ref();
+        let at = at.map_or_else(String::new, |clock| clock().as_millis().to_string());
+        let holder = wish.holder.as_ref().map_or("", Holder::as_str);
+        Terms {
+            text: format!("{} {at} {holder}", wish.ttl).into(),
+            returns: wish.returns,
+        }
+    }
+
     /// Opens the connection at the first need, since a process that only pushes needs none.
     fn start(&self) {
         self.started.get_or_init(|| {
@@ -253,6 +309,17 @@ impl Inner {
             }
         });
     }
+}
+
+/// Where the registrations of a board begin to count. No two are equal, in whatever process: two backends
+/// with the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel, and a message is for
+/// one of them. In a process, later boards have greater numbers of the same length, so that the order of
+/// registrations on a server repeats itself.
+fn first_serial() -> u64 {
+    static PROCESS: LazyLock<u64> =
+        LazyLock::new(|| 1_000_000_000_000_000_000 + RandomState::new().hash_one(()) % (1 << 61));
+    static BOARDS: AtomicU64 = AtomicU64::new(0);
+    *PROCESS + (BOARDS.fetch_add(1, Ordering::Relaxed) << 32)
 }
 
 /// The error for a caller that nothing could have woken.

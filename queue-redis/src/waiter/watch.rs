@@ -9,7 +9,7 @@ use redis::{Cmd, PushInfo, PushKind, Value};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    board::{Board, Order},
+    board::{Board, HandedOver, Order},
     owed::Owed,
 };
 use crate::{
@@ -144,10 +144,10 @@ impl Watch {
 
     /// Hands the server's message to the waiters that it concerns.
     fn tell(&self, push: &PushInfo) {
-        match read(push) {
-            // The marker is gone with its queue.
-            Some((marker, 0)) => self.board.gone(&marker),
-            Some((marker, changes)) => self.board.tell(&marker, changes),
+        match read(push, self.patience) {
+            Some(Said::Gone(marker)) => self.board.gone(&marker),
+            Some(Said::Changes(marker, changes)) => self.board.tell(&marker, changes),
+            Some(Said::HandedOver(marker, handed)) => self.board.hand_over(&marker, handed),
             None => {}
         }
     }
@@ -179,11 +179,19 @@ impl Watch {
 
     fn call(&self, order: &Order) -> Call {
         match order {
-            Order::Join { marker, waiting } => {
+            Order::Join {
+                marker,
+                waiting,
+                terms,
+                before,
+            } => {
                 let mut call = self.call_at(&scripts::WAITING_JOIN, marker);
-                call.push(&*self.channel);
+                call.push(format!("{}{terms}", self.channel));
                 call.push(*waiting);
                 call.push(u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX));
+                if let Some(before) = before {
+                    call.push(format!("{}{before}", self.channel));
+                }
                 call
             }
             Order::PassOn { marker, changes } => {
@@ -208,7 +216,10 @@ impl Watch {
         let mut has_moved = false;
         for (order, answer) in orders.into_iter().zip(answers) {
             // A change that nobody passes on is lost, and others look by their timers.
-            let Order::Join { marker, waiting } = order else {
+            let Order::Join {
+                marker, waiting, ..
+            } = order
+            else {
                 continue;
             };
             match answer {
@@ -238,13 +249,50 @@ const fn is_readable(answer: &Result<Value, Failure>) -> bool {
     matches!(answer, Ok(Value::Int(_)) | Err(_))
 }
 
+/// A message of the server to the process.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    /// The marker is gone with its queue.
+    Gone(Bytes),
+    Changes(Bytes, usize),
+    HandedOver(Bytes, HandedOver),
+}
+
 /// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker. The number
-/// is zero where `lua/leasing/remove.lua` publishes it.
-fn read(push: &PushInfo) -> Option<(Bytes, usize)> {
+/// is zero where `lua/leasing/remove.lua` publishes it. Or what `lua/shared/hand_over.lua` does, where
+/// `patience` is the time that was left of a registration at its beginning.
+fn read(push: &PushInfo, patience: Duration) -> Option<Said> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {
         return None;
     };
     let blank = message.iter().position(|byte| *byte == b' ')?;
-    let changes = std::str::from_utf8(&message[..blank]).ok()?.parse().ok()?;
-    Some((Bytes::copy_from_slice(&message[blank + 1..]), changes))
+    let rest = &message[blank + 1..];
+    if &message[..blank] == b"lease" {
+        return read_handed_over(rest, patience);
+    }
+    let changes = number(&message[..blank])?;
+    let marker = Bytes::copy_from_slice(rest);
+    Some(match usize::try_from(changes).ok()? {
+        0 => Said::Gone(marker),
+        changes => Said::Changes(marker, changes),
+    })
+}
+
+fn read_handed_over(rest: &[u8], patience: Duration) -> Option<Said> {
+    let mut words = rest.splitn(5, |byte| *byte == b' ');
+    let serial = u64::try_from(number(words.next()?)?).ok()?;
+    let left = Duration::from_millis(u64::try_from(number(words.next()?)?).unwrap_or(0));
+    let length = usize::try_from(number(words.next()?)?).ok()?;
+    let (_at, rest) = (words.next()?, words.next()?);
+    let (marker, lease) = rest.split_at_checked(length)?;
+    let handed = HandedOver {
+        serial,
+        age: patience.checked_sub(left)?,
+        lease: Bytes::copy_from_slice(lease),
+    };
+    Some(Said::HandedOver(Bytes::copy_from_slice(marker), handed))
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }

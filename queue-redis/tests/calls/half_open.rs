@@ -26,7 +26,10 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
     let queue = queue(&backend).await?;
     let consumer = tokio::spawn({
         let queue = Arc::clone(&queue);
-        async move { queue.receive_one(LEASE, 100 * PATIENCE).await }
+        async move {
+            queue.wait_for_arrival(100 * PATIENCE).await?;
+            queue.receive_one(LEASE, PATIENCE).await
+        }
     });
     until("somebody waits", || {
         let counts = server.command_counts().expect("it counts");
@@ -42,5 +45,31 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
     queue.push_one("hello").await?;
     let received = timeout(PATIENCE, consumer).await???;
     assert!(received.is_some());
+    Ok(())
+}
+
+/// It is leased all the same, and comes back when that is over, as after any reply that got lost.
+#[tokio::test]
+async fn what_is_handed_over_on_a_half_open_connection_comes_back() -> Test {
+    const SHORT: Duration = Duration::from_millis(1500);
+    let server = Server::start()?;
+    let proxy = Proxy::before(&server)?;
+    let builder = RedisBackend::builder(&proxy.url())?
+        .response_timeout(BRIEF)
+        .fall_back(100 * PATIENCE);
+    let stranded = queue(&builder.connect().await?).await?;
+    let waiting = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
+    until("somebody waits", || {
+        let counts = server.command_counts().expect("it counts");
+        counts.of("subscribe") == 1 && counts.of("zadd") > 0
+    })
+    .await;
+    proxy.strand();
+    let others = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    others.push_one("hello").await?;
+    assert_eq!(others.depth().await?.leased, 1);
+    waiting.abort();
+    let again = others.receive_one(LEASE, PATIENCE).await?;
+    assert_eq!(again.expect("it comes back").attempt, 2);
     Ok(())
 }

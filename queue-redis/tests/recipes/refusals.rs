@@ -24,6 +24,7 @@ fn call_of(name: &str) -> Call {
         "turn" => Call::Turn(vec![Settlement::ack(receipt)], ONE, LONG, None),
         "extend" => Call::Extend(vec![receipt], LONG),
         "wait_for_arrival" => Call::WaitForArrival(Duration::ZERO),
+        "wait_to_lease" => Call::WaitToLease(LONG, None, Duration::ZERO),
         "counters" => Call::Counters,
         "dead_letters" => Call::DeadLetters(Page::first(1)),
         "revive" => Call::Revive(vec![id]),

@@ -6,6 +6,7 @@
 #[path = "../support/command.rs"]
 mod command;
 mod costs;
+mod handing_over;
 mod hints;
 mod losses;
 #[path = "../support/until.rs"]

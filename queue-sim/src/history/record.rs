@@ -167,11 +167,24 @@ impl History {
 }
 
 impl Record {
-    /// The answer, if the call succeeded.
+    /// The answer, if the call succeeded. Of a wait that brought nothing it says nothing if a message was
+    /// leased to it: that came too late.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.ended.as_ref()?.outcome {
+            Outcome::Ok(Answer::Leased(leased))
+                if leased.is_empty() && self.call.is_wait() && !self.executed.is_empty() =>
+            {
+                None
+            }
             Outcome::Ok(answer) => Some(answer),
             _ => None,
         }
+    }
+
+    /// Whether it is a wait that brought nothing but a hint.
+    pub(crate) fn only_waited(&self) -> bool {
+        let brings =
+            |answer: &Answer| matches!(answer, Answer::Leased(leased) if !leased.is_empty());
+        self.call.is_wait() && !self.answer().is_some_and(brings)
     }
 }

@@ -114,7 +114,7 @@ fn page(
 
 /// Whether a call led to nothing worth telling.
 fn is_idle(record: &Record) -> bool {
-    if record.call.is_wait() || matches!(record.call, Call::Depth | Call::Counters) {
+    if record.only_waited() || matches!(record.call, Call::Depth | Call::Counters) {
         return true;
     }
     let Some(ended) = &record.ended else {

@@ -123,8 +123,7 @@ fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Op
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
         (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),
-        // The execution of a wait tells nothing, nor does the moment of an expected execution.
-        (false, Some(_), None) if record.call.is_wait() => return None,
+        // The moment of an expected execution tells nothing.
         (true, Some(_), None) => format!("{queue}{asked} (executed)"),
         (true, None, None) => format!("{queue}{asked} …"),
         (false, Some(0), None) => format!("  . executed: {queue}{asked}"),
@@ -140,7 +139,7 @@ fn outcome(history: &History, record: &Record, words: &Words) -> String {
         return String::new();
     };
     let truth = || {
-        if !history.has_truth || record.call.is_wait() {
+        if !history.has_truth || record.call.is_wait() && record.executed.is_empty() {
             return "";
         }
         match record.executed.first() {

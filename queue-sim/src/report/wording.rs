@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
     time::Duration,
 };
 
@@ -142,6 +143,10 @@ impl Words {
                 format!("extend({each}) by {}", ms(*ttl))
             }
             Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
+            Call::WaitToLease(ttl, _, timeout) => {
+                let one = lease(NonZeroUsize::MIN, *ttl);
+                format!("wait to {one}, {}", ms(*timeout))
+            }
             Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
             Call::Discard(ids) => format!("discard {}", list(ids, MessageId::to_string)),
             Call::Purge(max) => format!("purge {max}"),

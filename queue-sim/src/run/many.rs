@@ -35,7 +35,7 @@ impl<'a> Runs<'a> {
     /// Prepares runs of this scenario in this environment; none is played yet.
     pub fn new(scenario: Scenario, environment: &'a mut dyn Environment) -> Self {
         Self {
-            missing: all_goals(scenario.kind),
+            missing: all_goals(scenario.kind, environment),
             runner: Runner::new(scenario, environment),
             totals: Totals::default(),
             failures: Vec::new(),
@@ -141,9 +141,10 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The goals of what lanes do, and those of what histories show.
-fn all_goals(kind: QueueKind) -> BTreeSet<&'static str> {
+/// The goals of what lanes do, those of what histories show, and those of this environment alone.
+fn all_goals(kind: QueueKind, environment: &dyn Environment) -> BTreeSet<&'static str> {
     let mut all = goals(kind);
     all.extend(workload::goals(kind));
+    all.extend(environment.goals(kind));
     all
 }

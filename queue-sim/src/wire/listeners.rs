@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{resp, socket::Socket};
+use crate::history::CallId;
 
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
@@ -18,6 +19,16 @@ const LAST: &str = "the last of all";
 pub(super) struct Listeners {
     socket: Option<Socket>,
     channels: BTreeMap<Bytes, BTreeMap<ConnectionId, UnboundedSender<Vec<u8>>>>,
+    handed_over: Vec<CallId>,
+}
+
+/// The waiting call that a published message was leased to, if it is one. A waiting call's tag, in place of a
+/// time, stands among the terms that it registered, and is published as the fourth word behind `lease`.
+fn handed_over(message: &[u8]) -> Option<CallId> {
+    let terms = message.strip_prefix(b"lease ")?;
+    let tag = terms.splitn(5, |byte| *byte == b' ').nth(3)?;
+    let tag = resp::number(tag)?.unsigned_abs();
+    (tag > 0).then_some(CallId(tag))
 }
 
 impl Listeners {
@@ -88,6 +99,11 @@ impl Listeners {
         true
     }
 
+    /// The calls that were handed a message since this was last asked.
+    pub(super) fn take_handed_over(&mut self) -> Vec<CallId> {
+        std::mem::take(&mut self.handed_over)
+    }
+
     /// Hands out the messages before the last one.
     pub(super) fn hand_out(&mut self) -> io::Result<()> {
         let Some(socket) = &mut self.socket else {
@@ -96,12 +112,13 @@ impl Listeners {
         loop {
             let push = Bytes::from(socket.receive()?);
             let words = resp::words(&push).unwrap_or_default();
-            let [_, channel, _] = &words[..] else {
+            let [_, channel, message] = &words[..] else {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "not a message"));
             };
             if channel == LAST {
                 return Ok(());
             }
+            self.handed_over.extend(handed_over(message));
             for listener in self
                 .channels
                 .get(channel)

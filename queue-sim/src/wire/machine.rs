@@ -12,6 +12,7 @@ use super::{
     scripts::{Replace, Scripts},
     socket::Socket,
 };
+use crate::history::CallId;
 
 /// Copies all keys to the other database, and replaces what it holds.
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
@@ -153,6 +154,11 @@ impl Machine {
         self.counts.round_trips += 1;
         let path = self.server.socket();
         self.listeners.listen(connection, channel, &path)
+    }
+
+    /// The calls that were handed a message since this was last asked.
+    pub(super) fn take_handed_over(&mut self) -> Vec<CallId> {
+        self.listeners.take_handed_over()
     }
 
     /// Ends a connection's listening.

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{QueueName, Timestamp};
+use queue_core::{MessageId, QueueName, Receipt, Settlement, Timestamp, Token, call::Call};
 use tokio::time::Instant;
 
 use super::{
@@ -18,7 +18,11 @@ use super::{
     resp,
     rewrite::{Execute, Steps},
 };
-use crate::{engine::yield_now, history::Event, run::queue_name};
+use crate::{
+    engine::yield_now,
+    history::{Event, Outcome},
+    run::queue_name,
+};
 
 /// The scripts that open and remove queues. They make no call of a queue.
 const OF_THE_BACKEND: [&str; 2] = ["open", "remove"];
@@ -59,6 +63,7 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     }
     let (reply, length) = executing.pass(&request)?;
     executing.tell(&reply);
+    executing.tell_handed_over();
     executing.note(length);
     if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
         network.ends(end, key);
@@ -169,10 +174,38 @@ impl Executing<'_> {
         if reply.is_nil() || reply.wants_keys() {
             return;
         }
-        if self.request.call.is_none() && !self.request.waits() {
+        if self.request.call.is_none() && !self.request.waits() && !self.tell_given_back() {
             self.network.journal().reached("execution for no call");
         }
         self.executed();
+    }
+
+    /// Tells of the leases that a push made for calls that wait.
+    fn tell_handed_over(&self) {
+        let handed_over = self.network.machine().take_handed_over();
+        for call in handed_over {
+            self.network.journal().executed(call, self.now());
+        }
+    }
+
+    /// Tells of a call that a client makes by itself: it gives back what came for a caller that is gone.
+    /// Answers whether it was one.
+    fn tell_given_back(&self) -> bool {
+        let request = self.request;
+        let is_turn = request
+            .script
+            .is_some_and(|script| script.ends_with("/turn"));
+        let settlements = request.arguments().iter().skip(6);
+        let receipts: Option<Vec<Settlement>> = settlements.map(|each| released(each)).collect();
+        let name = request.keys().first().and_then(|key| queue_of(key));
+        let (Some(settlements), Some((name, _)), true) = (receipts, name, is_turn) else {
+            return false;
+        };
+        let journal = self.network.journal();
+        let call = journal.began(request.lane, &name, Call::Settle(settlements));
+        journal.executed(call, self.now());
+        journal.ended(call, Outcome::Dropped);
+        true
     }
 
     /// Executes a request as it is, and then asks for its queue's length.
@@ -316,12 +349,32 @@ fn bounded_queue(part: &Request, whole: &Request) -> Option<BoundedQueue> {
     if !bounded {
         return None;
     }
+    let (name, base) = queue_of(key)?;
+    let base = base.to_owned();
+    Some(BoundedQueue { name, base })
+}
+
+/// The queue of a key, and the beginning of its keys.
+fn queue_of(key: &[u8]) -> Option<(QueueName, &str)> {
     let key = std::str::from_utf8(key).ok()?;
     let (tag, last) = (key.find('{')?, key.rfind("}:")?);
-    Some(BoundedQueue {
-        name: QueueName::new(&key[tag + 1..last]).ok()?,
-        base: key[..last + 2].to_owned(),
-    })
+    let name = QueueName::new(&key[tag + 1..last]).ok()?;
+    Some((name, &key[..last + 2]))
+}
+
+/// The settlement of a turn's argument, if it is a release.
+fn released(argument: &[u8]) -> Option<Settlement> {
+    let [b'l', id @ .., _, _, _, _, _, _, _] = argument else {
+        return None;
+    };
+    let wide = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let token = wide(&argument[argument.len() - 7..]);
+    let receipt = Receipt::new(MessageId::new(wide(id)), Token::new(token));
+    Some(Settlement::release(receipt))
 }
 
 fn failed() -> Reply {

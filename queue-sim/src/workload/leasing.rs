@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Cancelled, Disposition, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place, Receipt,
-    Settled, Settlement, Standing, Timestamp, Token,
+    Cancelled, Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place,
+    Receipt, Settled, Settlement, Standing, Timestamp, Token,
 };
 use tokio::time;
 
@@ -22,7 +22,9 @@ const SHORT: Duration = Duration::from_millis(1);
 /// Does this verb on the queue. Answers false if not every leasing queue has it.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
     match verb {
-        Verb::Take => take(actor, queue).await,
+        Verb::Take => {
+            take(actor, queue).await;
+        }
         Verb::Receive => receive(actor, queue).await,
         Verb::Settle => settle(actor, queue).await,
         Verb::SettleStale => settle_stale(actor, queue).await,
@@ -47,8 +49,10 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Peek => peek(actor, queue).await,
         Verb::Abandon => {
             // A wait without a look gets no hint of a message that was there all the time.
-            take(actor, queue).await;
-            abandon(actor, queue.wait_for_arrival(actor.timeout())).await;
+            let next = take(actor, queue).await;
+            // Who learns when something changes by itself waits no longer.
+            let longest = actor.timeout().min(next.unwrap_or(Duration::MAX));
+            abandon(actor, queue.wait_for_arrival(longest)).await;
             if actor.flip(50) {
                 take(actor, queue).await;
             }
@@ -62,17 +66,42 @@ fn max(actor: &Actor) -> NonZeroUsize {
     NonZeroUsize::new(actor.or_a_handful(few)).unwrap_or(NonZeroUsize::MIN)
 }
 
-async fn take(actor: &mut Actor, queue: &dyn Leasing) {
+/// Leases; answers the time until something changes by itself, if it is told.
+async fn take(actor: &mut Actor, queue: &dyn Leasing) -> Option<Duration> {
     let (max, ttl) = (max(actor), actor.lease_time());
-    if let Ok(leased) = queue.lease(max, ttl).await {
-        actor.take(&leased.deliveries);
-    }
+    let leased = queue.lease(max, ttl).await.ok()?;
+    actor.take(&leased.deliveries);
+    leased.next
 }
 
 async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let (max, ttl, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
-    if let Ok(deliveries) = queue.receive(max.get(), ttl, timeout).await {
+    // As a worker waits, which tells its name. Most recipes have no place for that.
+    let tells = actor
+        .backend
+        .guarantees(actor.workload.kind)
+        .has(Feature::Stored);
+    let received = match holder(actor).filter(|_| tells) {
+        None => queue.receive(max.get(), ttl, timeout).await,
+        named => {
+            async {
+                let (_, leased) = queue.turn(&[], max, ttl, named.clone()).await?;
+                if !leased.is_empty() {
+                    return Ok(leased.deliveries);
+                }
+                let longest = leased.next.unwrap_or(timeout).min(timeout);
+                let waited = queue.wait_to_lease(ttl, named.clone(), longest).await?;
+                if !waited.is_empty() {
+                    return Ok(waited.deliveries);
+                }
+                let (_, leased) = queue.turn(&[], max, ttl, named).await?;
+                Ok(leased.deliveries)
+            }
+            .await
+        }
+    };
+    if let Ok(deliveries) = received {
         if !deliveries.is_empty() && actor.now() > began {
             actor.reached(goals::WORTHWHILE_WAIT);
         }
@@ -306,7 +335,7 @@ async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
         };
         match actor.draw(4, 40) {
             1 => return,
-            2 => take(actor, queue).await,
+            2 => drop(take(actor, queue).await),
             3 => settle(actor, queue).await,
             _ => {}
         }

@@ -10,7 +10,7 @@ mod trouble;
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{Backend, Result, Timestamp};
+use queue_core::{Backend, QueueKind, Result, Timestamp};
 
 #[cfg(all(unix, feature = "redis"))]
 pub(crate) use self::trouble::Trouble;
@@ -98,4 +98,10 @@ pub trait Environment: Debug + Send {
 
     /// The faults that can strike here.
     fn faults(&self) -> &'static [Fault];
+
+    /// What histories of this kind of queue must show now and then here, beside the
+    /// [goals](crate::check::goals) that they have everywhere.
+    fn goals(&self, _kind: QueueKind) -> &'static [&'static str] {
+        &[]
+    }
 }

@@ -4,6 +4,7 @@
 mod bounded;
 mod cancelling;
 mod delay;
+mod handing_over;
 mod leases;
 mod messages;
 mod order;

@@ -102,6 +102,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Bounded);
+    handing_over_bugs!(Bounded);
     bugs! { in_scripts(Bounded) {
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";

@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// The checks must find a bug within this many seeds.
-const SEEDS: u64 = 2_000;
+const SEEDS: u64 = 3_000;
 
 /// The seed that caught each bug when somebody wrote them down.
 const CAUGHT_LAST: &str = include_str!("seeds.txt");

@@ -149,3 +149,22 @@ macro_rules! leasing_bugs_on_redis {
         } }
     };
 }
+
+/// The bugs of a push that leases its message to who waits.
+macro_rules! handing_over_bugs {
+    ($kind:ident) => {
+        bugs! { in_scripts($kind) {
+            handed_over_without_a_lease: lua::HANDED_OVER_WITHOUT_A_LEASE, by "L5" | "linearisable";
+            handed_over_and_ready: lua::HANDED_OVER_AND_READY, by "L1" | "B1" | "linearisable";
+            handed_over_out_of_turn: lua::HANDED_OVER_OUT_OF_TURN, by "F1" | "P1" | "linearisable";
+            handed_over_while_paused: lua::HANDED_OVER_WHILE_PAUSED, by "operators" | "linearisable";
+            handed_over_by_an_old_token: lua::HANDED_OVER_BY_AN_OLD_TOKEN, by "L4" | "linearisable";
+            handed_over_without_a_name: lua::HANDED_OVER_WITHOUT_A_NAME, by "L16" | "linearisable";
+            handed_over_without_a_body: lua::HANDED_OVER_WITHOUT_A_BODY, by "L5" | "L7" | "linearisable";
+            handed_over_and_not_expected: lua::HANDED_OVER_AND_NOT_EXPECTED,
+                by "leftovers" | "L7" | "L4" | "waiting" | "linearisable";
+            handed_over_for_an_hour: lua::HANDED_OVER_FOR_AN_HOUR, by "L10" | "L7" | "linearisable";
+            push_of_one_wakes_nobody: lua::PUSH_OF_ONE_WAKES_NOBODY, by "waiting" | "progress";
+        } }
+    };
+}

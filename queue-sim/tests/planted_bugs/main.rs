@@ -17,7 +17,7 @@
 //! | unchecked `ZREM` | memory | no sorted sets; in front of any backend it is an unchecked removal |
 //! | check, then register | | on Redis a marker keeps a hint for which no client waits, so the bug is a marker that forgets it |
 
-/// Makes a test of each bug: the checks must catch it, within two thousand seeds, by a rule that it
+/// Makes a test of each bug: the checks must catch it, within three thousand seeds, by a rule that it
 /// breaks.
 macro_rules! bugs {
     ($hunt:ident($kind:ident) { $($test:ident: $bug:expr, by $($rule:literal)|+;)+ }) => {$(

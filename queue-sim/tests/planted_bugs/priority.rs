@@ -52,6 +52,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Priority);
+    handing_over_bugs!(Priority);
     bugs! { in_scripts(Priority) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,

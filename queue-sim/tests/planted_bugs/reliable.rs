@@ -38,6 +38,7 @@ mod redis {
         PUSH_WAKES_NOBODY {
             "reliable/push": "arm(ARRIVALS, #frames)" => "";
             "reliable/push_plain": "arm(ARRIVALS, last - accepted)" => "";
+            "shared/hand_over": "arm(ARRIVALS, 1, false, true)" => "nil";
         }
     }
 
@@ -73,6 +74,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Reliable);
+    handing_over_bugs!(Reliable);
     bugs! { in_scripts(Reliable) {
         handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
             by "linearisable" | "L6" | "L13";

@@ -33,21 +33,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 impl Runner {
     /// Sends the calls whose time has come. Answers whether it sent any.
     pub(super) fn send_calls(&mut self, alarm: &mut Alarm) -> bool {
-        let in_calls: usize = self
-            .queues
-            .iter()
-            .flat_map(|served| &served.call)
-            .map(|call| call.slots)
-            .sum();
-        let free = if self.lifecycle.is_working() {
-            self.settings
-                .concurrency
-                .saturating_sub(self.jobs.len() + in_calls)
-        } else {
-            0
-        };
         let mut allowed = self.allowed(alarm);
-        let free = free.min(allowed);
+        let free = self.free_slots().min(allowed);
         let lease_now = free > 0 && self.may_lease_now(free, alarm);
         let settle_now: Vec<bool> = (0..self.queues.len())
             .map(|index| self.must_settle_now(&self.queues[index], alarm))
@@ -253,25 +240,36 @@ impl Runner {
                 some if some < max => NEXT_LOOK.min(poll),
                 _ => Duration::ZERO,
             };
-        let name = Arc::clone(&served.name);
-        for delivery in &leased.deliveries {
+        let may_start = self.lifecycle.is_working();
+        self.take_deliveries(index, leased.deliveries, sent, now, may_start);
+    }
+
+    /// Starts handlers, or releases all if none may start. The leases began after `sent`.
+    pub(super) fn take_deliveries(
+        &mut self,
+        index: usize,
+        deliveries: Vec<Delivery>,
+        sent: Instant,
+        now: Instant,
+        may_start: bool,
+    ) {
+        let name = Arc::clone(&self.queues[index].name);
+        for delivery in &deliveries {
             self.events.emit(&name, &Event::Leased { delivery });
         }
-        if !self.lifecycle.is_working() {
-            let served = &mut self.queues[index];
-            served
-                .pending
-                .extend(leased.deliveries.iter().map(|delivery| Pending {
-                    settlement: Settlement::release(delivery.receipt),
-                    reason: None,
-                    lease: Lease::new(delivery, sent, None),
-                    since: now,
-                    doubtful: false,
-                }));
+        if !may_start {
+            let released = deliveries.iter().map(|delivery| Pending {
+                settlement: Settlement::release(delivery.receipt),
+                reason: None,
+                lease: Lease::new(delivery, sent, None),
+                since: now,
+                doubtful: false,
+            });
+            self.queues[index].pending.extend(released);
             return;
         }
         let size = self.queues[index].terms.batch;
-        let mut rest = leased.deliveries;
+        let mut rest = deliveries;
         rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
         self.shares.charge(index, rest.len().div_ceil(size));
         #[cfg(feature = "rate-limit")]

@@ -37,11 +37,21 @@ pub(super) struct ServedQueue {
     pub(super) heartbeat_due: Option<Instant>,
     pub(super) requests: VecDeque<ExtendRequest>,
     /// The wait in flight. Of everything in flight, only this may be dropped.
-    pub(super) wait: Option<InFlight<Result<()>>>,
+    pub(super) wait: Option<Wait>,
     pub(super) wait_outage: Outage,
     /// The sample in flight, which only reads, and the time of the next one.
     pub(super) sample: Option<InFlight<Result<Counters>>>,
     pub(super) sample_due: Instant,
+}
+
+pub(super) struct Wait {
+    /// Answers a message, if one was handed over.
+    pub(super) future: InFlight<Result<Leased>>,
+    pub(super) began: Instant,
+    /// When it ends by its own timer.
+    pub(super) until: Instant,
+    /// Whether it waits for a message, for which there is a slot, and not for a hint alone.
+    pub(super) has_slot: bool,
 }
 
 pub(super) struct Call {

@@ -3,35 +3,89 @@
 use std::{
     sync::Arc,
     task::{Context as Poller, Poll},
+    time::Duration,
 };
 
+use queue_core::{Delivery, Holder, Leased};
 use tokio::time::Instant;
 
-use super::{Runner, alarm::Alarm, calls::may_try};
+use super::{
+    Runner,
+    alarm::Alarm,
+    calls::may_try,
+    served::{InFlight, ServedQueue, Wait},
+};
 use crate::event::Verb;
+
+/// A wait of a worker that has free slots is at most this part of a lease: what is handed over while it
+/// waits may have been leased when the wait began, as far as the worker knows.
+const PART_OF_A_LEASE: u32 = 4;
 
 impl Runner {
     pub(super) fn poll_wait(&mut self, index: usize, cx: &mut Poller<'_>, now: Instant) -> bool {
         let Some(wait) = &mut self.queues[index].wait else {
             return false;
         };
-        let Poll::Ready(result) = wait.as_mut().poll(cx) else {
+        let Poll::Ready(result) = wait.future.as_mut().poll(cx) else {
             return false;
         };
-        self.queues[index].wait = None;
-        if result.is_ok() {
-            self.queues[index].look = now;
-        }
-        self.note_result(index, Verb::Wait, result.as_ref().err(), now);
+        let (began, until) = (wait.began, wait.until);
+        let served = &mut self.queues[index];
+        served.wait = None;
+        let failed = match result {
+            Ok(leased) if !leased.is_empty() => {
+                self.handed_over(index, leased.deliveries, began, now);
+                None
+            }
+            Ok(_) => {
+                // Its own timer tells of nothing: the next wait begins.
+                if now < until {
+                    served.look = now;
+                }
+                None
+            }
+            Err(error) => Some(error),
+        };
+        self.note_result(index, Verb::Wait, failed.as_ref(), now);
         true
     }
 
-    /// Starts a wait for each queue with a free slot and nothing to do. Answers whether it started
-    /// any.
+    /// Starts what was handed over, or releases it if another message has taken its slot.
+    fn handed_over(
+        &mut self,
+        index: usize,
+        deliveries: Vec<Delivery>,
+        began: Instant,
+        now: Instant,
+    ) {
+        let mut unused = Alarm::new(now);
+        let has_slot = self.free_slots() > 0
+            && self.queues[index].more_slots() > 0
+            && self.allowed(&mut unused) > 0;
+        self.take_deliveries(index, deliveries, began, now, has_slot);
+    }
+
+    /// The slots that neither a job has nor a call may fill.
+    pub(super) fn free_slots(&self) -> usize {
+        if !self.lifecycle.is_working() {
+            return 0;
+        }
+        let calls = self.queues.iter().flat_map(|served| &served.call);
+        let in_calls: usize = calls.map(|call| call.slots).sum();
+        self.settings
+            .concurrency
+            .saturating_sub(self.jobs.len() + in_calls)
+    }
+
+    /// Starts a wait for each queue with a free slot and nothing to do: for a message where there is a slot
+    /// for it, else for a hint. Answers whether it started any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
         let idle = self.lifecycle.is_working()
             && self.jobs.len() < self.settings.concurrency
             && self.allowed(alarm) > 0;
+        let waits = self.queues.iter().flat_map(|served| &served.wait);
+        let kept = waits.filter(|wait| wait.has_slot).count();
+        let mut free = self.free_slots().saturating_sub(kept);
         let mut begun = false;
         for served in &mut self.queues {
             if !idle || served.more_slots() == 0 {
@@ -47,11 +101,9 @@ impl Runner {
             {
                 continue;
             }
-            let queue = Arc::clone(&served.queue);
-            let timeout = served.look - alarm.now;
-            served.wait = Some(Box::pin(
-                async move { queue.wait_for_arrival(timeout).await },
-            ));
+            let has_slot = free > 0;
+            free = free.saturating_sub(1);
+            served.wait = Some(wait(served, has_slot, self.holder.clone(), alarm.now));
             begun = true;
         }
         begun
@@ -81,5 +133,29 @@ impl Runner {
     )]
     pub(super) const fn allowed(&self, _alarm: &mut Alarm) -> usize {
         usize::MAX
+    }
+}
+
+fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> Wait {
+    let queue = Arc::clone(&served.queue);
+    let ttl = served.terms.lease;
+    let longest = served.look - now;
+    let (until, future): (_, InFlight<_>) = if has_slot {
+        let longest = longest.min((ttl / PART_OF_A_LEASE).max(Duration::from_millis(1)));
+        let wait = async move { queue.wait_to_lease(ttl, Some(holder), longest).await };
+        (now + longest, Box::pin(wait))
+    } else {
+        let wait = async move {
+            let told = queue.wait_for_arrival(longest).await;
+            told.map(|()| Leased::nothing(None))
+        };
+        // Its end is the time to look.
+        (now + longest, Box::pin(wait))
+    };
+    Wait {
+        future,
+        began: now,
+        until,
+        has_slot,
     }
 }

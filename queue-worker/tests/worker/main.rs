@@ -4,6 +4,7 @@ mod batches;
 mod contexts;
 mod environment;
 mod fairness;
+mod handing_over;
 mod health;
 mod heartbeats;
 mod leases;

@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Debug,
+    num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -15,6 +16,10 @@ use queue_core::{
 /// The spy's counts, and its behaviour.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
+    /// Whether a wait for a message leases the next and brings it, as a push on Redis would.
+    pub(crate) hands_over: bool,
+    /// The longest wait that was asked for.
+    pub(crate) longest: Duration,
     pub(crate) turns: u64,
     pub(crate) settles: u64,
     /// Settlements in all calls.
@@ -106,7 +111,7 @@ impl Spy {
         if call.is_wait() {
             let _waiting = Waiting::begin(self);
             return match fault {
-                None | Some(Fault::ShortExtend) => self.queue.call(call).await,
+                None | Some(Fault::ShortExtend) => self.wait(call).await,
                 Some(fault) => Err(error(fault)),
             };
         }
@@ -137,6 +142,27 @@ impl Spy {
         answer
     }
 
+    async fn wait(&self, call: Call) -> Result<Answer> {
+        let Call::WaitToLease(ttl, holder, timeout) = call else {
+            return self.queue.call(call).await;
+        };
+        let hands_over = {
+            let mut watched = self.watched();
+            watched.longest = watched.longest.max(timeout);
+            watched.hands_over
+        };
+        if !hands_over {
+            let call = Call::WaitToLease(ttl, holder, timeout);
+            return self.queue.call(call).await;
+        }
+        self.queue.call(Call::WaitForArrival(timeout)).await?;
+        let lease = Call::Turn(Vec::new(), NonZeroUsize::MIN, ttl, holder);
+        Ok(match self.queue.call(lease).await? {
+            Answer::Turned(_, leased) => Answer::Leased(Leased::of(leased.deliveries)),
+            other => other,
+        })
+    }
+
     /// Counts the call; answers the faults that do not concern it.
     fn note(&self, call: &Call) -> &'static [Fault] {
         let mut watched = self.watched();
@@ -152,7 +178,7 @@ impl Spy {
                 watched.extended = receipts.len();
                 &[Fault::NoLease, Fault::NoHints, Fault::NoRight]
             }
-            Call::WaitForArrival(_) => {
+            Call::WaitForArrival(_) | Call::WaitToLease(..) => {
                 watched.waits += 1;
                 &[Fault::NoExtend, Fault::NoLease]
             }

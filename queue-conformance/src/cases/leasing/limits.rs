@@ -110,6 +110,9 @@ pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
         queue.turn(&[], count(1), Duration::ZERO, None).await,
         "of 0 ms",
     );
+    for (ttl, named) in [(ms(0), "of 0 ms"), (MAX_LEASE + ms(1), "of 86400001 ms")] {
+        refused(queue.wait_to_lease(ttl, None, ms(0)).await, named);
+    }
     refused(queue.receive(0, LONG, ms(0)).await, "0");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");
     let delivery = take_one_for(&*queue, MAX_LEASE).await;

@@ -8,6 +8,7 @@ mod dedup;
 mod dropped;
 mod failures;
 mod fencing;
+mod handing_over;
 mod holders;
 mod leases;
 mod limits;
@@ -22,6 +23,6 @@ mod waiting;
 
 pub(super) use self::{
     attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*,
-    fencing::*, holders::*, leases::*, limits::*, many_outdated::*, operators::*, outdating::*,
-    paging::*, peeking::*, progress::*, unique::*, waiting::*,
+    fencing::*, handing_over::*, holders::*, leases::*, limits::*, many_outdated::*, operators::*,
+    outdating::*, paging::*, peeking::*, progress::*, unique::*, waiting::*,
 };

@@ -5,7 +5,8 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    fmt::Debug,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -20,19 +21,48 @@ use tokio::{
 const SWEEP: usize = 1024;
 
 /// The cause of a wake-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wake {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wake {
     /// A change, which the waiter passes on if it does not use it.
     Told,
     /// The board may have missed changes.
     Look,
+    /// A message that is leased to the waiter, and goes back if it does not use it.
+    HandedOver(Bytes),
+}
+
+/// Takes back what was handed over to somebody who is gone.
+pub(crate) trait Returns: Debug + Send + Sync {
+    fn give_back(&self, handed: Bytes);
+}
+
+/// The terms of the lease by which a waiter takes a message that is handed over.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    pub(super) text: Arc<str>,
+    pub(super) returns: Weak<dyn Returns>,
+}
+
+/// A message that was leased to this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HandedOver {
+    /// The registration that it was leased by, and how old that was then, at least.
+    pub(super) serial: u64,
+    pub(super) age: Duration,
+    pub(super) lease: Bytes,
 }
 
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
-    /// So many wait at this marker: register the process.
-    Join { marker: Bytes, waiting: usize },
+    /// So many wait at this marker: register the process, with these terms behind its channel; and with
+    /// those that it was registered with before, if they were others.
+    Join {
+        marker: Bytes,
+        waiting: usize,
+        terms: String,
+        before: Option<String>,
+    },
     /// Nobody here can use so many changes: tell other processes.
     PassOn { marker: Bytes, changes: usize },
 }
@@ -45,6 +75,7 @@ pub(super) struct Board {
     changed: Notify,
     /// How long the board trusts a registration.
     trusted: Duration,
+    first_serial: u64,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +86,10 @@ struct State {
     to_join: VecDeque<Bytes>,
     /// Changes that nobody here can use.
     unclaimed: BTreeMap<Bytes, usize>,
+    /// Who takes back what was handed over at these markers.
+    returns: BTreeMap<Bytes, Weak<dyn Returns>>,
     next_place: u64,
+    next_serial: u64,
     sweep_at: usize,
     trouble: Option<(Bytes, Arc<Error>)>,
 }
@@ -63,8 +97,34 @@ struct State {
 /// The callers that wait at one marker.
 #[derive(Debug, Default)]
 struct Line {
-    waiting: BTreeMap<u64, oneshot::Sender<Wake>>,
+    waiting: BTreeMap<u64, Waiting>,
     registration: Registration,
+    /// How the process registered last.
+    registered: Option<Registered>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    tell: oneshot::Sender<Wake>,
+    /// The terms by which it takes a message, if it does.
+    terms: Option<Arc<str>>,
+    since: Instant,
+}
+
+/// A registration's own number and terms, and when it was sent.
+#[derive(Debug)]
+struct Registered {
+    serial: u64,
+    terms: Option<Arc<str>>,
+    at: Instant,
+}
+
+impl Registered {
+    /// What stands behind the process's channel.
+    fn text(&self) -> String {
+        let text = |terms: &Arc<str>| format!(" {} {terms}", self.serial);
+        self.terms.as_ref().map_or_else(String::new, text)
+    }
 }
 
 /// What the board knows of this process's registration at a marker.
@@ -82,33 +142,49 @@ enum Registration {
 }
 
 /// A place in the line at a marker. Dropping it leaves the line; if it was told of a change that it
-/// did not notice, it passes the change on.
+/// did not notice, it passes the change on, and what was handed over to it goes back.
 #[derive(Debug)]
 pub(super) struct Place {
     board: Arc<Board>,
     marker: Bytes,
     number: u64,
     wake: oneshot::Receiver<Wake>,
+    terms: Option<Terms>,
 }
 
 impl Board {
-    pub(super) fn new(trusted: Duration) -> Self {
+    /// Trusts a registration for so long, and numbers its own from this on.
+    pub(super) fn new(trusted: Duration, first_serial: u64) -> Self {
+        let state = State {
+            next_serial: first_serial,
+            ..State::default()
+        };
         Self {
-            state: Mutex::default(),
+            state: Mutex::new(state),
             changed: Notify::new(),
             trusted,
+            first_serial,
         }
     }
 
-    /// Joins the line at a marker.
-    pub(super) fn join(self: &Arc<Self>, marker: &Bytes) -> Place {
-        let (sender, wake) = oneshot::channel();
+    /// Joins the line at a marker, with the terms by which the caller takes a message, if it does.
+    pub(super) fn join(self: &Arc<Self>, marker: &Bytes, terms: Option<Terms>) -> Place {
+        let (tell, wake) = oneshot::channel();
         let mut state = self.lock();
         let number = state.next_place;
         state.next_place += 1;
         state.sweep();
+        if let Some(terms) = &terms {
+            let returns = terms.returns.clone();
+            state.returns.insert(marker.clone(), returns);
+        }
         let line = state.lines.entry(marker.clone()).or_default();
-        line.waiting.insert(number, sender);
+        let waiting = Waiting {
+            tell,
+            terms: terms.as_ref().map(|terms| Arc::clone(&terms.text)),
+            since: Instant::now(),
+        };
+        line.waiting.insert(number, waiting);
         if let Some(changes) = state.unclaimed.remove(marker) {
             state.hand(marker, changes);
         }
@@ -120,6 +196,29 @@ impl Board {
             marker: marker.clone(),
             number,
             wake,
+            terms,
+        }
+    }
+
+    /// Takes a message that the server handed over, which ended the registration that it names. Whoever
+    /// waited for it when it was leased has it, so that no lease is older than the call that it answers. What
+    /// another board registered for, on the same channel, is not this one's to give back.
+    pub(super) fn hand_over(&self, marker: &Bytes, handed: HandedOver) {
+        let mut state = self.lock();
+        if !(self.first_serial..state.next_serial).contains(&handed.serial) {
+            return;
+        }
+        let waiter = state.who_takes(marker, &handed);
+        let unused = match waiter {
+            Some(waiter) => waiter.tell.send(Wake::HandedOver(handed.lease)).err(),
+            None => Some(Wake::HandedOver(handed.lease)),
+        };
+        state.want(marker);
+        let returns = state.returns.get(marker).and_then(Weak::upgrade);
+        drop(state);
+        self.changed.notify_one();
+        if let (Some(Wake::HandedOver(lease)), Some(returns)) = (unused, returns) {
+            returns.give_back(lease);
         }
     }
 
@@ -225,6 +324,7 @@ impl Board {
     /// The requests to the server now, at most `most`.
     pub(super) fn orders(&self, most: usize) -> Vec<Order> {
         let mut state = self.lock();
+        let state = &mut *state;
         let mut orders = Vec::new();
         while orders.len() < most
             && let Some((marker, changes)) = state.unclaimed.pop_first()
@@ -240,10 +340,24 @@ impl Board {
             let waiting = line.waiting.len();
             if waiting == 0 {
                 state.lines.remove(&marker);
-            } else {
-                line.registration = Registration::Asked { told: false };
-                orders.push(Order::Join { marker, waiting });
+                continue;
             }
+            line.registration = Registration::Asked { told: false };
+            let registered = Registered {
+                serial: state.next_serial,
+                terms: line.first_terms().cloned(),
+                at: Instant::now(),
+            };
+            state.next_serial += 1;
+            let terms = registered.text();
+            let before = line.registered.replace(registered);
+            let before = before.map(|before| before.text());
+            orders.push(Order::Join {
+                marker,
+                waiting,
+                before: before.filter(|before| *before != terms),
+                terms,
+            });
         }
         orders
     }
@@ -281,7 +395,7 @@ impl State {
                 && let Some((_, waiter)) = waiting.pop_first()
             {
                 // A waiter that is gone cannot use it.
-                if waiter.send(Wake::Told).is_ok() {
+                if waiter.tell.send(Wake::Told).is_ok() {
                     changes -= 1;
                 }
             }
@@ -289,6 +403,22 @@ impl State {
         if changes > 0 {
             *self.unclaimed.entry(marker.clone()).or_default() += changes;
         }
+    }
+
+    /// The first in the line that takes what was handed over: its terms are those of the registration, and
+    /// it has waited since before the lease.
+    fn who_takes(&mut self, marker: &Bytes, handed: &HandedOver) -> Option<Waiting> {
+        let line = self.lines.get_mut(marker)?;
+        let registered = line.registered.as_ref();
+        let registered = registered.filter(|registered| registered.serial == handed.serial)?;
+        let leased = registered.at + handed.age;
+        let takes = |waiting: &Waiting| {
+            waiting.terms.is_some() && waiting.terms == registered.terms && waiting.since <= leased
+        };
+        let taker = line.waiting.iter().find(|(_, waiting)| takes(waiting));
+        let number = taker.map(|(number, _)| *number);
+        self.end_registration(marker);
+        self.lines.get_mut(marker)?.waiting.remove(&number?)
     }
 
     /// Wakes everybody at a marker to look. There is nothing to pass on.
@@ -308,7 +438,7 @@ impl State {
         let registered = match line.registration {
             Registration::None => false,
             Registration::Wanted | Registration::Asked { .. } => true,
-            Registration::Until(end) => end > Instant::now(),
+            Registration::Until(end) => end > Instant::now() && line.is_registered_by_first(),
         };
         if line.waiting.is_empty() {
             if !registered {
@@ -339,15 +469,17 @@ impl State {
         }
     }
 
-    /// Drops lines without waiters and with no live registration.
+    /// Drops lines without waiters and with no live registration, and handles that are gone.
     fn sweep(&mut self) {
-        if self.lines.len() >= self.sweep_at.max(SWEEP) {
+        let size = |state: &Self| state.lines.len().max(state.returns.len());
+        if size(self) >= self.sweep_at.max(SWEEP) {
             let now = Instant::now();
             self.lines.retain(|_, line| {
                 let over = matches!(line.registration, Registration::Until(end) if end <= now);
                 !(over && line.waiting.is_empty())
             });
-            self.sweep_at = 2 * self.lines.len();
+            self.returns.retain(|_, returns| returns.strong_count() > 0);
+            self.sweep_at = 2 * size(self);
         }
     }
 }
@@ -356,21 +488,32 @@ impl Line {
     fn have_all_look(&mut self) {
         for (_, waiter) in std::mem::take(&mut self.waiting) {
             // A waiter that is gone needs no wake-up.
-            let _ = waiter.send(Wake::Look);
+            let _ = waiter.tell.send(Wake::Look);
         }
+    }
+
+    fn first_terms(&self) -> Option<&Arc<str>> {
+        let (_, first) = self.waiting.first_key_value()?;
+        first.terms.as_ref()
+    }
+
+    /// Whether the process is registered by the terms of who waits longest, if anybody waits.
+    fn is_registered_by_first(&self) -> bool {
+        let terms = self.registered.as_ref();
+        let terms = terms.and_then(|registered| registered.terms.as_ref());
+        self.waiting.is_empty() || terms == self.first_terms()
     }
 }
 
 impl Place {
     /// Waits to be woken.
-    pub(super) async fn woken(&mut self) {
+    pub(super) async fn woken(&mut self) -> Wake {
         // An error means that the board is gone; looking again is right then, too.
-        let _ = (&mut self.wake).await;
+        (&mut self.wake).await.unwrap_or(Wake::Look)
     }
-}
 
-impl Drop for Place {
-    fn drop(&mut self) {
+    /// Leaves the line. Answers what was handed over until then.
+    pub(super) fn leave(&mut self) -> Option<Bytes> {
         {
             let mut state = self.board.lock();
             if let Some(line) = state.lines.get_mut(&self.marker) {
@@ -380,8 +523,26 @@ impl Drop for Place {
         }
         // Nobody can send from now on; a change that was sent before and not received is passed on.
         self.wake.close();
-        if let Ok(Wake::Told) = self.wake.try_recv() {
-            self.board.give_up(&self.marker);
+        match self.wake.try_recv() {
+            Ok(Wake::Told) => {
+                self.board.give_up(&self.marker);
+                None
+            }
+            Ok(Wake::HandedOver(handed)) => Some(handed),
+            Ok(Wake::Look) | Err(_) => None,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let handed = self.leave();
+        let returns = self
+            .terms
+            .as_ref()
+            .and_then(|terms| terms.returns.upgrade());
+        if let (Some(handed), Some(returns)) = (handed, returns) {
+            returns.give_back(handed);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 const TRUSTED: Duration = Duration::from_secs(20);
 
 fn board() -> Arc<Board> {
-    Arc::new(Board::new(TRUSTED))
+    Arc::new(Board::new(TRUSTED, 0))
 }
 
 fn marker(name: &'static str) -> Bytes {
@@ -16,6 +16,8 @@ fn join(name: &'static str, waiting: usize) -> Order {
     Order::Join {
         marker: marker(name),
         waiting,
+        terms: String::new(),
+        before: None,
     }
 }
 
@@ -38,8 +40,8 @@ fn is_woken(place: &mut Place) -> bool {
 #[test]
 fn changes_wake_as_many_from_the_head_of_their_line() {
     let board = board();
-    let mut places: Vec<_> = (0..4).map(|_| board.join(&marker("a"))).collect();
-    let mut other = board.join(&marker("b"));
+    let mut places: Vec<_> = (0..4).map(|_| board.join(&marker("a"), None)).collect();
+    let mut other = board.join(&marker("b"), None);
     assert_eq!(orders(&board), [join("a", 4), join("b", 1)]);
     board.tell(&marker("a"), 2);
     let woken: Vec<bool> = places.iter_mut().map(is_woken).collect();
@@ -50,7 +52,7 @@ fn changes_wake_as_many_from_the_head_of_their_line() {
 #[test]
 fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
     let board = board();
-    let mut place = board.join(&marker("a"));
+    let mut place = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     board.tell(&marker("a"), 3);
     assert!(is_woken(&mut place));
@@ -60,7 +62,7 @@ fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
 #[test]
 fn those_who_were_not_woken_are_registered_again() {
     let board = board();
-    let places: Vec<_> = (0..3).map(|_| board.join(&marker("a"))).collect();
+    let places: Vec<_> = (0..3).map(|_| board.join(&marker("a"), None)).collect();
     assert_eq!(orders(&board), [join("a", 3)]);
     board.joined(&marker("a"), 3, 0);
     assert_eq!(orders(&board), []);
@@ -78,7 +80,7 @@ fn those_who_were_not_woken_are_registered_again() {
 #[test]
 fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
     let board = board();
-    let _places: Vec<_> = (0..2).map(|_| board.join(&marker("a"))).collect();
+    let _places: Vec<_> = (0..2).map(|_| board.join(&marker("a"), None)).collect();
     assert_eq!(orders(&board), [join("a", 2)]);
     board.tell(&marker("a"), 1);
     board.joined(&marker("a"), 2, 0);
@@ -88,7 +90,10 @@ fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
 #[test]
 fn one_that_was_dropped_unnoticed_passes_on_what_it_was_told() {
     let board = board();
-    let (first, mut second) = (board.join(&marker("a")), board.join(&marker("a")));
+    let (first, mut second) = (
+        board.join(&marker("a"), None),
+        board.join(&marker("a"), None),
+    );
     board.tell(&marker("a"), 1);
     drop(first);
     assert!(is_woken(&mut second));
@@ -99,7 +104,7 @@ fn one_that_was_dropped_unnoticed_passes_on_what_it_was_told() {
 #[test]
 fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
     let board = board();
-    let place = board.join(&marker("a"));
+    let place = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     board.tell(&marker("a"), 1);
     drop(place);
@@ -114,9 +119,9 @@ fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
 fn who_joins_takes_a_change_that_nobody_could_use() {
     let board = board();
     board.tell(&marker("a"), 1);
-    let mut other = board.join(&marker("b"));
+    let mut other = board.join(&marker("b"), None);
     assert!(!is_woken(&mut other));
-    let mut place = board.join(&marker("a"));
+    let mut place = board.join(&marker("a"), None);
     assert!(is_woken(&mut place));
     assert_eq!(orders(&board), [join("b", 1)]);
 }
@@ -124,7 +129,7 @@ fn who_joins_takes_a_change_that_nobody_could_use() {
 #[test]
 fn what_was_lost_is_asked_for_again() {
     let board = board();
-    let _place = board.join(&marker("a"));
+    let _place = board.join(&marker("a"), None);
     board.unanswered(orders(&board));
     assert_eq!(orders(&board), [join("a", 1)]);
     board.joined(&marker("a"), 1, 0);
@@ -135,17 +140,17 @@ fn what_was_lost_is_asked_for_again() {
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
     let board = board();
-    let mut waits = board.join(&marker("a"));
+    let mut waits = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     board.joined(&marker("a"), 1, 0);
     for n in 0..3 * SWEEP {
         let marker = Bytes::from(n.to_string());
-        let place = board.join(&marker);
+        let place = board.join(&marker, None);
         assert_eq!(orders(&board).len(), 1);
         board.joined(&marker, 1, 0);
         drop(place);
         // The process is still registered, so the next to wait need not ask.
-        drop(board.join(&marker));
+        drop(board.join(&marker, None));
         assert_eq!(orders(&board), []);
         if n == SWEEP {
             tokio::time::advance(TRUSTED).await;
@@ -153,21 +158,21 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
     }
     assert!(board.lock().lines.len() <= 2 * SWEEP);
     assert!(!is_woken(&mut waits), "who waits is not forgotten");
-    let _place = board.join(&Bytes::from("0"));
+    let _place = board.join(&Bytes::from("0"), None);
     assert_eq!(orders(&board).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_was_refused_is_not_asked_for_again_at_once() {
     let board = board();
-    let _first = board.join(&marker("a"));
+    let _first = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     let reason = Error::new(queue_core::ErrorKind::Configuration, "another type");
     board.refused(&marker("a"), reason);
-    let _second = board.join(&marker("a"));
+    let _second = board.join(&marker("a"), None);
     assert_eq!(orders(&board), []);
     tokio::time::advance(TRUSTED / 4).await;
-    let _third = board.join(&marker("a"));
+    let _third = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 3)]);
     // The trouble lasts until the server accepts that marker, whatever it answers for another.
     board.joined(&marker("b"), 1, 0);
@@ -179,7 +184,10 @@ async fn who_was_refused_is_not_asked_for_again_at_once() {
 #[test]
 fn a_connection_that_was_lost_has_everybody_look() {
     let board = board();
-    let mut places = [board.join(&marker("a")), board.join(&marker("b"))];
+    let mut places = [
+        board.join(&marker("a"), None),
+        board.join(&marker("b"), None),
+    ];
     board.wake_all();
     assert!(places.iter_mut().all(is_woken));
     assert_eq!(orders(&board), []);
@@ -189,8 +197,8 @@ fn a_connection_that_was_lost_has_everybody_look() {
 #[test]
 fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
     let board = board();
-    let mut places: Vec<_> = (0..3).map(|_| board.join(&marker("a"))).collect();
-    let mut other = board.join(&marker("b"));
+    let mut places: Vec<_> = (0..3).map(|_| board.join(&marker("a"), None)).collect();
+    let mut other = board.join(&marker("b"), None);
     assert_eq!(orders(&board), [join("a", 3), join("b", 1)]);
     board.joined(&marker("a"), 3, 0);
     board.gone(&marker("a"));
@@ -203,7 +211,7 @@ fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
     board.gone(&marker("a"));
     assert_eq!(orders(&board), []);
     // The registration went with the queue.
-    let _place = board.join(&marker("a"));
+    let _place = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
@@ -211,12 +219,12 @@ fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
 #[test]
 fn who_was_refused_for_another_node_looks_and_is_registered_when_it_comes_again() {
     let board = board();
-    let mut first = board.join(&marker("a"));
+    let mut first = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     board.moved(&marker("a"));
     assert!(is_woken(&mut first));
     assert_eq!(orders(&board), []);
-    let _second = board.join(&marker("a"));
+    let _second = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
@@ -224,12 +232,153 @@ fn who_was_refused_for_another_node_looks_and_is_registered_when_it_comes_again(
 #[test]
 fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
     let board = board();
-    let mut first = board.join(&marker("a"));
+    let mut first = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
     board.gone(&marker("a"));
     assert!(is_woken(&mut first));
-    let _second = board.join(&marker("a"));
+    let _second = board.join(&marker("a"), None);
     assert_eq!(orders(&board), []);
     board.joined(&marker("a"), 1, 0);
     assert_eq!(orders(&board), [join("a", 1)]);
+}
+
+/// Keeps what goes back.
+#[derive(Debug, Default)]
+struct Basket(Mutex<Vec<Bytes>>);
+
+impl Returns for Basket {
+    fn give_back(&self, handed: Bytes) {
+        self.0.lock().unwrap().push(handed);
+    }
+}
+
+impl Basket {
+    fn terms(self: &Arc<Self>, text: &str) -> Option<Terms> {
+        let returns: Weak<Self> = Arc::downgrade(self);
+        Some(Terms {
+            text: text.into(),
+            returns,
+        })
+    }
+
+    fn take(&self) -> Vec<Bytes> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+const MESSAGE: Bytes = Bytes::from_static(b"message");
+
+fn handed(serial: u64, age: u64) -> HandedOver {
+    HandedOver {
+        serial,
+        age: Duration::from_millis(age),
+        lease: MESSAGE,
+    }
+}
+
+fn join_by(name: &'static str, waiting: usize, terms: &str, before: Option<&str>) -> Order {
+    Order::Join {
+        marker: marker(name),
+        waiting,
+        terms: terms.to_owned(),
+        before: before.map(str::to_owned),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_for_who_waited_by_its_terms_when_it_was_leased() {
+    let (board, basket) = (board(), Arc::new(Basket::default()));
+    let a = marker("a");
+    let mut first = board.join(&a, basket.terms("30 x"));
+    let mut other = board.join(&a, basket.terms("40 x"));
+    assert_eq!(orders(&board), [join_by("a", 2, " 0 30 x", None)]);
+    board.joined(&a, 2, 0);
+    tokio::time::advance(Duration::from_millis(10)).await;
+    let mut late = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board), [], "its terms are those of the first");
+    board.hand_over(&a, handed(0, 5));
+    assert_eq!(first.woken().await, Wake::HandedOver(MESSAGE));
+    assert!(!is_woken(&mut other) && !is_woken(&mut late));
+    // The registration is used up; now another waits longest, by other terms.
+    assert_eq!(
+        orders(&board),
+        [join_by("a", 2, " 1 40 x", Some(" 0 30 x"))]
+    );
+    board.joined(&a, 2, 0);
+    board.hand_over(&a, handed(1, 0));
+    assert_eq!(other.woken().await, Wake::HandedOver(MESSAGE));
+    assert_eq!(basket.take(), Vec::<Bytes>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_nobody_waited_for_goes_back() {
+    let (board, basket) = (board(), Arc::new(Basket::default()));
+    let a = marker("a");
+    let first = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board), [join_by("a", 1, " 0 30 x", None)]);
+    board.joined(&a, 1, 0);
+    drop(first);
+    tokio::time::advance(Duration::from_millis(10)).await;
+    let mut second = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board), [], "the registration serves it, too");
+    // It was leased before the second came.
+    board.hand_over(&a, handed(0, 9));
+    assert_eq!(basket.take(), [MESSAGE]);
+    assert_eq!(
+        orders(&board),
+        [join_by("a", 1, " 1 30 x", Some(" 0 30 x"))]
+    );
+    board.joined(&a, 1, 0);
+    // Of a registration that is no more.
+    board.hand_over(&a, handed(0, 20));
+    assert_eq!(basket.take(), [MESSAGE]);
+    // Of another board that listens to the same channel.
+    board.hand_over(&a, handed(2, 0));
+    assert_eq!(basket.take(), Vec::<Bytes>::new());
+    assert!(!is_woken(&mut second));
+    board.hand_over(&a, handed(1, 0));
+    assert!(is_woken(&mut second));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leaves_at_the_same_moment_has_it_or_gives_it_back() {
+    let (board, basket) = (board(), Arc::new(Basket::default()));
+    let a = marker("a");
+    let mut leaves = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board).len(), 1);
+    board.joined(&a, 1, 0);
+    board.hand_over(&a, handed(0, 0));
+    assert_eq!(leaves.leave(), Some(MESSAGE));
+    drop(leaves);
+    assert_eq!(basket.take(), Vec::<Bytes>::new());
+    let dropped = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board).len(), 1);
+    board.joined(&a, 1, 0);
+    board.hand_over(&a, handed(1, 0));
+    drop(dropped);
+    assert_eq!(basket.take(), [MESSAGE]);
+    // Nobody's handle is left: its lease ends by itself.
+    let last = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board).len(), 1);
+    board.joined(&a, 1, 0);
+    drop(basket);
+    board.hand_over(&a, handed(2, 0));
+    drop(last);
+}
+
+#[test]
+fn who_waits_for_a_hint_alone_is_registered_without_terms() {
+    let (board, basket) = (board(), Arc::new(Basket::default()));
+    let a = marker("a");
+    let by_hint = board.join(&a, None);
+    let by_message = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board), [join("a", 2)], "the first waits for a hint");
+    board.joined(&a, 2, 0);
+    drop(by_hint);
+    assert_eq!(
+        orders(&board),
+        [join_by("a", 1, " 1 30 x", Some(""))],
+        "the first waits for a message"
+    );
+    drop(by_message);
 }

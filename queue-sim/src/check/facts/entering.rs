@@ -36,6 +36,12 @@ impl<'a> Facts<'a> {
                 };
                 self.lease(span, 0, leased, *ttl);
             }
+            // Mostly it leases nothing. What nobody saw of it may be the lease of a message.
+            Call::WaitToLease(ttl, ..) => match answer {
+                Some(Answer::Leased(leased)) => self.lease(span, 0, Some(&leased.deliveries), *ttl),
+                _ if done.executed.is_empty() => {}
+                _ => self.lease(span, 0, None, *ttl),
+            },
             Call::Turn(batch, _, ttl, _) => {
                 let (settled, leased) = match answer {
                     Some(Answer::Turned(settled, leased)) => {

@@ -138,19 +138,23 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
     }
     if record.call.is_wait() {
         let (Call::WaitForArrival(timeout)
+        | Call::WaitToLease(.., timeout)
         | Call::WaitForRoom(timeout)
         | Call::WaitForTurn(timeout)) = record.call
         else {
             return;
         };
         let waited = ended.at.at.since(record.began.at);
-        if ended.outcome == Outcome::Ok(Answer::Nothing) {
-            goals.insert(match record.call {
-                _ if waited >= timeout => "waited in vain",
-                Call::WaitForRoom(_) => "room waited for",
-                _ => "woken",
-            });
-        }
+        goals.extend(match (&record.call, &ended.outcome) {
+            (Call::WaitToLease(..), _) if executed.is_some() => Some(match record.only_waited() {
+                true => "handed over in vain",
+                false => "handed over",
+            }),
+            (_, Outcome::Ok(_)) if waited >= timeout => Some("waited in vain"),
+            (Call::WaitForRoom(_), Outcome::Ok(_)) => Some("room waited for"),
+            (_, Outcome::Ok(_)) => Some("woken"),
+            _ => None,
+        });
         return;
     }
     if !matches!(ended.outcome, Outcome::Unknown(..) | Outcome::Dropped) || !case.history.has_truth
@@ -174,7 +178,9 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
 fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
     goals.extend(match (&done.record.call, done.answer) {
         (_, Some(Answer::Leased(leased))) if leased.deliveries.len() > 1 => Some("batch leased"),
-        (_, Some(Answer::Leased(leased))) if leased.is_empty() => Some("empty lease"),
+        (call, Some(Answer::Leased(leased))) if leased.is_empty() && !call.is_wait() => {
+            Some("empty lease")
+        }
         (_, Some(Answer::Turned(settled, leased))) if !settled.is_empty() && !leased.is_empty() => {
             Some("turned")
         }

@@ -32,7 +32,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
             }
             // Nobody executes this on a queue that is not there.
             Outcome::Ok(_) if matches!(record.call, Call::Reconfigure(_)) => {}
-            Outcome::Ok(_) if case.history.has_truth && !record.call.is_wait() => {
+            Outcome::Ok(_) if case.history.has_truth && !record.only_waited() => {
                 if record.executed.is_empty() {
                     let message = format!("{:?} is answered, and was never executed", record.call);
                     found.push(broken("outcome", ended.at.order, record, message));

@@ -77,7 +77,9 @@ struct Wait<'a> {
 impl<'a> Wait<'a> {
     fn of(record: &'a Record, end: u64) -> Option<Self> {
         let occasion = match record.call {
-            Call::WaitForArrival(_) | Call::WaitForTurn(_) => Occasion::Arrival,
+            Call::WaitForArrival(_) | Call::WaitToLease(..) | Call::WaitForTurn(_) => {
+                Occasion::Arrival
+            }
             Call::WaitForRoom(_) => Occasion::Room,
             _ => return None,
         };
@@ -261,7 +263,9 @@ impl Still {
     ) -> Option<u64> {
         let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
-            let told = other.record.ended.as_ref().filter(|_| !same)?;
+            // A waiter that was handed a message does not look.
+            let looks = !same && other.record.only_waited();
+            let told = other.record.ended.as_ref().filter(|_| looks)?;
             // A waiter that gets its hint after the next execution is too late to be on its way.
             (told.at.at.as_millis() <= self.until).then_some((told.at, other))
         });

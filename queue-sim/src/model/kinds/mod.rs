@@ -9,7 +9,7 @@ mod rotating;
 use std::num::NonZeroUsize;
 
 use queue_core::{
-    ErrorKind, QueueConfig, Timestamp,
+    ErrorKind, Leased, QueueConfig, Timestamp,
     call::{Answer, Call},
 };
 
@@ -50,6 +50,16 @@ impl Model {
     /// The error with which the backend must refuse it; `Invalid` also for a call that the kind
     /// does not have.
     pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+        if let Call::WaitToLease(ttl, holder, _) = call {
+            // A message is handed over as a lease of one would bring it.
+            let lease = Call::Turn(Vec::new(), NonZeroUsize::MIN, *ttl, holder.clone());
+            return Ok(match self.apply(now, &lease)? {
+                Answer::Turned(_, Leased { deliveries, .. }) => {
+                    Answer::Leased(Leased::of(deliveries))
+                }
+                other => other,
+            });
+        }
         if call.is_wait() {
             return Ok(Answer::Nothing);
         }

@@ -2,12 +2,14 @@
 //! other bugs.
 
 mod edit;
+mod handing_over;
 mod hints;
 mod leaks;
 mod rules;
 
 pub(crate) use self::{
     edit::{Edit, Edits, edits, with},
+    handing_over::*,
     hints::*,
     leaks::*,
     rules::*,

@@ -1,0 +1,219 @@
+//! Wake-ups of one trip: a push that leases its message to who waits for one.
+
+use std::sync::Arc;
+
+use queue_core::{
+    Backend, BoundedConfig, BoundedQueueExt, Holder, Leasing, LeasingExt, Offered, Overflow,
+    PriorityConfig, PriorityQueueExt, QueueName, ReliableQueueExt, Settlement,
+};
+use real_redis::Server;
+use tokio::task::JoinSet;
+
+use super::{
+    LEASE, Test, backend,
+    command::command,
+    one_waiting, queue, received, two_clients,
+    until::{PATIENCE, until},
+    waiting,
+};
+
+/// The push and its hint are all that the server does.
+#[tokio::test]
+async fn who_waits_gets_a_message_without_asking_for_it() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    let mut set = one_waiting(&server, &consumer).await;
+    let before = server.command_counts()?;
+    producer.push_one("hello").await?;
+    assert_eq!(received(&mut set).await, 1);
+    let counts = server.command_counts()?.since(&before);
+    let did = [
+        ("evalsha", 1),
+        ("publish", 1),
+        ("zadd", 1),
+        ("rpush", 0),
+        ("ltrim", 0),
+    ];
+    for (name, times) in did {
+        assert_eq!(counts.of(name), times, "{name}: {counts:?}");
+    }
+    let depth = producer.depth().await?;
+    assert_eq!((depth.ready, depth.leased), (0, 1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let name = QueueName::new("a")?;
+    let priority = PriorityConfig::default();
+    let consumer = here.open_priority(&name, &priority).await?;
+    let producer = there.open_priority(&name, &priority).await?;
+    let mut set = JoinSet::new();
+    set.spawn(async move {
+        consumer
+            .receive(1, LEASE, PATIENCE)
+            .await
+            .expect("served")
+            .len()
+    });
+    until("it waits", || waiting(&server, "a") == 1).await;
+    let before = server.command_counts()?;
+    producer.enqueue_one("hello", 7).await?;
+    assert_eq!(received(&mut set).await, 1);
+    assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
+
+    let name = QueueName::new("b")?;
+    let bounded = BoundedConfig::new(1);
+    let consumer = here.open_bounded(&name, &bounded).await?;
+    let producer = there.open_bounded(&name, &bounded).await?;
+    set.spawn(async move {
+        consumer
+            .receive(1, LEASE, PATIENCE)
+            .await
+            .expect("served")
+            .len()
+    });
+    until("it waits", || waiting(&server, "b") == 1).await;
+    let before = server.command_counts()?;
+    producer.offer_one("hello", Overflow::Reject).await?;
+    assert_eq!(received(&mut set).await, 1);
+    assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
+    let full = producer.offer_one("more", Overflow::Reject).await?;
+    assert_eq!(full, Offered::Full, "what is leased has its place");
+    Ok(())
+}
+
+/// So does a push with a dedup key, which looks at more.
+#[tokio::test]
+async fn a_push_that_leaves_a_mark_hands_over() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    for round in 0..2 {
+        let mut set = one_waiting(&server, &consumer).await;
+        let before = server.command_counts()?;
+        let push = queue_core::Push::new("hello").with_dedup(format!("{round}"), LEASE);
+        producer.push(&[push]).await?;
+        assert_eq!(received(&mut set).await, 1);
+        if round == 1 {
+            // By the first, the handle learns which keys it needs.
+            assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
+        }
+    }
+    assert_eq!(producer.counters().await?.dedup_marks, 2);
+    Ok(())
+}
+
+/// A process is registered, and nobody waits in it any more.
+#[tokio::test]
+async fn what_comes_for_who_is_gone_goes_back_at_once() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    let mut set = one_waiting(&server, &consumer).await;
+    set.shutdown().await;
+    producer.push_one("hello").await?;
+    // It is leased for a minute, and the next has it long before.
+    let next = producer
+        .receive_one(LEASE, PATIENCE)
+        .await?
+        .expect("it is back");
+    assert_eq!(next.attempt, 1);
+    assert_eq!(producer.counters().await?.released, 1);
+    producer.settle(&[Settlement::ack(next.receipt)]).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_is_gone_is_passed_over() -> Test {
+    let server = Server::start()?;
+    let (here, there) = (backend(&server).await?, backend(&server).await?);
+    let consumer = queue(&here, "a").await?;
+    let mut set = one_waiting(&server, &consumer).await;
+    set.shutdown().await;
+    drop((consumer, here));
+    until("its connection ends", || super::listening(&server) == 0).await;
+    let producer = queue(&there, "a").await?;
+    producer.push_one("hello").await?;
+    let counters = producer.counters().await?;
+    assert_eq!((counters.depth.ready, counters.released), (1, 0));
+    assert_eq!(waiting(&server, "a"), 0);
+    // The token that nobody got is nobody's.
+    let tokens = command(&server, &["HEXISTS", "qk:{a}:meta", "token"]);
+    assert_eq!(tokens, redis::Value::Int(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_may_not_publish_pushes_all_the_same() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    let _set = one_waiting(&server, &consumer).await;
+    command(&server, &["ACL", "SETUSER", "default", "-publish"]);
+    producer.push_one("hello").await?;
+    let depth = producer.depth().await?;
+    assert_eq!((depth.ready, depth.leased), (1, 0));
+    Ok(())
+}
+
+/// The holder's name is that of who waits.
+#[tokio::test]
+async fn two_who_wait_by_other_terms_get_theirs() -> Test {
+    let (server, consumer, producer) = two_clients().await?;
+    let mut set = JoinSet::new();
+    for (name, seconds) in [("first", 40), ("second", 50)] {
+        let consumer = Arc::clone(&consumer);
+        let holder = Holder::new(name)?;
+        set.spawn(async move {
+            let ttl = LEASE.mul_f64(f64::from(seconds) / 60.0);
+            let waited = consumer.wait_to_lease(ttl, Some(holder), PATIENCE).await;
+            let leased = waited.expect("it is served");
+            leased.deliveries.first().map(|one| (one.time_left, ttl))
+        });
+    }
+    for _ in 0..2 {
+        until("it waits", || waiting(&server, "a") == 1).await;
+        producer.push_one("hello").await?;
+        let got = set.join_next().await.expect("it waits")?;
+        let (left, asked_for) = got.expect("it is handed over");
+        assert_eq!(left, asked_for);
+    }
+    let holders = command(&server, &["HVALS", "qk:{a}:frames"]);
+    let holders: Vec<Vec<u8>> = redis::from_redis_value(holders)?;
+    for name in ["first", "second"] {
+        assert!(
+            holders.iter().any(|value| value == name.as_bytes()),
+            "{name}"
+        );
+    }
+    Ok(())
+}
+
+/// Whose jitter is the same listen to the same channel.
+#[tokio::test]
+async fn of_two_on_one_channel_one_has_the_message() -> Test {
+    let server = Server::start()?;
+    let mut consumers = Vec::new();
+    for _ in 0..2 {
+        let backend = queue_redis::RedisBackend::builder(&server.url())?
+            .jitter_seed(7)
+            .fall_back(PATIENCE)
+            .connect()
+            .await?;
+        consumers.push((queue(&backend, "a").await?, backend));
+    }
+    let mut set = JoinSet::new();
+    for (consumer, _) in &consumers {
+        let consumer = Arc::clone(consumer);
+        set.spawn(async move { consumer.wait_to_lease(LEASE, None, PATIENCE).await });
+    }
+    until("both wait", || waiting(&server, "a") == 2).await;
+    let producer = queue(&backend(&server).await?, "a").await?;
+    producer.push_one("hello").await?;
+    let got = set.join_next().await.expect("it waits")??;
+    assert_eq!(got.deliveries.len(), 1);
+    // Nobody gives it back for the other.
+    let counters = producer.counters().await?;
+    assert_eq!((counters.depth.leased, counters.released), (1, 0));
+    producer.push_one("hello").await?;
+    let got = set.join_next().await.expect("it waits")??;
+    assert_eq!(got.deliveries.len(), 1);
+    assert_eq!(producer.counters().await?.released, 0);
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Messages that are handed over to calls that wait.
+
+use queue_core::{
+    Delivery, Holder, Settlement,
+    call::{Answer, Call},
+};
+use queue_sim::{history::Outcome, plan::Lane};
+
+use crate::story::{Story, TTL, lease, leased, ms, push};
+
+fn wait() -> Call {
+    Call::WaitToLease(ms(TTL), Holder::new("one").ok(), ms(5000))
+}
+
+/// A message is pushed, and handed over at once.
+fn handed_over(story: &mut Story) -> Delivery {
+    story.push("a");
+    match story.call(wait()) {
+        Answer::Leased(mut leased) => leased.deliveries.remove(0),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn who_is_handed_a_message_has_its_lease() {
+    let mut story = Story::reliable();
+    let first = handed_over(&mut story);
+    story.settle(Settlement::ack(first.receipt));
+    story.call(Call::Counters);
+    let second = handed_over(&mut story);
+    story.after(TTL + 1).take();
+    story.settle(Settlement::ack(second.receipt));
+    story.holds();
+}
+
+#[test]
+fn a_wait_that_brings_nothing_leases_nothing() {
+    let mut story = Story::reliable();
+    story.push("a");
+    let nothing = Answer::Leased(queue_core::Leased::nothing(None));
+    story.record(wait(), Some(Outcome::Ok(nothing)), false);
+    let taken = story.take();
+    story.settle(Settlement::ack(taken.receipt));
+    story.holds();
+}
+
+#[test]
+fn what_comes_too_late_for_its_caller_goes_back() {
+    let mut story = Story::reliable();
+    story.push("a");
+    let late = match story.call(wait()) {
+        Answer::Leased(leased) => leased.deliveries[0].receipt,
+        other => panic!("{other:?}"),
+    };
+    let nothing = Answer::Leased(queue_core::Leased::nothing(None));
+    story.last().ended.as_mut().unwrap().outcome = Outcome::Ok(nothing);
+    story.call(Call::Settle(vec![Settlement::release(late)]));
+    story.last().ended.as_mut().unwrap().outcome = Outcome::Dropped;
+    assert_eq!(story.take().attempt, 1);
+    story.holds_with_truth();
+}
+
+#[test]
+fn l1_what_is_handed_over_is_leased_to_another() {
+    let mut story = Story::reliable();
+    let mut again = handed_over(&mut story);
+    again.receipt.token = queue_core::Token::new(again.receipt.token.get() + 1);
+    story.says(lease(1), leased(&again));
+    story.breaks("L1");
+}
+
+#[test]
+fn f1_it_is_handed_over_before_another() {
+    let mut story = Story::reliable();
+    story.push("a");
+    story.push("b");
+    let first = story.take();
+    let second = story.take();
+    story.last().call = wait();
+    story.swap_last_two(&[first, second]);
+    story.breaks_first("F1");
+}
+
+#[test]
+fn the_lease_is_older_than_the_call() {
+    let mut story = Story::reliable();
+    handed_over(&mut story);
+    let began = story.moment();
+    let record = story.last();
+    record.began = began;
+    let ended = story.moment();
+    story.last().ended.as_mut().unwrap().at = ended;
+    story.breaks_first("outcome");
+}
+
+#[test]
+fn who_is_handed_a_message_looks_at_no_other() {
+    let mut story = Story::reliable();
+    story.slack = Some(ms(20));
+    story.record(Call::WaitForArrival(ms(5000)), None, false);
+    story.last().lane = Lane(2);
+    let sleeper = story.calls() - 1;
+    handed_over(&mut story);
+    story.call(push("b"));
+    story.after(50);
+    let at = story.moment();
+    story.nth(sleeper).ended = Some(queue_sim::history::Ended {
+        at,
+        outcome: Outcome::Ok(Answer::Nothing),
+    });
+    story.call(lease(1));
+    story.breaks_first("waiting");
+}
