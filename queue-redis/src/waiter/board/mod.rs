@@ -1,11 +1,11 @@
 //! The waiting callers of this process, and the markers at which they wait.
 
+mod line;
+mod state;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt::Debug,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -17,40 +17,12 @@ use tokio::{
     time::Instant,
 };
 
-/// The board looks for lines of markers at which nobody waits any more when it has this many lines.
-const SWEEP: usize = 1024;
-
-/// The cause of a wake-up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wake {
-    /// A change, which the waiter passes on if it does not use it.
-    Told,
-    /// The board may have missed changes.
-    Look,
-    /// A message that is leased to the waiter, and goes back if it does not use it.
-    HandedOver(Bytes),
-}
-
-/// Takes back what was handed over to somebody who is gone.
-pub(crate) trait Returns: Debug + Send + Sync {
-    fn give_back(&self, handed: Bytes);
-}
-
-/// The terms of the lease by which a waiter takes a message that is handed over.
-#[derive(Debug, Clone)]
-pub(super) struct Terms {
-    pub(super) text: Arc<str>,
-    pub(super) returns: Weak<dyn Returns>,
-}
-
-/// A message that was leased to this process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HandedOver {
-    /// The registration that it was leased by, and how old that was then, at least.
-    pub(super) serial: u64,
-    pub(super) age: Duration,
-    pub(super) lease: Bytes,
-}
+pub(crate) use self::line::Returns;
+pub(super) use self::line::{HandedOver, Terms, Wake};
+use self::{
+    line::{Registration, Waiting},
+    state::State,
+};
 
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,69 +50,6 @@ pub(super) struct Board {
     first_serial: u64,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    // In order, so that the board wakes all in the same order each time.
-    lines: BTreeMap<Bytes, Line>,
-    /// The markers that need a registration, each once, in the order of coming.
-    to_join: VecDeque<Bytes>,
-    /// Changes that nobody here can use.
-    unclaimed: BTreeMap<Bytes, usize>,
-    /// Who takes back what was handed over at these markers.
-    returns: BTreeMap<Bytes, Weak<dyn Returns>>,
-    next_place: u64,
-    next_serial: u64,
-    sweep_at: usize,
-    trouble: Option<(Bytes, Arc<Error>)>,
-}
-
-/// The callers that wait at one marker.
-#[derive(Debug, Default)]
-struct Line {
-    waiting: BTreeMap<u64, Waiting>,
-    registration: Registration,
-    /// How the process registered last.
-    registered: Option<Registered>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    tell: oneshot::Sender<Wake>,
-    /// The terms by which it takes a message, if it does.
-    terms: Option<Arc<str>>,
-    since: Instant,
-}
-
-/// A registration's own number and terms, and when it was sent.
-#[derive(Debug)]
-struct Registered {
-    serial: u64,
-    terms: Option<Arc<str>>,
-    at: Instant,
-}
-
-impl Registered {
-    /// What stands behind the process's channel.
-    fn text(&self) -> String {
-        let text = |terms: &Arc<str>| format!(" {} {terms}", self.serial);
-        self.terms.as_ref().map_or_else(String::new, text)
-    }
-}
-
-/// What the board knows of this process's registration at a marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Registration {
-    #[default]
-    None,
-    /// It is in `to_join`.
-    Wanted,
-    /// The board is asking the server. If the server has `told` of a change since, the registration
-    /// may have ended again.
-    Asked { told: bool },
-    /// The server has it, and the board trusts it until then.
-    Until(Instant),
-}
-
 /// A place in the line at a marker. Dropping it leaves the line; if it was told of a change that it
 /// did not notice, it passes the change on, and what was handed over to it goes back.
 #[derive(Debug)]
@@ -155,12 +64,8 @@ pub(super) struct Place {
 impl Board {
     /// Trusts a registration for so long, and numbers its own from this on.
     pub(super) fn new(trusted: Duration, first_serial: u64) -> Self {
-        let state = State {
-            next_serial: first_serial,
-            ..State::default()
-        };
         Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State::numbering_from(first_serial)),
             changed: Notify::new(),
             trusted,
             first_serial,
@@ -342,21 +247,13 @@ impl Board {
                 state.lines.remove(&marker);
                 continue;
             }
-            line.registration = Registration::Asked { told: false };
-            let registered = Registered {
-                serial: state.next_serial,
-                terms: line.first_terms().cloned(),
-                at: Instant::now(),
-            };
+            let (terms, before) = line.register(state.next_serial);
             state.next_serial += 1;
-            let terms = registered.text();
-            let before = line.registered.replace(registered);
-            let before = before.map(|before| before.text());
             orders.push(Order::Join {
                 marker,
                 waiting,
-                before: before.filter(|before| *before != terms),
                 terms,
+                before,
             });
         }
         orders
@@ -377,131 +274,6 @@ impl Board {
     fn lock(&self) -> MutexGuard<'_, State> {
         step!();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn waiting_at(&self, marker: &Bytes) -> usize {
-        self.lines.get(marker).map_or(0, |line| line.waiting.len())
-    }
-
-    /// Tells as many waiters as there are changes, the first in the line first. Changes beyond the
-    /// waiters here stay unclaimed.
-    fn hand(&mut self, marker: &Bytes, mut changes: usize) {
-        let line = self.lines.get_mut(marker);
-        let waiting = line.map(|line| &mut line.waiting);
-        if let Some(waiting) = waiting {
-            while changes > 0
-                && let Some((_, waiter)) = waiting.pop_first()
-            {
-                // A waiter that is gone cannot use it.
-                if waiter.tell.send(Wake::Told).is_ok() {
-                    changes -= 1;
-                }
-            }
-        }
-        if changes > 0 {
-            *self.unclaimed.entry(marker.clone()).or_default() += changes;
-        }
-    }
-
-    /// The first in the line that takes what was handed over: its terms are those of the registration, and
-    /// it has waited since before the lease.
-    fn who_takes(&mut self, marker: &Bytes, handed: &HandedOver) -> Option<Waiting> {
-        let line = self.lines.get_mut(marker)?;
-        let registered = line.registered.as_ref();
-        let registered = registered.filter(|registered| registered.serial == handed.serial)?;
-        let leased = registered.at + handed.age;
-        let takes = |waiting: &Waiting| {
-            waiting.terms.is_some() && waiting.terms == registered.terms && waiting.since <= leased
-        };
-        let taker = line.waiting.iter().find(|(_, waiting)| takes(waiting));
-        let number = taker.map(|(number, _)| *number);
-        self.end_registration(marker);
-        self.lines.get_mut(marker)?.waiting.remove(&number?)
-    }
-
-    /// Wakes everybody at a marker to look. There is nothing to pass on.
-    fn have_all_look(&mut self, marker: &Bytes) {
-        self.unclaimed.remove(marker);
-        if let Some(line) = self.lines.get_mut(marker) {
-            line.have_all_look();
-        }
-        self.want(marker);
-    }
-
-    /// Has the process registered if somebody waits and no registration is certain.
-    fn want(&mut self, marker: &Bytes) {
-        let Some(line) = self.lines.get_mut(marker) else {
-            return;
-        };
-        let registered = match line.registration {
-            Registration::None => false,
-            Registration::Wanted | Registration::Asked { .. } => true,
-            Registration::Until(end) => end > Instant::now() && line.is_registered_by_first(),
-        };
-        if line.waiting.is_empty() {
-            if !registered {
-                self.lines.remove(marker);
-            }
-        } else if !registered {
-            line.registration = Registration::Wanted;
-            self.to_join.push_back(marker.clone());
-        }
-    }
-
-    /// Notes that the server has used up the process's registration.
-    fn end_registration(&mut self, marker: &Bytes) {
-        if let Some(line) = self.lines.get_mut(marker) {
-            line.registration = match line.registration {
-                Registration::Asked { .. } => Registration::Asked { told: true },
-                Registration::Wanted => Registration::Wanted,
-                Registration::None | Registration::Until(_) => Registration::None,
-            };
-        }
-    }
-
-    fn forget(&mut self, marker: &Bytes) {
-        if let Some(line) = self.lines.get_mut(marker)
-            && line.registration != Registration::Wanted
-        {
-            line.registration = Registration::None;
-        }
-    }
-
-    /// Drops lines without waiters and with no live registration, and handles that are gone.
-    fn sweep(&mut self) {
-        let size = |state: &Self| state.lines.len().max(state.returns.len());
-        if size(self) >= self.sweep_at.max(SWEEP) {
-            let now = Instant::now();
-            self.lines.retain(|_, line| {
-                let over = matches!(line.registration, Registration::Until(end) if end <= now);
-                !(over && line.waiting.is_empty())
-            });
-            self.returns.retain(|_, returns| returns.strong_count() > 0);
-            self.sweep_at = 2 * size(self);
-        }
-    }
-}
-
-impl Line {
-    fn have_all_look(&mut self) {
-        for (_, waiter) in std::mem::take(&mut self.waiting) {
-            // A waiter that is gone needs no wake-up.
-            let _ = waiter.tell.send(Wake::Look);
-        }
-    }
-
-    fn first_terms(&self) -> Option<&Arc<str>> {
-        let (_, first) = self.waiting.first_key_value()?;
-        first.terms.as_ref()
-    }
-
-    /// Whether the process is registered by the terms of who waits longest, if anybody waits.
-    fn is_registered_by_first(&self) -> bool {
-        let terms = self.registered.as_ref();
-        let terms = terms.and_then(|registered| registered.terms.as_ref());
-        self.waiting.is_empty() || terms == self.first_terms()
     }
 }
 

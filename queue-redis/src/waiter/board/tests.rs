@@ -1,6 +1,6 @@
 use std::future::Future;
 
-use super::*;
+use super::{state::SWEEP, *};
 
 const TRUSTED: Duration = Duration::from_secs(20);
 
@@ -381,4 +381,17 @@ fn who_waits_for_a_hint_alone_is_registered_without_terms() {
         "the first waits for a message"
     );
     drop(by_message);
+}
+
+#[test]
+fn handles_that_are_gone_are_forgotten() {
+    let (board, kept) = (board(), Arc::new(Basket::default()));
+    drop(board.join(&marker("kept"), kept.terms("30 x")));
+    for n in 0..3 * SWEEP {
+        let gone = Arc::new(Basket::default());
+        drop(board.join(&Bytes::from(n.to_string()), gone.terms("30 x")));
+    }
+    let state = board.lock();
+    assert!(state.returns.len() <= 2 * SWEEP);
+    assert!(state.returns.contains_key(&marker("kept")));
 }
