@@ -14,7 +14,7 @@ use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result, Spawn}
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use super::Stored;
+use super::{Stored, unlooked::Unlooked};
 use crate::{
     backend::RedisBackend, call::Call, client::Client, confirmer::Confirmer, error::is_wrong_type,
     keys, keys::Keys, listing, reply::Reply, script::Script, scripts, waiter::Wish,
@@ -57,6 +57,7 @@ struct Known {
     change: Option<Instant>,
     /// Whether a wait has ended since the last look: nobody else may have heard what it was told.
     has_waited: bool,
+    unlooked: Unlooked,
 }
 
 impl Handle {
@@ -249,6 +250,7 @@ impl Handle {
         let change = next.and_then(|next| Instant::now().checked_add(next));
         let mut known = self.lock_known();
         known.change = change;
+        known.unlooked.looked();
         let has_waited = std::mem::take(&mut known.has_waited);
         drop(known);
         if let (Some(change), true) = (change, has_waited) {
@@ -267,13 +269,19 @@ impl Handle {
         timeout: Duration,
         wish: Option<Wish>,
     ) -> Result<Option<Bytes>> {
-        let change = self.lock_known().change;
         let node = self.client.node();
-        let wait = node
-            .waiter()
-            .wait(&self.arrivals, timeout, change, wish)
-            .await;
-        self.lock_known().has_waited = true;
+        let fall_back = node.waiter().fall_back();
+        let (change, longest) = {
+            let mut known = self.lock_known();
+            (known.change, known.unlooked.waits(fall_back))
+        };
+        let longest = timeout.min(longest);
+        let wait = node.waiter().wait(&self.arrivals, longest, change, wish);
+        let wait = wait.await;
+        let mut known = self.lock_known();
+        known.has_waited = true;
+        known.unlooked.waited(fall_back);
+        drop(known);
         wait.map_err(|error| self.name(error))
     }
 

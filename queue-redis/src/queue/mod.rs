@@ -12,6 +12,7 @@ mod reliable;
 mod rotating;
 mod runs;
 mod turns;
+mod unlooked;
 
 use std::sync::Arc;
 

@@ -215,6 +215,11 @@ impl Waiter {
         self.0.board.wake_all();
     }
 
+    /// After so long, who waits looks.
+    pub(crate) fn fall_back(&self) -> Duration {
+        self.0.settings.fall_back
+    }
+
     /// What opens its connection.
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0.settings.connector
