@@ -74,7 +74,7 @@ impl FaultyQueue {
         let calls = self.calls.lock().unwrap();
         let waits = calls.iter().map(|(_, call)| call);
         let waits = waits.filter(|call| matches!(call, Call::WaitForRoom(_)));
-        waits.map(patience).collect()
+        waits.filter_map(Call::waits_for).collect()
     }
 }
 
@@ -97,11 +97,8 @@ impl Service for FaultyQueue {
             }
             Behaviour::Refused(error) => Err(error),
             Behaviour::Spurious(time) => {
-                sleep(time.min(patience(&call))).await;
-                Ok(match call {
-                    Call::WaitToLease(..) => Answer::Leased(Leased::nothing(None)),
-                    _ => Answer::Nothing,
-                })
+                sleep(time.min(call.waits_for().unwrap_or_default())).await;
+                Ok(call.waited())
             }
             Behaviour::Hangs => std::future::pending().await,
         }
@@ -111,17 +108,6 @@ impl Service for FaultyQueue {
 impl fmt::Debug for FaultyQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FaultyQueue").finish_non_exhaustive()
-    }
-}
-
-/// The timeout of a wait.
-fn patience(call: &Call) -> Duration {
-    match call {
-        Call::WaitForArrival(timeout)
-        | Call::WaitToLease(_, _, timeout)
-        | Call::WaitForRoom(timeout)
-        | Call::WaitForTurn(timeout) => *timeout,
-        _ => Duration::ZERO,
     }
 }
 

@@ -301,12 +301,25 @@ impl Call {
 
     /// Whether it waits for something instead of doing something.
     pub const fn is_wait(&self) -> bool {
-        matches!(
-            self,
-            Self::WaitForArrival(_)
-                | Self::WaitToLease(..)
-                | Self::WaitForRoom(_)
-                | Self::WaitForTurn(_)
-        )
+        self.waits_for().is_some()
+    }
+
+    /// Its timeout, if it waits.
+    pub const fn waits_for(&self) -> Option<Duration> {
+        match self {
+            Self::WaitForArrival(timeout)
+            | Self::WaitToLease(_, _, timeout)
+            | Self::WaitForRoom(timeout)
+            | Self::WaitForTurn(timeout) => Some(*timeout),
+            _ => None,
+        }
+    }
+
+    /// The answer of a wait that is over, and brings nothing.
+    pub const fn waited(&self) -> Answer {
+        match self {
+            Self::WaitToLease(..) => Answer::Leased(Leased::nothing(None)),
+            _ => Answer::Nothing,
+        }
     }
 }

@@ -39,6 +39,7 @@ local function hand_over(number, frame, ready)
         call('HSET', META, 'flags', flags)
       end
       if deadline < quiet_until then
+        quiet_until = deadline
         call('HSET', META, 'quiet', string.format('%d', deadline))
       end
       if call('EXISTS', DELAYED) == 1 then

@@ -185,7 +185,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         };
         let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
         let lease = Duration::from_millis(millis);
-        let delivery = handed.and_then(|handed| self.turns.handed_over(handed, lease));
+        let delivery = handed.and_then(|handed| self.turns.verb().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 

@@ -182,7 +182,7 @@ impl Turns {
 
     /// What `lua/shared/hand_over.lua` leased for this long: the token, and the frame. `None` if that cannot
     /// be read; its lease ends by itself, and who leases it then finds out.
-    fn handed_over(&self, mut handed: Bytes, ttl: Duration) -> Option<Delivery> {
+    pub(super) fn handed_over(&self, mut handed: Bytes, ttl: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
         Frame::read(handed, self.head)?.delivery(token, ttl)
     }
@@ -263,14 +263,6 @@ fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<
         Ok((settled, leased))
     };
     shares.iter().map(deal).collect()
-}
-
-/// What was handed over to callers.
-impl Coalescer<Turns> {
-    /// The message that was leased for this long.
-    pub(super) fn handed_over(&self, handed: Bytes, ttl: Duration) -> Option<Delivery> {
-        self.verb().handed_over(handed, ttl)
-    }
 }
 
 impl Returns for Coalescer<Turns> {

@@ -161,13 +161,12 @@ impl Waiter {
         }
         match (woken, self.health()) {
             (Err(_), ConnectionHealth::Down(Some(reason))) => {
-                let error = deaf(&reason, fall_back);
                 // A message may have been handed over on the connection that is down.
-                Err(if wishes {
-                    error.with_outcome(Outcome::Unknown)
-                } else {
-                    error
-                })
+                let outcome = match wishes {
+                    true => Outcome::Unknown,
+                    false => Outcome::NotApplied,
+                };
+                Err(deaf(&reason, fall_back, outcome))
             }
             _ => Ok(None),
         }
@@ -328,14 +327,14 @@ fn first_serial() -> u64 {
 }
 
 /// The error for a caller that nothing could have woken.
-fn deaf(reason: &Arc<Error>, fall_back: Duration) -> Error {
+fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
     let fall_back = in_millis(fall_back);
     let message = format!(
         "nobody can be told of changes at present, so who waits looks each {fall_back}: {reason}"
     );
     Error::new(ErrorKind::Unavailable, message)
         .with_transient(true)
-        .with_outcome(Outcome::NotApplied)
+        .with_outcome(outcome)
         .with_source(Arc::clone(reason))
 }
 

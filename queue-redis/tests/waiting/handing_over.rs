@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::{
     LEASE, Test, backend,
     command::command,
-    one_waiting, queue, received, two_clients,
+    one_waiting, queue, received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -50,13 +50,7 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     let consumer = here.open_priority(&name, &priority).await?;
     let producer = there.open_priority(&name, &priority).await?;
     let mut set = JoinSet::new();
-    set.spawn(async move {
-        consumer
-            .receive(1, LEASE, PATIENCE)
-            .await
-            .expect("served")
-            .len()
-    });
+    receiving(&mut set, &consumer);
     until("it waits", || waiting(&server, "a") == 1).await;
     let before = server.command_counts()?;
     producer.enqueue_one("hello", 7).await?;
@@ -67,13 +61,7 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     let bounded = BoundedConfig::new(1);
     let consumer = here.open_bounded(&name, &bounded).await?;
     let producer = there.open_bounded(&name, &bounded).await?;
-    set.spawn(async move {
-        consumer
-            .receive(1, LEASE, PATIENCE)
-            .await
-            .expect("served")
-            .len()
-    });
+    receiving(&mut set, &consumer);
     until("it waits", || waiting(&server, "b") == 1).await;
     let before = server.command_counts()?;
     producer.offer_one("hello", Overflow::Reject).await?;

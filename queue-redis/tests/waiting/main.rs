@@ -62,7 +62,7 @@ fn listening(server: &Server) -> usize {
 }
 
 /// Starts to wait for a message.
-fn receiving(set: &mut JoinSet<usize>, queue: &Queue) {
+fn receiving<Q: LeasingExt + ?Sized>(set: &mut JoinSet<usize>, queue: &Arc<Q>) {
     let queue = Arc::clone(queue);
     set.spawn(async move {
         let received = queue

@@ -2,7 +2,7 @@ use std::{future::Future, num::NonZeroUsize, pin::pin, sync::Arc, time::Duration
 
 use async_trait::async_trait;
 use queue_core::{
-    Error, ErrorKind, Leased, Outcome, QueueConfig, QueueName, Result,
+    Error, ErrorKind, Outcome, QueueConfig, QueueName, Result,
     call::{Answer, Call, Changing, Layer, Opening, Service},
 };
 use tokio::{
@@ -212,12 +212,7 @@ impl Line {
         let Faulty { lane, network } = &self.faulty;
         yield_now().await;
         match network.strike(*lane, What::Request, WAIT) {
-            Some(Fault::Spurious) => {
-                return Ok(match call {
-                    Call::WaitToLease(..) => Answer::Leased(Leased::nothing(None)),
-                    _ => Answer::Nothing,
-                });
-            }
+            Some(Fault::Spurious) => return Ok(call.waited()),
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::Delayed) => {
                 let answer = self.queue.call(call).await;

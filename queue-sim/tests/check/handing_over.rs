@@ -1,10 +1,13 @@
 //! Messages that are handed over to calls that wait.
 
 use queue_core::{
-    Delivery, Holder, Settlement,
+    Delivery, Holder, Settlement, Token,
     call::{Answer, Call},
 };
-use queue_sim::{history::Outcome, plan::Lane};
+use queue_sim::{
+    history::{Ended, Outcome},
+    plan::Lane,
+};
 
 use crate::story::{Story, TTL, lease, leased, ms, push};
 
@@ -37,8 +40,7 @@ fn who_is_handed_a_message_has_its_lease() {
 fn a_wait_that_brings_nothing_leases_nothing() {
     let mut story = Story::reliable();
     story.push("a");
-    let nothing = Answer::Leased(queue_core::Leased::nothing(None));
-    story.record(wait(), Some(Outcome::Ok(nothing)), false);
+    story.record(wait(), Some(Outcome::Ok(wait().waited())), false);
     let taken = story.take();
     story.settle(Settlement::ack(taken.receipt));
     story.holds();
@@ -47,13 +49,8 @@ fn a_wait_that_brings_nothing_leases_nothing() {
 #[test]
 fn what_comes_too_late_for_its_caller_goes_back() {
     let mut story = Story::reliable();
-    story.push("a");
-    let late = match story.call(wait()) {
-        Answer::Leased(leased) => leased.deliveries[0].receipt,
-        other => panic!("{other:?}"),
-    };
-    let nothing = Answer::Leased(queue_core::Leased::nothing(None));
-    story.last().ended.as_mut().unwrap().outcome = Outcome::Ok(nothing);
+    let late = handed_over(&mut story).receipt;
+    story.last().ended.as_mut().unwrap().outcome = Outcome::Ok(wait().waited());
     story.call(Call::Settle(vec![Settlement::release(late)]));
     story.last().ended.as_mut().unwrap().outcome = Outcome::Dropped;
     assert_eq!(story.take().attempt, 1);
@@ -64,7 +61,7 @@ fn what_comes_too_late_for_its_caller_goes_back() {
 fn l1_what_is_handed_over_is_leased_to_another() {
     let mut story = Story::reliable();
     let mut again = handed_over(&mut story);
-    again.receipt.token = queue_core::Token::new(again.receipt.token.get() + 1);
+    again.receipt.token = Token::new(again.receipt.token.get() + 1);
     story.says(lease(1), leased(&again));
     story.breaks("L1");
 }
@@ -104,7 +101,7 @@ fn who_is_handed_a_message_looks_at_no_other() {
     story.call(push("b"));
     story.after(50);
     let at = story.moment();
-    story.nth(sleeper).ended = Some(queue_sim::history::Ended {
+    story.nth(sleeper).ended = Some(Ended {
         at,
         outcome: Outcome::Ok(Answer::Nothing),
     });

@@ -139,23 +139,21 @@ impl Runner {
 fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> Wait {
     let queue = Arc::clone(&served.queue);
     let ttl = served.terms.lease;
-    let longest = served.look - now;
-    let (until, future): (_, InFlight<_>) = if has_slot {
-        let longest = longest.min((ttl / PART_OF_A_LEASE).max(Duration::from_millis(1)));
-        let wait = async move { queue.wait_to_lease(ttl, Some(holder), longest).await };
-        (now + longest, Box::pin(wait))
+    // The end of a wait for a hint is the time to look.
+    let mut longest = served.look - now;
+    let future: InFlight<_> = if has_slot {
+        longest = longest.min((ttl / PART_OF_A_LEASE).max(Duration::from_millis(1)));
+        Box::pin(async move { queue.wait_to_lease(ttl, Some(holder), longest).await })
     } else {
-        let wait = async move {
+        Box::pin(async move {
             let told = queue.wait_for_arrival(longest).await;
             told.map(|()| Leased::nothing(None))
-        };
-        // Its end is the time to look.
-        (now + longest, Box::pin(wait))
+        })
     };
     Wait {
         future,
         began: now,
-        until,
+        until: now + longest,
         has_slot,
     }
 }

@@ -14,11 +14,12 @@ async fn next(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
         let waited = queue.wait_to_lease(LONG, holder.clone(), LONG).await;
         let waited = waited.expect("waits");
         assert_eq!(waited.next, None, "it is no look");
-        let looked = match waited.is_empty() {
-            false => Ok((Vec::new(), waited)),
-            true => queue.turn(&[], count(1), LONG, holder.clone()).await,
-        };
-        if let Some(delivery) = looked.expect("turns").1.deliveries.pop() {
+        let mut leased = waited;
+        if leased.is_empty() {
+            let turned = queue.turn(&[], count(1), LONG, holder.clone()).await;
+            leased = turned.expect("turns").1;
+        }
+        if let Some(delivery) = leased.deliveries.pop() {
             return delivery;
         }
     }
@@ -27,13 +28,7 @@ async fn next(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
 pub(crate) async fn waiting_for_a_message_brings_it_or_a_hint(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     for number in 1..=3 {
-        assert!(
-            queue
-                .lease(count(1), LONG)
-                .await
-                .expect("leases")
-                .is_empty()
-        );
+        take_nothing(&*queue).await;
         let waiting = stage.start(next(queue.clone(), None)).await;
         queue.put_numbered(1).await;
         let delivery = stage.prompt("a wait for a message", waiting).await;

@@ -136,14 +136,7 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
     if executed.is_some_and(|executed| executed.order > ended.at.order) {
         goals.insert("executed after it was given up");
     }
-    if record.call.is_wait() {
-        let (Call::WaitForArrival(timeout)
-        | Call::WaitToLease(.., timeout)
-        | Call::WaitForRoom(timeout)
-        | Call::WaitForTurn(timeout)) = record.call
-        else {
-            return;
-        };
+    if let Some(timeout) = record.call.waits_for() {
         let waited = ended.at.at.since(record.began.at);
         goals.extend(match (&record.call, &ended.outcome) {
             (Call::WaitToLease(..), _) if executed.is_some() => Some(match record.only_waited() {
