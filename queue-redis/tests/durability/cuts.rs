@@ -98,5 +98,7 @@ async fn a_primary_that_is_demoted_during_a_wait_confirms_nothing() -> Test {
     let pushed = out.await??;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);
+    let said = pushed.copies.to_string();
+    assert!(said.contains("UNBLOCKED"), "the server says why: {said}");
     Ok(())
 }

@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{SOON, Test, confirming, open};
+use super::{SOON, Test, command::command, confirming, open};
 
 #[tokio::test]
 async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
@@ -73,5 +73,24 @@ async fn a_user_needs_the_right_to_wait() -> Test {
     assert!(error.to_string().contains("NOPERM"), "{error}");
     assert!(error.to_string().to_lowercase().contains("wait"), "{error}");
     open(&backend).await?.push_one("hello").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refused_write_before_the_wait_leaves_it_unconfirmed_and_says_why() -> Test {
+    let server = Server::builder()
+        .with_user("worker", "secret", &access_rules("qk"))
+        .start()?;
+    let backend = RedisBackend::connect(&server.url_as("worker", "secret")).await?;
+    let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
+    let pushed = hasty.confirmed(async |hasty| {
+        let pushed = hasty.push_one("stored").await;
+        command(&server, &["ACL", "SETUSER", "worker", "-hset"]);
+        pushed
+    });
+    let pushed = pushed.await?;
+    let said = pushed.copies.to_string();
+    assert!(matches!(pushed.copies, Copies::Unknown(_)), "{said}");
+    assert!(said.contains("allow its user"), "the server says why: {said}");
     Ok(())
 }
