@@ -2,7 +2,7 @@
 
 use queue_core::QueueKind;
 
-use crate::{Capabilities, Capability, Harness, Play, ending::Exit};
+use crate::{Capabilities, Capability, Play, stage::Stage};
 
 /// One case of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub struct Case {
     pub(crate) name: &'static str,
     pub(crate) kind: Option<QueueKind>,
     pub(crate) needs: &'static [Capability],
-    pub(crate) play: for<'h> fn(&'h dyn Harness, Exit) -> Play<'h>,
+    pub(crate) play: for<'s> fn(&'s Stage<'_>) -> Play<'s>,
 }
 
 impl Case {

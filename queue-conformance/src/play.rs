@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::{
-    Capabilities, Capability, Case, Ending, Harness, Skip, cases::CASES, ending::Exit, standstill,
+    Capabilities, Capability, Case, Ending, Harness, Skip, cases::CASES, ending::Exit,
+    stage::Stage, standstill,
 };
 
 impl Case {
@@ -36,12 +37,20 @@ impl Case {
         let ended = Mutex::new(None);
         harness.run(Box::pin(async {
             let exit = Exit::default();
-            let case = standstill::moving((self.play)(harness, exit.clone()), standstill::PATIENCE);
+            let case = Box::pin(self.play_on_a_stage(harness, exit.clone()));
+            let case = standstill::moving(case, standstill::PATIENCE);
             let ending = exit.or_end(case).await;
             *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
         }));
         let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         ended.unwrap_or_else(|| panic!("{harness:?} did not play {} to its end", self.name()))
+    }
+
+    async fn play_on_a_stage(&self, harness: &dyn Harness, exit: Exit) {
+        let stage = Stage::set(harness, self.kind, exit).await;
+        stage.needs_rule_of(self);
+        (self.play)(&stage).await;
+        stage.close().await;
     }
 
     fn say_skipped(&self, harness: &dyn Harness, skip: &Skip) {

@@ -15,7 +15,7 @@ mod rotating;
 
 use queue_core::QueueKind;
 
-use crate::{Capability, Case, stage};
+use crate::{Capability, Case};
 
 /// The cases under `leasing` play on four kinds, those under `lines` on the three that order by
 /// arrival.
@@ -503,13 +503,7 @@ macro_rules! __table {
                     name: concat!(stringify!($module), "::", stringify!($name)),
                     kind: $kind,
                     needs: &[$($(Capability::$need),+)?],
-                    play: |harness, exit| Box::pin(async move {
-                        let kind: Option<QueueKind> = $kind;
-                        let stage = stage::Stage::set(harness, kind, exit).await;
-                        stage.needs_rule_of(stringify!($name));
-                        $source::$name(&stage).await;
-                        stage.close().await;
-                    }),
+                    play: |stage| Box::pin($source::$name(stage)),
                 },
             )*)+)+
         ];

@@ -3,14 +3,13 @@
 use queue_core::*;
 
 use super::{Stage, guard};
-use crate::Skip;
+use crate::{Case, Skip};
 
 impl Stage<'_> {
-    /// Ends the case as skipped if the queues of its kind break the rule that begins its name.
-    pub(crate) fn needs_rule_of(&self, case: &str) {
-        let rule = case.split('_').next().unwrap_or(case).to_uppercase();
+    /// Ends the case as skipped if it is about queues of one kind, and these break the case's rule.
+    pub(crate) fn needs_rule_of(&self, case: &Case) {
         if self.kind.is_some() {
-            self.needs_rule(&rule);
+            self.needs_rule(&case.rule());
         }
     }
 

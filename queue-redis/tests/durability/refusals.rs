@@ -91,6 +91,9 @@ async fn a_refused_write_before_the_wait_leaves_it_unconfirmed_and_says_why() ->
     let pushed = pushed.await?;
     let said = pushed.copies.to_string();
     assert!(matches!(pushed.copies, Copies::Unknown(_)), "{said}");
-    assert!(said.contains("allow its user"), "the server says why: {said}");
+    assert!(
+        said.contains("allow its user"),
+        "the server says why: {said}"
+    );
     Ok(())
 }
