@@ -18,6 +18,7 @@ use crate::{
     connection::{Channel, State},
     error::Failure,
     node::Node,
+    opaque::Opaque,
     request::Request,
     script::Script,
 };
@@ -25,7 +26,7 @@ use crate::{
 /// Sends calls to the keys of one queue. Cloning copies a pointer.
 #[derive(Clone)]
 pub(crate) struct Client {
-    inner: Arc<Inner>,
+    inner: Opaque<Inner>,
     /// The slot of the keys, on a cluster.
     slot: u16,
 }
@@ -74,14 +75,14 @@ impl Client {
             response_timeout,
             clock,
         };
-        let inner = Arc::new(inner);
+        let inner = Opaque::new(inner);
         Self { inner, slot: 0 }.at(key)
     }
 
     /// The same client for this key, and all others in its slot.
     pub(crate) fn at(&self, key: &str) -> Self {
         Self {
-            inner: Arc::clone(&self.inner),
+            inner: self.inner.clone(),
             slot: match self.inner.servers {
                 Servers::One(_) => 0,
                 Servers::Cluster(_) => slot_of(key.as_bytes()),

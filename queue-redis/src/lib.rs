@@ -250,6 +250,7 @@ mod keys;
 mod listing;
 mod node;
 mod once;
+mod opaque;
 mod panic;
 mod queue;
 pub mod recipes;

@@ -16,6 +16,7 @@ use crate::{
     clock::Clock,
     connection::{self, Connector, Seeds, Timeouts, Tls},
     node::Settings,
+    opaque::Opaque,
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -239,7 +240,7 @@ impl Builder {
             packs: self.packs,
             seed,
             drawn: Arc::default(),
-            connecting: Arc::new(connecting),
+            connecting: Opaque::new(connecting),
         })
     }
 

@@ -18,6 +18,7 @@ pub use self::{builder::Builder, health::Health};
 use crate::{
     client::{Client, Servers},
     connection::{Connector, Warning},
+    opaque::Opaque,
 };
 
 /// Queues on a Redis server.
@@ -39,7 +40,7 @@ pub struct RedisBackend {
     seed: u64,
     /// How many names were drawn from the seed.
     drawn: Arc<AtomicU64>,
-    connecting: Arc<Connecting>,
+    connecting: Opaque<Connecting>,
 }
 
 impl RedisBackend {
