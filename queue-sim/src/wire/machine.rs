@@ -1,6 +1,6 @@
 //! The real server of an environment, one blocking round trip at a time.
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, sync::LazyLock};
 
 use bytes::Bytes;
 use real_redis::Server;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::{
     listeners::{ConnectionId, Listeners},
     resp::{self, accepted},
-    scripts::{Replace, Scripts},
+    scripts::{self, Replace, Scripts},
     socket::Socket,
 };
 use crate::history::CallId;
@@ -17,6 +17,8 @@ use crate::history::CallId;
 /// Copies all keys to the other database, and replaces what it holds.
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
     for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1') end";
+
+static LEFTOVERS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis::LEFTOVERS));
 
 /// The server and the sockets to it.
 ///
@@ -125,9 +127,9 @@ impl Machine {
         self.execute(&[], 0).map(drop)
     }
 
-    /// Makes sure that the server has this script at its next call, if it should.
-    pub(super) fn settle(&mut self, script: usize) {
-        if let Some(text) = self.scripts.settle(script) {
+    /// Makes sure that the server has this script at its next call.
+    pub(super) fn load(&mut self, script: usize) {
+        if let Some(text) = self.scripts.missing(script) {
             self.ahead.add(&["SCRIPT", "LOAD", text]);
         }
     }
@@ -168,9 +170,15 @@ impl Machine {
 
     /// The data in the keys that nothing explains, a line for each.
     pub(super) fn leftovers(&mut self) -> io::Result<Vec<String>> {
-        let mut request = Vec::new();
-        resp::encode(&["EVAL", queue_redis::LEFTOVERS, "0", "qk"], &mut request);
-        let reply = self.execute(&request, 1)?.remove(0);
+        let mut ask = |verb, script| {
+            let mut request = Vec::new();
+            resp::encode(&[verb, script, "0", "qk"], &mut request);
+            Ok::<_, io::Error>(self.execute(&request, 1)?.remove(0))
+        };
+        let mut reply = ask("EVALSHA", &LEFTOVERS_HASH)?;
+        if reply.starts_with(b"-NOSCRIPT") {
+            reply = ask("EVAL", queue_redis::LEFTOVERS)?;
+        }
         accepted(&reply)?;
         let lines = redis::parse_redis_value(&reply).map_err(io::Error::other)?;
         redis::from_redis_value(lines).map_err(io::Error::other)

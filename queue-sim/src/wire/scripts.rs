@@ -32,7 +32,7 @@ static POSITIONS: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
     ORIGINALS.iter().enumerate().flat_map(words).collect()
 });
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     redis::Script::new(text).get_hash().to_owned()
 }
 
@@ -96,9 +96,9 @@ impl Scripts {
         }
     }
 
-    /// The text that runs.
-    pub(super) fn text(&self, at: usize) -> &str {
-        &self.0[at].text
+    /// The hash of the text that runs.
+    pub(super) fn text_hash(&self, at: usize) -> &str {
+        &self.0[at].text_hash
     }
 
     /// The hash by which clients know it.
@@ -111,14 +111,8 @@ impl Scripts {
         self.0[at].found
     }
 
-    /// Notes that a client has run the whole text, so that the server has it now.
+    /// Notes that a client has brought the whole text, and finds it from now on.
     pub(super) fn came(&mut self, at: usize) {
-        let script = &mut self.0[at];
-        (script.loaded, script.found) = (true, true);
-    }
-
-    /// Notes that a client loads it, and finds it from now on.
-    pub(super) fn load_again(&mut self, at: usize) {
         self.0[at].found = true;
     }
 
@@ -143,14 +137,10 @@ impl Scripts {
         }
     }
 
-    /// The text that the server needs before a call of the script: `None` if the server has it, or
-    /// clients are not to find it.
-    pub(super) fn settle(&mut self, at: usize) -> Option<&str> {
+    /// The text that the server needs before a call of the script, unless it has it.
+    pub(super) fn missing(&mut self, at: usize) -> Option<&str> {
         let script = &mut self.0[at];
-        if script.loaded || !script.found {
-            return None;
-        }
-        script.loaded = true;
-        Some(&script.text)
+        let was_loaded = std::mem::replace(&mut script.loaded, true);
+        (!was_loaded).then_some(&*script.text)
     }
 }

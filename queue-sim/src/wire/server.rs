@@ -277,7 +277,8 @@ fn hash_tag(key: &[u8]) -> &[u8] {
     tag().unwrap_or(key)
 }
 
-/// Writes a request for the server. Answers the position of the script that it brings along.
+/// Writes a request for the server. Answers the position of the script that it brings along. The server
+/// has got each text once, and is not sent it again: it would take a hash of the whole each time.
 fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
     let called = request
         .script
@@ -287,18 +288,16 @@ fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<u
         return None;
     };
     let in_full = request.words[0].eq_ignore_ascii_case(b"EVAL");
-    if !in_full {
-        machine.settle(at);
-    }
+    machine.load(at);
     let scripts = machine.scripts();
-    let script = if in_full {
-        scripts.text(at)
+    let hash = if in_full {
+        scripts.text_hash(at)
     } else {
         scripts.called(at)
     };
     resp::head(b'*', request.words.len(), out);
-    resp::bulk(&request.words[0], out);
-    resp::bulk(script.as_bytes(), out);
+    resp::bulk(b"EVALSHA", out);
+    resp::bulk(hash.as_bytes(), out);
     for word in &request.words[2..] {
         resp::bulk(word, out);
     }

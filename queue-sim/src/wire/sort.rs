@@ -105,7 +105,7 @@ fn load(scripts: &mut Scripts, text: &[Bytes]) -> Vec<u8> {
     let Some(at) = text.first().and_then(|text| scripts.find(text)) else {
         return b"-ERR the simulated wire only loads the scripts of queue-redis\r\n".to_vec();
     };
-    scripts.load_again(at);
+    scripts.came(at);
     let mut reply = Vec::new();
     resp::bulk(scripts.hash(at).as_bytes(), &mut reply);
     reply
