@@ -257,3 +257,26 @@ async fn an_idle_consumer_sends_nothing_per_message_that_waits() {
     let many = idle_hour(&server, 1, 2_000).await;
     assert_eq!(many, none);
 }
+
+/// The elements that so many messages, pushed by one call, are in a list that had one.
+async fn elements_of(server: &Server, messages: usize) -> u64 {
+    let backend = connect(server).await.expect("connects");
+    let name = QueueName::new(format!("of-{messages}")).expect("a good name");
+    let config = ReliableConfig::default();
+    let queue = backend.open_reliable(&name, &config).await.expect("opens");
+    // The first call looks what there is, and stores each by itself.
+    queue.push_one("first").await.expect("pushes");
+    let batch = vec![Push::new("work"); messages];
+    queue.push(&batch).await.expect("pushes");
+    let mut connection = server.connect().expect("the server runs");
+    let mut length = redis::cmd("LLEN");
+    length.arg(format!("qk:{{of-{messages}}}:ready"));
+    length.query::<u64>(&mut connection).expect("LLEN") - 1
+}
+
+#[tokio::test]
+async fn a_batch_is_stored_in_packs_from_32_messages_on() {
+    let server = Server::start().expect("a server");
+    assert_eq!(elements_of(&server, 31).await, 31);
+    assert_eq!(elements_of(&server, 32).await, 2);
+}

@@ -5,13 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use queue_core::{Leasing, LeasingExt, ReliableQueueExt};
 use real_redis::{Cluster, Server};
 use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
 };
 
-use super::{PATIENCE, Test, connect, slot_of, traffic::Traffic};
+use super::{PATIENCE, Test, connect, open, slot_of, traffic::Traffic};
 
 const QUEUES: usize = 9;
 /// Pushes before the primary dies, and after its slots are served again.
@@ -91,4 +92,46 @@ fn replicate(cluster: &Cluster, primary: usize) -> Result<(), Box<dyn std::error
         .query::<u32>(&mut connection)?;
     assert_eq!(wait, 1, "the replica is connected");
     Ok(())
+}
+
+/// What is told to the cluster is not told there any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
+    let cluster = Cluster::start(3, 1, Server::builder())?;
+    let (here, elsewhere) = (connect(&cluster).await?, connect(&cluster).await?);
+    let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
+    let slot = slot_of(&cluster, "q");
+    let old = cluster.owner(slot)?;
+    let consumer = tokio::spawn({
+        let waiting = waiting.clone();
+        async move {
+            let hour = Duration::from_secs(3600);
+            waiting.receive_one(PATIENCE, hour).await
+        }
+    });
+    sleep(Duration::from_millis(50)).await;
+
+    let successor = cluster.servers().len() / 2 + old;
+    block_in_place(|| {
+        cluster.wait_until("the replica takes over", || {
+            administer(&cluster, successor, &["FAILOVER"]);
+            Ok(cluster.owner(slot)? == successor)
+        })
+    })?;
+    administer(&cluster, old, &["RESET"]);
+    for other in (0..cluster.servers().len()).filter(|other| *other != old) {
+        administer(&cluster, other, &["FORGET", cluster.id(old)]);
+    }
+    // The next call of the process learns of it, whoever makes it.
+    assert_eq!(waiting.depth().await?.ready, 0);
+    pushing.push_one("work").await?;
+    let delivery = timeout(PATIENCE, consumer).await???;
+    assert!(delivery.is_some());
+    Ok(())
+}
+
+/// Has a server of the cluster run this, unless it refuses: one that is a primary already takes over no more.
+fn administer(cluster: &Cluster, server: usize, words: &[&str]) {
+    let mut connection = cluster.servers()[server].connect().expect("it runs");
+    redis::cmd("CLUSTER").arg(words).exec(&mut connection).ok();
 }

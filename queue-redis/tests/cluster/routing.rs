@@ -147,3 +147,31 @@ async fn a_node_that_is_away_keeps_nobody_from_connecting_and_one_that_is_unfit_
     assert!(!backend.health().is_up(), "the others serve their queues");
     Ok(())
 }
+
+/// From 7.0 on, Redis can be told to name no host: each is then where the one is that was asked.
+#[tokio::test]
+async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
+    let cluster = Cluster::start(3, 0, Server::builder())?;
+    for server in cluster.servers() {
+        let mut set = redis::cmd("CONFIG");
+        set.arg("SET")
+            .arg("cluster-preferred-endpoint-type")
+            .arg("unknown-endpoint");
+        if let Err(error) = set.exec(&mut server.connect()?) {
+            eprintln!("skipped: this server always names its host: {error}");
+            return Ok(());
+        }
+    }
+    let backend = connect(&cluster).await?;
+    let queue = open(&backend, "q").await?;
+    queue.push_one("before").await?;
+    let slot = slot_of(&cluster, "q");
+    let from = cluster.owner(slot)?;
+    cluster.migrate(slot, from, (from + 1) % 3)?;
+    // The old owner names the port of the new one, which is known: no other is looked for.
+    queue.push_one("after").await?;
+    assert_eq!(queue.depth().await?.ready, 2);
+    let health = backend.health();
+    assert!(health.is_up(), "{health:?}");
+    Ok(())
+}

@@ -61,13 +61,17 @@ async fn a_sentinel_may_ask_for_a_login_of_its_own() -> Test {
     to(&good).connect().await?.ping().await?;
     let as_user = format!("{good}&sentinel_username=default");
     to(&as_user).connect().await?.ping().await?;
-    for bad in [
-        url.clone(),
-        format!("{url}?sentinel_password=hunter2"),
-        url.replace("//", "//:watch@"),
+    for (bad, said) in [
+        (url.clone(), "Authentication required"),
+        (
+            format!("{url}?sentinel_password=hunter2"),
+            "invalid username-password",
+        ),
+        (url.replace("//", "//:watch@"), "Authentication required"),
     ] {
         let error = refusal(&bad).await;
-        let parts = ["refuses the login", "sentinel_password", &*place(&sentinel)];
+        let place = place(&sentinel);
+        let parts = ["refuses the login", "sentinel_password", &*place, said];
         assert_says(&error, ErrorKind::Configuration, &parts);
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
     }
