@@ -168,7 +168,7 @@ async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
     let slot = slot_of(&cluster, "q");
     let from = cluster.owner(slot)?;
     cluster.migrate(slot, from, (from + 1) % 3)?;
-    // The old owner names the port of the new one, which is known: no other is looked for.
+    // The old owner names only the port of the new one.
     queue.push_one("after").await?;
     assert_eq!(queue.depth().await?.ready, 2);
     let health = backend.health();
