@@ -37,7 +37,7 @@ impl Case {
         let ended = Mutex::new(None);
         harness.run(Box::pin(async {
             let exit = Exit::default();
-            let case = Box::pin(self.play_on_a_stage(harness, exit.clone()));
+            let case = self.play_on_a_stage(harness, exit.clone());
             let case = standstill::moving(case, standstill::PATIENCE);
             let ending = exit.or_end(case).await;
             *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);

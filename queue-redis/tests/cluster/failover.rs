@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use queue_core::{Leasing, LeasingExt, ReliableQueueExt};
+use queue_core::{Leasing, ReliableQueueExt};
 use real_redis::{Cluster, Server};
 use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
 };
 
-use super::{PATIENCE, Test, connect, open, slot_of, traffic::Traffic};
+use super::{PATIENCE, Test, connect, open, receiving, slot_of, traffic::Traffic};
 
 const QUEUES: usize = 9;
 /// Pushes before the primary dies, and after its slots are served again.
@@ -102,13 +102,7 @@ async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
     let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
     let slot = slot_of(&cluster, "q");
     let old = cluster.owner(slot)?;
-    let consumer = tokio::spawn({
-        let waiting = waiting.clone();
-        async move {
-            let hour = Duration::from_secs(3600);
-            waiting.receive_one(PATIENCE, hour).await
-        }
-    });
+    let consumer = receiving(&waiting);
     sleep(Duration::from_millis(50)).await;
 
     let successor = cluster.servers().len() / 2 + old;

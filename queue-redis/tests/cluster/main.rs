@@ -14,9 +14,10 @@ mod traffic;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{Backend, Delivery, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::Cluster;
+use tokio::task::JoinHandle;
 
 type Test = Result<(), Box<dyn StdError>>;
 
@@ -38,6 +39,13 @@ async fn open(backend: &RedisBackend, name: &str) -> queue_core::Result<Arc<dyn 
     let name = QueueName::new(name)?;
     let config = ReliableConfig::default();
     backend.open_reliable(&name, &config).await
+}
+
+/// Waits for a message in a task of its own.
+fn receiving(queue: &Arc<dyn ReliableQueue>) -> JoinHandle<queue_core::Result<Option<Delivery>>> {
+    let queue = Arc::clone(queue);
+    let hour = Duration::from_secs(3600);
+    tokio::spawn(async move { queue.receive_one(PATIENCE, hour).await })
 }
 
 /// The slot of the keys of a queue, as its server says.

@@ -7,7 +7,7 @@ use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server, ServerError};
 use tokio::time::{sleep, timeout};
 
-use super::{PATIENCE, Test, connect, open, slot_of, traffic::Traffic};
+use super::{PATIENCE, Test, connect, open, receiving, slot_of, traffic::Traffic};
 
 const QUEUES: usize = 8;
 /// Pushes between two moves.
@@ -66,15 +66,7 @@ async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
     let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
     let slot = slot_of(&cluster, "q");
     for round in 0..4_usize {
-        let consumer = tokio::spawn({
-            let waiting = waiting.clone();
-            async move {
-                let hour = Duration::from_secs(3600);
-                let delivery = waiting.receive_one(PATIENCE, hour).await?;
-                let receipt = delivery.expect("before the hour is over").receipt;
-                waiting.ack(receipt).await
-            }
-        });
+        let consumer = receiving(&waiting);
         // It waits by now, or does so in a moment; either way it must hear of the push.
         if round % 2 == 0 {
             sleep(Duration::from_millis(50)).await;
@@ -82,7 +74,9 @@ async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
         let from = cluster.owner(slot)?;
         tokio::task::block_in_place(|| cluster.migrate(slot, from, (from + 1) % 3))?;
         pushing.push_one("work").await?;
-        timeout(PATIENCE, consumer).await???;
+        let delivery = timeout(PATIENCE, consumer).await???;
+        let receipt = delivery.expect("before the hour is over").receipt;
+        waiting.ack(receipt).await?;
     }
     Ok(())
 }
