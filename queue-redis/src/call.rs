@@ -55,3 +55,7 @@ impl Call {
         self.command.arg(arg);
     }
 }
+
+/// Adds the arguments of a call, once for each time that it is sent. Behind a reference, so that what sends
+/// it is compiled once, and not for each verb of each kind.
+pub(crate) type Fill<'a> = &'a (dyn Fn(&mut Call) + Send + Sync);

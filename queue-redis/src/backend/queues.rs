@@ -76,12 +76,12 @@ impl RedisBackend {
         };
         let mut left = match config {
             QueueConfig::Bounded(config) => queue::reconfigure(&handle, config, &new).await?,
-            _ => handle.call(script, asking(&new)).await?.number()?,
+            _ => handle.call(script, &asking(&new)).await?.number()?,
         };
         // One call trims no more dead letters than the server does in a moment. The first one has stored
         // the configuration, so a later failure leaves the change half-way.
         while left > 0 {
-            let called = handle.call(script, asking("")).await;
+            let called = handle.call(script, &asking("")).await;
             let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
             left = called?.number()?;
         }

@@ -16,7 +16,7 @@ use redis::Value;
 
 use super::Handle;
 use crate::{
-    call::Call,
+    call::{Call, Fill},
     frame::{self, Content, Dead, Frame, Payload, REFERENCE, Shown},
     reply::Reply,
     script::Script,
@@ -90,7 +90,7 @@ impl Handle {
         all: bool,
         uploads: &Uploads,
         payloads: impl Iterator<Item = Payload<'a>> + Send,
-        fill: impl Fn(&mut Call) + Send + Sync,
+        fill: Fill<'_>,
     ) -> Result<Reply> {
         if uploads.is_empty() {
             return self.call_push(script, all, fill).await;
@@ -139,7 +139,7 @@ impl Handle {
     pub(super) async fn look<E, T>(
         &self,
         script: &'static Script,
-        fill: impl Fn(&mut Call) + Send + Sync,
+        fill: Fill<'_>,
         read: impl Fn(Reply) -> Result<(Vec<E>, T)> + Send + Sync,
     ) -> Result<(Vec<E>, T)>
     where
@@ -150,7 +150,7 @@ impl Handle {
         // Each look reclaims and promotes, whatever becomes of what follows it.
         let after = |error: Error| error.with_outcome(Outcome::Unknown);
         loop {
-            let looked = self.call(script, &fill).await;
+            let looked = self.call(script, fill).await;
             let looked = looked.map_err(|error| if looks > 0 { after(error) } else { error });
             let (mut entries, rest) = read(looked?)?;
             looks += 1;

@@ -55,13 +55,14 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(limits::check_page(n))?;
         let script = &scripts::BOUNDED_RECENT;
         let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
-        let (frames, ()) = self.handle.look(script, |call| call.push(n), read).await?;
+        let fill = |call: &mut Call| call.push(n);
+        let (frames, ()) = self.handle.look(script, &fill, read).await?;
         Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {
         let script = &scripts::BOUNDED_CAPACITY;
-        let mut reply = self.handle.call(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, &|_| {}).await?;
         let capacity = usize::try_from(reply.count()?).ok();
         capacity
             .and_then(NonZeroUsize::new)
@@ -71,8 +72,9 @@ impl BoundedQueue for Queue<Bounded> {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         self.checked(check_capacity(capacity.get()))?;
         let script = &scripts::BOUNDED_RESIZE;
-        let first = self.handle.call(script, |call| call.push(capacity.get()));
-        shorten(&self.handle, first.await?).await
+        let fill = |call: &mut Call| call.push(capacity.get());
+        let first = self.handle.call(script, &fill).await?;
+        shorten(&self.handle, first).await
     }
 }
 
@@ -87,7 +89,7 @@ pub(crate) async fn reconfigure(
         call.push(config.capacity);
         call.push(text);
     };
-    let mut first = handle.call(&scripts::BOUNDED_RESIZE, fill).await?;
+    let mut first = handle.call(&scripts::BOUNDED_RESIZE, &fill).await?;
     let letters = first.number()?;
     shorten(handle, first).await?;
     Ok(letters)
@@ -99,7 +101,7 @@ pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<
         call.push(capacity);
         call.push("");
     };
-    let first = handle.call(&scripts::BOUNDED_RESIZE, fill).await?;
+    let first = handle.call(&scripts::BOUNDED_RESIZE, &fill).await?;
     shorten(handle, first).await.map(drop)
 }
 
@@ -114,7 +116,8 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         if count < limits::MAX_BATCH {
             return Ok(dropped);
         }
-        let next = handle.call(&scripts::BOUNDED_RESIZE, |call| call.push(""));
+        let fill = |call: &mut Call| call.push("");
+        let next = handle.call(&scripts::BOUNDED_RESIZE, &fill);
         // The steps before are done, whatever becomes of this one; offers take the others.
         step = next
             .await

@@ -40,7 +40,7 @@ impl DelayQueue for Queue<Delay> {
             call.push(&frame::due(to)[..]);
         };
         let script = &scripts::DELAY_RESCHEDULE;
-        let mut reply = self.handle.call(script, fill).await?;
+        let mut reply = self.handle.call(script, &fill).await?;
         match reply.number()? {
             1 => Ok(Rescheduled::Moved),
             0 => Ok(Rescheduled::TooLate),
@@ -50,7 +50,7 @@ impl DelayQueue for Queue<Delay> {
 
     async fn next_due(&self) -> Result<Option<Duration>> {
         let script = &scripts::DELAY_NEXT_DUE;
-        self.handle.call(script, |_| {}).await?.time()
+        self.handle.call(script, &|_| {}).await?.time()
     }
 }
 

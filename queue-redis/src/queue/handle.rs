@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::{Stored, unlooked::Unlooked};
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, confirmer::Confirmer, error::is_wrong_type,
+    backend::RedisBackend, call::Fill, client::Client, confirmer::Confirmer, error::is_wrong_type,
     keys, keys::Keys, listing, reply::Reply, script::Script, scripts, waiter::Wish,
 };
 
@@ -107,11 +107,7 @@ impl Handle {
     /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
     /// the keys of dedup marks, times to live and large bodies, each of which costs the server some time,
     /// while the handle knows of none.
-    pub(crate) async fn call(
-        &self,
-        script: &'static Script,
-        fill: impl Fn(&mut Call) + Send + Sync,
-    ) -> Result<Reply> {
+    pub(crate) async fn call(&self, script: &'static Script, fill: Fill<'_>) -> Result<Reply> {
         let all = self.sends_all.load(Ordering::Relaxed);
         self.call_with(script, all, fill).await
     }
@@ -120,7 +116,7 @@ impl Handle {
     pub(crate) async fn call_with_marks(
         &self,
         script: &'static Script,
-        fill: impl Fn(&mut Call) + Send + Sync,
+        fill: Fill<'_>,
     ) -> Result<Reply> {
         self.call_with(script, true, fill).await
     }
@@ -131,7 +127,7 @@ impl Handle {
         &self,
         script: &'static Script,
         all: bool,
-        fill: impl Fn(&mut Call) + Send + Sync,
+        fill: Fill<'_>,
     ) -> Result<Reply> {
         if all {
             self.sends_all.store(true, Ordering::Relaxed);
@@ -154,17 +150,17 @@ impl Handle {
         &self,
         script: &'static Script,
         mut all: bool,
-        fill: impl Fn(&mut Call) + Send + Sync,
+        fill: Fill<'_>,
     ) -> Result<Reply> {
         // The queue is not there: the server was flushed, or somebody removed it. So this creates it
         // anew. Only a caller that does nothing else makes that happen twice in a row.
         for _ in 0..3 {
-            let mut value = self.try_call(script, all, &fill).await;
+            let mut value = self.try_call(script, all, fill).await;
             if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
                 // Something ends with its message here, and the script did nothing without its keys.
                 self.sends_all.store(true, Ordering::Relaxed);
                 all = true;
-                value = self.try_call(script, all, &fill).await;
+                value = self.try_call(script, all, fill).await;
             }
             match value {
                 Ok(Value::Nil) if self.only_looks => {
@@ -189,12 +185,7 @@ impl Handle {
         )))
     }
 
-    async fn try_call(
-        &self,
-        script: &'static Script,
-        all: bool,
-        fill: impl Fn(&mut Call) + Send + Sync,
-    ) -> Result<Value> {
+    async fn try_call(&self, script: &'static Script, all: bool, fill: Fill<'_>) -> Result<Value> {
         let keys = match all {
             true => self.keys.all(),
             false => self.keys.usual(self.client.is_guarded()),

@@ -158,7 +158,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         };
         self.turns.verb().part(receipts.iter().copied());
         let extend = &K::SCRIPTS.extend;
-        let mut reply = self.handle.call(extend, fill).await?;
+        let mut reply = self.handle.call(extend, &fill).await?;
         reply.letters(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
@@ -196,7 +196,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn counters(&self) -> Result<Counters> {
         let mut reply = self
             .handle
-            .call_with_marks(&K::SCRIPTS.counters, |_| {})
+            .call_with_marks(&K::SCRIPTS.counters, &|_| {})
             .await?;
         reply.counters()
     }
@@ -212,7 +212,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
         };
         let script = &K::SCRIPTS.dead_letters;
-        let (dead, next) = self.handle.look(script, fill, read).await?;
+        let (dead, next) = self.handle.look(script, &fill, read).await?;
         let entries = dead.into_iter().map(Dead::letter).collect();
         Ok(Paged { entries, next })
     }
@@ -221,7 +221,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.revive;
         let fill = |call: &mut Call| add_ids(call, ids);
-        let mut reply = self.handle.call(script, fill).await?;
+        let mut reply = self.handle.call(script, &fill).await?;
         reply.letters(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
             b'n' => Some(Revived::NotFound),
@@ -234,18 +234,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.discard;
         let fill = |call: &mut Call| add_ids(call, ids);
-        self.handle.call(script, fill).await?.count()
+        self.handle.call(script, &fill).await?.count()
     }
 
     async fn pause(&self) -> Result<()> {
         let script = &K::SCRIPTS.pause;
-        let mut reply = self.handle.call(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, &|_| {}).await?;
         reply.count().map(drop)
     }
 
     async fn resume(&self) -> Result<()> {
         let script = &K::SCRIPTS.resume;
-        let mut reply = self.handle.call(script, |_| {}).await?;
+        let mut reply = self.handle.call(script, &|_| {}).await?;
         reply.count().map(drop)
     }
 
@@ -265,7 +265,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
                     call.push("");
                 }
             };
-            let removed = match self.handle.call(script, fill).await {
+            let removed = match self.handle.call(script, &fill).await {
                 Ok(mut reply) => reply.count()?,
                 Err(error) => return Err(half_way(error, purged > 0)),
             };
@@ -282,7 +282,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.cancel;
         let fill = |call: &mut Call| add_ids(call, ids);
-        let mut reply = self.handle.call(script, fill).await?;
+        let mut reply = self.handle.call(script, &fill).await?;
         reply.letters(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
             b't' => Some(Cancelled::TooLate),
@@ -319,7 +319,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             Ok((shown, next))
         };
         let script = &K::SCRIPTS.peek;
-        let (shown, next) = self.handle.look(script, fill, read).await?;
+        let (shown, next) = self.handle.look(script, &fill, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         Ok(Paged { entries, next })
     }

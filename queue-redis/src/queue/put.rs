@@ -113,7 +113,7 @@ impl<P: Put> Verb for Way<P> {
         };
         let all = pushes().any(|push| push.dedup.is_some() || push.time_to_live.is_some());
         let handle = &self.handle;
-        let put = handle.call_with_bodies(P::SCRIPT, all, &uploads, payloads(), fill);
+        let put = handle.call_with_bodies(P::SCRIPT, all, &uploads, payloads(), &fill);
         P::answers(put.await?, batch.len())
     }
 

@@ -58,7 +58,7 @@ impl RotatingQueue for Ring {
             }
         };
         let (handle, script) = (&self.handle, &scripts::ROTATING_INSERT);
-        let inserted = handle.call_with_bodies(script, false, &uploads, payloads(), fill);
+        let inserted = handle.call_with_bodies(script, false, &uploads, payloads(), &fill);
         let reply = inserted.await?;
         let ids = reply.ids(items.len())?.into_iter().map(|id| {
             let item = MessageId::new(id.unsigned_abs());
@@ -79,7 +79,7 @@ impl RotatingQueue for Ring {
         self.checked(limits::check_max(max.get()))?;
         let fill = |call: &mut Call| call.push(max.get());
         let call = async {
-            let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, fill).await?;
+            let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
             let next = reply.time()?;
             let mut items = items(reply)?;
             if items.iter().any(|item| item.content.is_apart()) {
@@ -122,7 +122,7 @@ impl RotatingQueue for Ring {
         };
         let (items, next) = self
             .handle
-            .look(&scripts::ROTATING_LIST, fill, read)
+            .look(&scripts::ROTATING_LIST, &fill, read)
             .await?;
         let entries = items.into_iter().filter_map(Item::message).collect();
         Ok(Paged { entries, next })
@@ -132,14 +132,14 @@ impl RotatingQueue for Ring {
         self.checked(limits::check_batch(ids.len()))?;
         let fill = |call: &mut Call| add_ids(call, ids);
         self.handle
-            .call(&scripts::ROTATING_REMOVE, fill)
+            .call(&scripts::ROTATING_REMOVE, &fill)
             .await?
             .count()
     }
 
     async fn len(&self) -> Result<u64> {
         self.handle
-            .call(&scripts::ROTATING_LEN, |_| {})
+            .call(&scripts::ROTATING_LEN, &|_| {})
             .await?
             .count()
     }

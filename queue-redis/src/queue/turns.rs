@@ -133,7 +133,7 @@ impl Turns {
                 call.push(&settlement_argument(settlement)[..]);
             }
         };
-        let reply = self.handle.call(self.script, fill).await;
+        let reply = self.handle.call(self.script, &fill).await;
         let mut reply = reply.inspect_err(|_| self.runs.note(&order.runs))?;
         if reply.is_status("FEW") {
             self.runs.note(&order.runs);
@@ -205,7 +205,7 @@ impl Turns {
                 call.push(&settlement_argument(settlement)[..]);
             }
         };
-        drop(self.handle.call(self.script, fill).await);
+        drop(self.handle.call(self.script, &fill).await);
     }
 
     /// Brings the large bodies of what was leased, from this token on.

@@ -95,7 +95,7 @@ struct Zset {
 
 #[async_trait]
 impl Strategy for Zset {
-    type Held = ();
+    type Held = Bytes;
 
     fn keys(&self) -> Vec<Key> {
         vec![Key::zset(&self.key)]

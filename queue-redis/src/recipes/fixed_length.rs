@@ -178,7 +178,7 @@ impl List {
 
 #[async_trait]
 impl Strategy for List {
-    type Held = ();
+    type Held = Bytes;
 
     fn keys(&self) -> Vec<Key> {
         vec![Key::list(&self.key)]

@@ -103,7 +103,7 @@ fn locked_by(content: &[u8]) -> MessageId {
 
 #[async_trait]
 impl Strategy for Locked {
-    type Held = ();
+    type Held = Bytes;
 
     fn keys(&self) -> Vec<Key> {
         self.list.keys()

@@ -75,6 +75,7 @@ impl<'a> Opening<'a> {
                 QueueConfig::Rotating(config) => config.max_body,
                 config => config.leasing().map_or(limits::DEFAULT_MAX_BODY, max_body),
             };
+            let strategy = Box::new(strategy);
             let shell = Shell::open(self.name, guarantees, max_body, server, strategy).await?;
             Ok(Arc::new(shell) as Arc<dyn Service>)
         })

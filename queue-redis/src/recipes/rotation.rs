@@ -89,7 +89,7 @@ struct Ring {
 
 #[async_trait]
 impl Strategy for Ring {
-    type Held = ();
+    type Held = Bytes;
 
     fn keys(&self) -> Vec<Key> {
         vec![Key::list(&self.list)]

@@ -24,38 +24,38 @@ use queue_core::{
 
 use super::{
     server::{Server, id_of},
-    strategy::{Entry, Strategy, Taken},
+    strategy::{Entry, Held, Strategy, Taken},
 };
 
-/// A handle of a strategy's queue.
+/// A handle of a strategy's queue. Strategies whose entries are found again alike share its code.
 #[derive(Debug)]
-pub(super) struct Shell<S: Strategy> {
+pub(super) struct Shell<H: Held> {
     name: QueueName,
     guarantees: Guarantees,
     max_body: usize,
     server: Server,
-    strategy: S,
+    strategy: Box<dyn Strategy<Held = H>>,
     /// What this handle has taken and not settled. No other handle can settle it.
-    held: Mutex<HashMap<Receipt, S::Held>>,
+    held: Mutex<HashMap<Receipt, H>>,
     last_token: AtomicU64,
 }
 
 #[async_trait]
-impl<S: Strategy> Service for Shell<S> {
+impl<H: Held> Service for Shell<H> {
     async fn call(&self, call: Call) -> Result<Answer> {
         let answer = self.answer(call).await;
         answer.map_err(|error| error.with_queue(&self.name))
     }
 }
 
-impl<S: Strategy> Shell<S> {
+impl<H: Held> Shell<H> {
     /// A handle, once the slots and the types of the strategy's keys are checked.
     pub(super) async fn open(
         name: &QueueName,
         guarantees: Guarantees,
         max_body: usize,
         server: Server,
-        strategy: S,
+        strategy: Box<dyn Strategy<Held = H>>,
     ) -> Result<Self> {
         let keys = strategy.keys();
         server.check_slots(&keys, &strategy.beginnings())?;
@@ -74,7 +74,7 @@ impl<S: Strategy> Shell<S> {
 
     async fn answer(&self, call: Call) -> Result<Answer> {
         self.guarantees.check(&call)?;
-        let (server, strategy) = (&self.server, &self.strategy);
+        let (server, strategy) = (&self.server, &*self.strategy);
         Ok(match call {
             Call::Push(messages) => {
                 Push::check_all(messages.iter(), self.max_body)?;
@@ -190,7 +190,7 @@ impl<S: Strategy> Shell<S> {
         Ok(Leased::of(deliveries.collect()))
     }
 
-    fn hand_out(&self, taken: Taken<S::Held>, ttl: Duration) -> Delivery {
+    fn hand_out(&self, taken: Taken<H>, ttl: Duration) -> Delivery {
         let receipt = Receipt::new(taken.id, self.next_token());
         self.held().insert(receipt, taken.held);
         Delivery {
@@ -285,7 +285,7 @@ impl<S: Strategy> Shell<S> {
         Ok(paged(items, |item: &Message| item.body.len(), from, most))
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<Receipt, S::Held>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<Receipt, H>> {
         // Nothing panics while it is held.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -46,6 +46,11 @@ pub(super) struct Taken<H> {
     pub(super) held: H,
 }
 
+/// What finds a taken entry again.
+pub(super) trait Held: Debug + Clone + Send + Sync + 'static {}
+
+impl<T: Debug + Clone + Send + Sync + 'static> Held for T {}
+
 /// What a strategy does to the server: no more than was published, and one step to put an entry
 /// back.
 ///
@@ -54,7 +59,7 @@ pub(super) struct Taken<H> {
 #[async_trait]
 pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// What finds a taken entry again.
-    type Held: Debug + Clone + Send + Sync + 'static;
+    type Held: Held;
 
     /// Its keys, whose types an open checks.
     fn keys(&self) -> Vec<Key>;
