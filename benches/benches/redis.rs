@@ -33,6 +33,8 @@ const RING: usize = 10_000;
 /// A short backlog, and a long one that should cost no more.
 const SHORT: (usize, &str) = (10_000, "10^4");
 const LONG: (usize, &str) = (1_000_000, "10^6");
+/// Our own commands in a script that decides nothing.
+const BARE: &str = "its commands, bare";
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
@@ -61,10 +63,13 @@ fn push(run: &mut Run<'_>) {
         let list = || ("LPUSH", raw::list_push(fixture, shape));
         let zset = || ("ZADD + HSET", raw::zset_push(fixture, shape));
         for kind in QueueKind::LEASING {
-            let beside = match kind {
+            let mut beside = match kind {
                 QueueKind::Reliable | QueueKind::Bounded => vec![list()],
                 _ => vec![zset(), list()],
             };
+            if (kind, shape) == (QueueKind::Reliable, Shape::new(1, 1)) {
+                beside.push((BARE, raw::bare_push(fixture)));
+            }
             let name = format!("push/{}, {}", kind.as_str(), shape.name());
             let ours = ours::push(fixture, kind, shape);
             run.measure(Samples::Many, &name, shape, ours, beside);
@@ -88,7 +93,10 @@ fn take(run: &mut Run<'_>) {
                     1 => "LMOVE + LREM",
                     _ => "script + LREMs",
                 };
-                let beside = vec![(peer, raw::list_turn(fixture, shape, trips))];
+                let mut beside = vec![(peer, raw::list_turn(fixture, shape, trips))];
+                if (kind, shape, trips) == (QueueKind::Reliable, Shape::new(1, 1), 1) {
+                    beside.push((BARE, raw::bare_turn(fixture)));
+                }
                 let name = format!("{verb}/{}, {}", kind.as_str(), shape.name());
                 run.measure(Samples::Many, &name, shape, ours, beside);
             }

@@ -20,7 +20,7 @@ use super::{commandstats::CommandStats, counting::Counted, placement::Placement,
 /// The number of calls under way at once, and the messages of each.
 ///
 /// A round is one call of each caller.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Messages in one call.
     pub batch: usize,

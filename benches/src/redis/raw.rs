@@ -1,9 +1,11 @@
 //! The other side: raw commands through the redis crate. They keep none of the contract's rules;
 //! they show the limit of this client and this server.
 
-use std::{ops::Range, sync::LazyLock};
+use std::{ops::Range, sync::LazyLock, time::Instant};
 
-use redis::{AsyncCommands, Direction, Pipeline, Script, aio::MultiplexedConnection};
+use redis::{
+    AsyncCommands, Direction, Pipeline, Script, ScriptInvocation, Value, aio::MultiplexedConnection,
+};
 
 use super::{
     fixture::{Fixture, Shape},
@@ -14,6 +16,12 @@ use crate::{kinds::BODY, pairs::Work};
 /// Moves a batch from one list to another, in one call.
 pub(crate) static TAKE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/take.lua")));
+
+/// Our own scripts without what they decide: their commands alone, with as many keys and arguments.
+static PUSH: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
+static TURN: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/turn.lua")));
 
 /// The most bodies that one call pushes outside the measured time.
 const MOST: usize = 1_000;
@@ -102,6 +110,81 @@ pub fn list_turn(fixture: &Fixture, shape: Shape, trips: usize) -> Work<'_> {
             shape.time(caller).await
         })
     })
+}
+
+/// The commands of our push of one message, in a script that does nothing else.
+pub fn bare_push(fixture: &Fixture) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        let queue = BareQueue::new(name);
+        fixture.runtime.block_on(async {
+            let mut raw = fixture.raw.clone();
+            queue.prepare(&mut raw, 0).await;
+            PUSH.load_async(&mut raw).await.expect(ANSWERED);
+            let start = Instant::now();
+            for _ in 0..rounds {
+                let mut push = queue.call(&PUSH);
+                push.arg("1").arg(&BODY[..]);
+                let pushed: i64 = push.invoke_async(&mut raw).await.expect(ANSWERED);
+                assert_eq!(pushed, 1);
+            }
+            start.elapsed()
+        })
+    })
+}
+
+/// The commands of our turn that acks one message and leases the next, in a script that does nothing else.
+pub fn bare_turn(fixture: &Fixture) -> Work<'_> {
+    measured(fixture, move |name, rounds| {
+        let queue = BareQueue::new(name);
+        fixture.runtime.block_on(async {
+            let mut raw = fixture.raw.clone();
+            queue.prepare(&mut raw, rounds as usize + 1).await;
+            TURN.load_async(&mut raw).await.expect(ANSWERED);
+            let start = Instant::now();
+            for round in 0..rounds {
+                let mut turn = queue.call(&TURN);
+                let [acked, next] = [round, round + 1].map(|id| format!("{id:014}"));
+                turn.arg("1").arg("600000").arg("").arg("1");
+                turn.arg(acked).arg(next);
+                let turned: (Value, i64, i64, Vec<u8>) =
+                    turn.invoke_async(&mut raw).await.expect(ANSWERED);
+                assert_eq!(turned.3.len(), BODY.len());
+            }
+            start.elapsed()
+        })
+    })
+}
+
+/// The keys of a reliable queue.
+struct BareQueue(Vec<String>);
+
+impl BareQueue {
+    fn new(name: &str) -> Self {
+        let keys = [
+            "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs",
+        ];
+        Self(keys.map(|key| format!("qk:{{{name}}}:{key}")).to_vec())
+    }
+
+    async fn prepare(&self, raw: &mut MultiplexedConnection, messages: usize) {
+        let fields = ["config", "accepted", "flags", "quiet", "token", "acked"];
+        let fields = fields.map(|field| (field, "1000000000000"));
+        let () = raw
+            .hset_multiple(&self.0[0], &fields)
+            .await
+            .expect(ANSWERED);
+        fill(raw, &self.0[7], messages).await;
+    }
+
+    fn call<'a>(&self, script: &'a Script) -> ScriptInvocation<'a> {
+        let mut call = script.prepare_invoke();
+        for key in &self.0 {
+            call.key(key);
+        }
+        call.arg("")
+            .arg("kind=reliable layout=1 max_attempts=5 backoff=1000 60000");
+        call
+    }
 }
 
 /// Turns a list of this many bodies: `LMOVE` from the head to the tail.
