@@ -58,7 +58,8 @@ impl<T: Debug + Clone + Send + Sync + 'static> Held for T {}
 /// the other methods keep their bodies.
 #[async_trait]
 pub(super) trait Strategy: Debug + Send + Sync + 'static {
-    /// What finds a taken entry again.
+    /// What finds a taken entry again. Where none is taken, the body, as for most: each other type is one more
+    /// shell to compile.
     type Held: Held;
 
     /// Its keys, whose types an open checks.
