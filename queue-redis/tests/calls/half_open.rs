@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     BRIEF, Test, queue,
+    registered::waiting,
     until::{PATIENCE, until},
 };
 
@@ -58,19 +59,14 @@ async fn what_is_handed_over_on_a_half_open_connection_comes_back() -> Test {
         .response_timeout(BRIEF)
         .fall_back(100 * PATIENCE);
     let stranded = queue(&builder.connect().await?).await?;
-    let waiting = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
+    let receiving = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
     // The marker says so. Subscribing comes before it, and opening the queue adds to a sorted set, too.
-    until("somebody waits", || {
-        let mut connection = server.connect().expect("the server runs");
-        let marked = redis::Cmd::zcard("qk:{a}:arrivals").query::<u64>(&mut connection);
-        marked.expect("a count") == 1
-    })
-    .await;
+    until("somebody waits", || waiting(&server, "a") == 1).await;
     proxy.strand();
     let others = queue(&RedisBackend::connect(&server.url()).await?).await?;
     others.push_one("hello").await?;
     assert_eq!(others.depth().await?.leased, 1);
-    waiting.abort();
+    receiving.abort();
     let again = others.receive_one(LEASE, PATIENCE).await?;
     assert_eq!(again.expect("it comes back").attempt, 2);
     Ok(())

@@ -8,6 +8,8 @@ mod connectors;
 mod deadlines;
 mod half_open;
 mod half_polled;
+#[path = "../support/registered.rs"]
+mod registered;
 mod runtimes;
 mod slow_line;
 mod together;

@@ -9,6 +9,8 @@ mod costs;
 mod handing_over;
 mod hints;
 mod losses;
+#[path = "../support/registered.rs"]
+mod registered;
 #[path = "../support/until.rs"]
 mod until;
 
@@ -19,7 +21,10 @@ use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
-use self::until::{PATIENCE, until};
+use self::{
+    registered::waiting,
+    until::{PATIENCE, until},
+};
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
@@ -37,15 +42,6 @@ async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
 async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::Error> {
     let config = ReliableConfig::default();
     backend.open_reliable(&QueueName::new(name)?, &config).await
-}
-
-/// The number of processes registered at a queue's marker: these wait.
-fn waiting(server: &Server, name: &str) -> usize {
-    let mut connection = server.connect().expect("the server runs");
-    let marker = format!("qk:{{{name}}}:arrivals");
-    let mut count = redis::cmd("ZCOUNT");
-    count.arg(marker).arg(0).arg("+inf");
-    count.query(&mut connection).expect("it counts")
 }
 
 /// The number of connections that listen to a channel.
