@@ -1,71 +1,122 @@
-use super::Plan;
+use std::{
+    collections::{BTreeMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
-/// Makes a plan smaller while its run still fails: takes decisions out, in ever smaller chunks, and
-/// then lowers the rest. `fails` plays a plan. If its run failed as before, it answers the plan of
-/// the decisions that the run really took. It is called at most `budget` times.
+use super::{Plan, Site};
+
+/// Makes a plan smaller while its run still fails: takes decisions out, first all about one matter or
+/// all of one lane, then in ever smaller chunks, and then lowers the rest. `fails` plays a plan. If
+/// its run failed as before, it answers the plan of the decisions that the run really took. It is
+/// called at most `budget` times, and never twice with the same plan.
 ///
 /// This is delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
-pub fn shrink(plan: Plan, budget: usize, mut fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
-    let mut best = plan;
-    let mut left = budget;
-    let mut attempt = |candidate: &Plan| {
-        left = left.checked_sub(1)?;
-        fails(candidate)
+pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
+    let mut shrinking = Shrinking {
+        best: plan,
+        left: budget,
+        tried: HashSet::new(),
+        fails,
     };
+    shrinking.attempt(&Plan::default());
+    shrinking.drop_groups(|site| site.what);
+    shrinking.drop_groups(|site| site.lane);
     loop {
-        let before = best.clone();
-        let mut size = best.len().div_ceil(2).max(1);
+        let before = shrinking.best.clone();
+        let mut size = before.len().div_ceil(2).max(1);
         loop {
-            best = drop_chunks(best, size, &mut attempt);
+            shrinking.drop_chunks(size);
             if size == 1 {
                 break;
             }
             size = size.div_ceil(2);
         }
-        best = lower(best, &mut attempt);
-        if best == before {
-            return best;
+        shrinking.lower();
+        if shrinking.best == before {
+            return before;
         }
     }
 }
 
-fn drop_chunks(
-    mut best: Plan,
-    size: usize,
-    attempt: &mut impl FnMut(&Plan) -> Option<Plan>,
-) -> Plan {
-    // From the end, since late decisions depend on earlier ones.
-    let mut end = best.len();
-    while end > 0 {
-        let start = end.saturating_sub(size);
-        let kept = best.iter().enumerate();
-        let kept = kept.filter(|(index, _)| !(start..end).contains(index));
-        let candidate = Plan(kept.map(|(_, decision)| decision).collect());
-        if let Some(taken) = attempt(&candidate)
-            && is_simpler(&taken, &best)
+struct Shrinking<F> {
+    best: Plan,
+    left: usize,
+    /// The hashes of the plans that were played: a plan takes more room.
+    tried: HashSet<u64>,
+    fails: F,
+}
+
+impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
+    /// Plays a simpler plan, which is the best from now on if it fails, too. Answers whether it is.
+    fn attempt(&mut self, candidate: &Plan) -> bool {
+        let mut hasher = DefaultHasher::new();
+        candidate.hash(&mut hasher);
+        if self.left == 0
+            || !is_simpler(candidate, &self.best)
+            || !self.tried.insert(hasher.finish())
         {
-            best = taken;
+            return false;
         }
-        end = start.min(best.len());
+        self.left -= 1;
+        match (self.fails)(candidate) {
+            Some(taken) if is_simpler(&taken, &self.best) => {
+                self.best = taken;
+                true
+            }
+            _ => false,
+        }
     }
-    best
-}
 
-fn lower(mut best: Plan, attempt: &mut impl FnMut(&Plan) -> Option<Plan>) -> Plan {
-    let sites: Vec<_> = best.iter().map(|(site, _)| site).collect();
-    for site in sites {
-        for value in 1..best.get(site) {
-            let mut candidate = best.clone();
-            candidate.set(site, value);
-            if let Some(taken) = attempt(&candidate)
-                && is_simpler(&taken, &best)
-            {
-                best = taken;
-                break;
+    /// Takes out all decisions of a group at once, the largest group first: most groups have nothing
+    /// to do with the failure.
+    fn drop_groups<G: Ord>(&mut self, group: impl Fn(Site) -> G) {
+        let mut sizes = BTreeMap::<G, usize>::new();
+        for (site, _) in self.best.iter() {
+            *sizes.entry(group(site)).or_default() += 1;
+        }
+        let mut groups: Vec<(G, usize)> = sizes.into_iter().collect();
+        groups.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        for (dropped, _) in groups {
+            let kept = self.best.iter();
+            let kept = kept.filter(|(site, _)| group(*site) != dropped);
+            self.attempt(&kept.collect());
+        }
+    }
+
+    fn drop_chunks(&mut self, size: usize) {
+        // From the end, since late decisions depend on earlier ones.
+        let mut end = self.best.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            let kept = self.best.iter().enumerate();
+            let kept = kept.filter(|(index, _)| !(start..end).contains(index));
+            self.attempt(&kept.map(|(_, decision)| decision).collect());
+            end = start.min(self.best.len());
+        }
+    }
+
+    /// Lowers each decision to 1, or else as far as halving the rest of the way finds.
+    fn lower(&mut self) {
+        let sites: Vec<_> = self.best.iter().map(|(site, _)| site).collect();
+        for site in sites {
+            let mut enough = self.best.get(site);
+            let mut too_low = 0;
+            while enough > too_low + 1 {
+                let value = if too_low == 0 {
+                    1
+                } else {
+                    too_low.midpoint(enough)
+                };
+                let mut candidate = self.best.clone();
+                candidate.set(site, value);
+                if self.attempt(&candidate) {
+                    enough = value;
+                } else {
+                    too_low = value;
+                }
             }
         }
     }
-    best
 }
 
 fn is_simpler(plan: &Plan, than: &Plan) -> bool {
@@ -87,31 +138,77 @@ mod tests {
         Site::new(Lane(1), step, What::Verb)
     }
 
+    fn plan(decisions: impl IntoIterator<Item = (Site, u32)>) -> Plan {
+        decisions.into_iter().collect()
+    }
+
+    /// Shrinks a plan that fails by this rule. Answers what is left, and the plans that were played.
+    fn shrunk(plan: Plan, is_failure: impl Fn(&Plan) -> bool) -> (String, Vec<Plan>) {
+        let mut played = Vec::new();
+        let small = shrink(plan, 500, |plan| {
+            played.push(plan.clone());
+            is_failure(plan).then(|| plan.clone())
+        });
+        (small.to_string(), played)
+    }
+
     #[test]
     fn what_does_not_matter_is_taken_out_and_what_does_is_lowered() {
-        let mut plan = Plan::default();
-        for step in 0..60 {
-            plan.set(site(step), 1 + step % 9);
-        }
-        let mut runs = 0;
-        // Fails if step 17 is at least 3 and step 40 is there at all.
-        let small = shrink(plan, 500, |plan| {
-            runs += 1;
-            let fails = plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;
-            fails.then(|| plan.clone())
+        let all = plan((0..60).map(|step| (site(step), 1 + step % 9)));
+        let fails = |plan: &Plan| plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;
+        let (small, played) = shrunk(all, fails);
+        assert_eq!(small, "v1:1.17.verb=3,1.40.verb=1");
+        assert!(played.len() < 80, "{}", played.len());
+    }
+
+    #[test]
+    fn a_failure_that_needs_nothing_is_found_at_once() {
+        let all = plan((0..60).map(|step| (site(step), 1)));
+        let (small, played) = shrunk(all, |_| true);
+        assert_eq!((&*small, played.len()), ("v1:", 1));
+    }
+
+    #[test]
+    fn what_is_of_another_matter_or_lane_goes_at_once() {
+        let one = Site::new(Lane(3), 5, What::Reply);
+        let others = [
+            (1, What::Pick),
+            (1, What::Reply),
+            (2, What::Reply),
+            (3, What::Pick),
+        ];
+        let others = others.into_iter().flat_map(|(lane, what)| {
+            (0..300).map(move |step| (Site::new(Lane(lane), step, what), 1))
         });
-        assert_eq!(small.to_string(), "v1:1.17.verb=3,1.40.verb=1");
-        assert!(runs < 200, "{runs}");
+        let (small, played) = shrunk(plan(others.chain([(one, 1)])), |plan| plan.get(one) > 0);
+        assert_eq!(small, "v1:3.5.reply=1");
+        assert!(played.len() < 10, "{}", played.len());
+    }
+
+    #[test]
+    fn a_great_number_is_lowered_by_halves() {
+        let all = plan([(site(1), 40_000)]);
+        let (small, played) = shrunk(all, |plan| plan.get(site(1)) >= 1_234);
+        assert_eq!(small, "v1:1.1.verb=1234");
+        assert!(played.len() < 40, "{}", played.len());
+    }
+
+    #[test]
+    fn no_plan_is_played_twice() {
+        let all = plan((0..20).map(|step| (site(step), 3)));
+        // Two go only together, which takes several rounds.
+        let fails =
+            |plan: &Plan| (plan.get(site(3)) > 0) == (plan.get(site(11)) > 0) && plan.len() > 4;
+        let (_, played) = shrunk(all, fails);
+        let different: HashSet<&Plan> = played.iter().collect();
+        assert_eq!(different.len(), played.len());
     }
 
     #[test]
     fn the_budget_is_kept() {
-        let mut plan = Plan::default();
-        for step in 0..60 {
-            plan.set(site(step), 1);
-        }
+        let all = plan((0..60).map(|step| (site(step), 1)));
         let mut runs = 0;
-        shrink(plan, 10, |_| {
+        shrink(all, 10, |_| {
             runs += 1;
             None
         });
