@@ -2,16 +2,15 @@
 //! `redis-server`.
 //!
 //! [`Container::start`] starts one from an image, and dropping it removes it. Its
-//! [`url`](Container::url) is what a client connects to; with queue-kit:
+//! [`url`](Container::url) is what a client connects to; with queue-kit, `queue_kit::connect(server.url())`.
 //!
 //! ```no_run
 //! use redis_container::Container;
 //!
-//! # async fn test() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn test() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Container::start("redis:7.2")?;
-//! let queues = queue_kit::connect(server.url()).await?;
-//! let mails = queues.reliable::<String>("mails").await?;
-//! # let _ = mails;
+//! let mut redis = redis::Client::open(server.url())?.get_connection()?;
+//! redis::cmd("PING").exec(&mut redis)?;
 //! # Ok(())
 //! # }
 //! ```
