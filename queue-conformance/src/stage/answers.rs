@@ -13,6 +13,8 @@ pub(super) struct Answered {
     pub(super) to_drop: u64,
     /// The accepted messages that the queue is to bury at their ends (L17).
     pub(super) to_bury: u64,
+    /// The waits for a message that brought none. What comes for one of them is released.
+    pub(super) waited_in_vain: u64,
 }
 
 impl Answered {

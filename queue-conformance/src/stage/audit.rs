@@ -95,7 +95,6 @@ impl ExpectedCounts {
             ("acked", expected.acked, counters.acked),
             ("retried", expected.retried, counters.retried),
             ("deferred", expected.deferred, counters.deferred),
-            ("released", expected.released, counters.released),
             ("revived", expected.revived, counters.revived),
             ("evicted", expected.evicted, counters.evicted),
             ("replaced", expected.replaced, counters.replaced),
@@ -109,6 +108,13 @@ impl ExpectedCounts {
                 "L5: {name}: the queue counts {counted}, its answers add up to {answered}"
             );
         }
+        let (released, least, in_vain) =
+            (counters.released, expected.released, answers.waited_in_vain);
+        assert!(
+            released >= least && released <= least + in_vain,
+            "L5: released: the queue counts {released}, its answers add up to {least}, and {in_vain} \
+             waits may have given back what came too late for them"
+        );
         let (died, least) = (counters.died, expected.died);
         let (expired, to_bury) = (counters.expired, answers.to_bury);
         assert!(
@@ -154,6 +160,10 @@ impl ExpectedCounts {
     }
 
     fn record(&self, call: &Call, answered: &Result<Answer>) {
+        let has_brought = matches!(answered, Ok(Answer::Leased(leased)) if !leased.is_empty());
+        if matches!(call, Call::WaitToLease(..)) && !has_brought {
+            self.lock().waited_in_vain += 1;
+        }
         match answered {
             Ok(answer) => self.lock().record(call, answer),
             Err(error) if error.outcome() == Outcome::Unknown => self.mark_unsure(),
@@ -166,9 +176,8 @@ impl ExpectedCounts {
     }
 }
 
-/// If it is dropped before its call has answered, makes the counts unsure, since nobody knows the
-/// call's effect (L8).
-struct CallGuard<'a>(Option<&'a ExpectedCounts>);
+/// A call under way. If this is dropped before the answer, nobody knows the call's effect (L8).
+struct CallGuard<'a>(Option<(&'a ExpectedCounts, &'a Call)>);
 
 impl CallGuard<'_> {
     fn answered(mut self) {
@@ -178,8 +187,11 @@ impl CallGuard<'_> {
 
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        if let Some(expected) = self.0 {
-            expected.mark_unsure();
+        match self.0 {
+            // What comes for it now is released.
+            Some((expected, Call::WaitToLease(..))) => expected.lock().waited_in_vain += 1,
+            Some((expected, call)) if !call.is_wait() => expected.mark_unsure(),
+            _ => {}
         }
     }
 }
@@ -194,13 +206,64 @@ struct Audited {
 #[async_trait]
 impl Service for Audited {
     async fn call(&self, call: Call) -> Result<Answer> {
-        // What only looks or waits may be given up: no count depends on it.
-        let guard = (!call.is_wait()).then(|| CallGuard(Some(&self.expected)));
+        let guard = CallGuard(Some((&self.expected, &call)));
         let answered = self.queue.call(call.clone()).await;
-        if let Some(guard) = guard {
-            guard.answered();
-        }
+        guard.answered();
         self.expected.record(&call, &answered);
         answered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{panic::AssertUnwindSafe, time::Duration};
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// A queue on which every wait lasts.
+    #[derive(Debug)]
+    struct Endless;
+
+    #[async_trait]
+    impl Service for Endless {
+        async fn call(&self, _call: Call) -> Result<Answer> {
+            std::future::pending().await
+        }
+    }
+
+    async fn give_up(call: Call) -> Arc<ExpectedCounts> {
+        let expected = Arc::<ExpectedCounts>::default();
+        let audited = Audited {
+            queue: Arc::new(Endless),
+            expected: Arc::clone(&expected),
+        };
+        let given_up = timeout(Duration::from_millis(1), audited.call(call)).await;
+        assert!(given_up.is_err(), "nothing answers");
+        expected
+    }
+
+    fn released(released: u64) -> Counters {
+        let mut counters = Counters::default();
+        counters.released = released;
+        counters
+    }
+
+    fn is_refused(expected: &ExpectedCounts, counters: &Counters) -> bool {
+        let check = AssertUnwindSafe(|| expected.check(counters));
+        std::panic::catch_unwind(check).is_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_given_up_may_give_one_message_back() {
+        let long = Duration::from_secs(60);
+        let expected = give_up(Call::WaitToLease(long, None, long)).await;
+        expected.check(&released(0));
+        expected.check(&released(1));
+        assert!(is_refused(&expected, &released(2)));
+        let expected = give_up(Call::WaitForArrival(long)).await;
+        expected.check(&released(0));
+        assert!(is_refused(&expected, &released(1)));
     }
 }
