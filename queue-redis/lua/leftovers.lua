@@ -38,8 +38,15 @@ local function look(queue, keys)
   -- The frames in these elements of a list, and how many more they are than the elements.
   local function opened(elements)
     local frames, more = {}, 0
-    for _, element in ipairs(elements) do
-      if #element > HEAD and string.byte(element, 1) == PACK then
+    local rest
+    for place, element in ipairs(elements) do
+      if element == rest then
+        rest, more = nil, more - 1
+      elseif #element > HEAD and string.byte(element, 1) == PACK then
+        if #element == HEAD + 1 then
+          rest = elements[place + 1] or ''
+          element = element .. string.sub(rest, 3)
+        end
         local count = string.byte(element, HEAD + 1)
         local id, since = struct.unpack('>I7I7', element, ID)
         local at = HEAD + 2

@@ -26,8 +26,10 @@ const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
 /// In place of a frame's attempts: they follow the head, with what else the message has been through.
 const WITH_PAST: u8 = u8::MAX;
-/// In place of a frame's attempts: several messages follow the head, see [`Pack`].
+/// In place of a frame's attempts: several messages follow the head, see `lua/shared/packs.lua`.
 const PACK: u8 = 254;
+/// How a [`Pack`] begins as it is sent, and behind its head.
+const MESSAGES: u8 = 253;
 
 /// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
@@ -83,8 +85,14 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Reads a frame, or those of a pack, into `frames`; `None` if it is neither.
-    pub(crate) fn read_all(bytes: Bytes, head: usize, frames: &mut Vec<Self>) -> Option<()> {
+    /// Reads a frame, or those of a pack, into `frames`; `None` if it is neither. A pack's messages may be in
+    /// what comes `next`.
+    pub(crate) fn read_all(
+        bytes: Bytes,
+        next: impl FnOnce() -> Option<Bytes>,
+        head: usize,
+        frames: &mut Vec<Self>,
+    ) -> Option<()> {
         if bytes.first() != Some(&PACK) || bytes.len() <= head {
             frames.push(Self::read(bytes, head)?);
             return Some(());
@@ -92,6 +100,10 @@ impl Frame {
         let mut rest = bytes.slice(1..);
         let (first, pushed) = (narrow(&mut rest)?, narrow(&mut rest)?);
         let count = rest.try_get_u8().ok()?;
+        if rest.is_empty() {
+            rest = next()?;
+            rest.advance(rest.len().min(2));
+        }
         let contents = payloads(rest.clone(), count.into());
         let mut contents = contents.map(IntoIterator::into_iter);
         for id in (first..).take(count.into()) {

@@ -97,21 +97,22 @@ impl Reply {
 
     /// All values left, each as bytes that `read` understands.
     pub(crate) fn rest<T>(self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
-        self.rest_into(|bytes, rest| {
+        self.rest_into(|bytes, _, rest| {
             rest.push(read(bytes)?);
             Some(())
         })
     }
 
-    /// All values left, each as bytes of which `read` makes one or several.
+    /// All values left, each as bytes of which `read` makes one or several. It may take the next value, too.
     pub(crate) fn rest_into<T>(
         mut self,
-        mut read: impl FnMut(Bytes, &mut Vec<T>) -> Option<()>,
+        mut read: impl FnMut(Bytes, &mut dyn FnMut() -> Option<Bytes>, &mut Vec<T>) -> Option<()>,
     ) -> Result<Vec<T>> {
         let mut rest = Vec::with_capacity(self.len());
         while self.len() > 0 {
             let bytes = self.bytes()?;
-            read(bytes, &mut rest).ok_or_else(|| self.unexpected())?;
+            let made = read(bytes, &mut || self.bytes().ok(), &mut rest);
+            made.ok_or_else(|| self.unexpected())?;
         }
         Ok(rest)
     }

@@ -19,7 +19,7 @@ const BODY: usize = 100;
 /// `commands / bytes to the server / bytes from it`.
 const COSTS: &str = "
 reliable, 1: push 6 / 497 / 4, turn 14 / 435 / 159
-reliable, 100: push 7 / 10762 / 6, turn 22 / 438 / 10635
+reliable, 100: push 7 / 10769 / 6, turn 22 / 438 / 10689
 delay, 1: push 8 / 433 / 4, turn 13 / 357 / 159
 delay, 100: push 9 / 12021 / 6, turn 24 / 360 / 12538
 priority, 1: push 7 / 491 / 4, turn 13 / 421 / 168

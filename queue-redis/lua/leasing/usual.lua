@@ -39,9 +39,9 @@ local makes_room = nil -- the marker of those who wait for messages to go
 -- What is leased: so many messages, their bytes, the answer; the number of the first, and whether none is missing
 -- between it and the last.
 local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
--- Of a list: how many elements of READY these are, how many messages more than that are in their packs, and frames
+-- Of a list: how many elements of READY these are; if packs are among them, what META's `packed` changes by; and frames
 -- that go back there, the last first.
-local taken_elements, taken_packed, frames_back = 0, 0, nil
+local taken_elements, taken_packed, frames_back = 0, nil, nil
 -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and after a failover
 -- hand out the tokens of the lost history again (R1).
 local token = math.max(last_token + 1, now_micros)

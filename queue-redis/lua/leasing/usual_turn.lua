@@ -21,12 +21,15 @@ if usual and taken > 0 then
   else
     local leases = { nil, nil }
     local frames, before_first = reply, 3
-    if taken_packed > 0 then
+    if taken_packed then
       frames, before_first = {}, 0
-      for k = 4, #reply do
-        for _, frame in ipairs(parts(reply[k]) or { reply[k] }) do
+      local k = 4
+      while reply[k] do
+        local own, used = parts(reply[k], reply[k + 1])
+        for _, frame in ipairs(own or { reply[k] }) do
           frames[#frames + 1] = frame
         end
+        k = k + (used or 1)
       end
     end
     for k = 1, taken do
@@ -51,8 +54,8 @@ if usual and taken > 0 then
     if frames_back then
       call('LPUSH', next_list, unpack(frames_back))
     end
-    if taken_packed > 0 then
-      call('HINCRBY', META, 'packed', -taken_packed)
+    if taken_packed then
+      call('HINCRBY', META, 'packed', taken_packed)
     end
   else
     call('ZREM', LINE, unpack(next_places, 1, taken))

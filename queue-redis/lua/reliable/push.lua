@@ -3,7 +3,7 @@
 -- needs: mark, quiet_until, read_terms, times_to_live, uploads
 -- gives: act
 -- ARGV[3] how many messages, or packs
--- ARGV[4 …] their payloads; or packs, each without its head, and nothing behind them
+-- ARGV[4 …] their payloads; or packs without their heads, see `packs`, and nothing behind them
 -- ARGV[4 + messages …] what else the push says of messages, see `terms`
 -- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
 -- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
@@ -12,7 +12,7 @@ if ARGV[3] == 'packs' then
   -- Here they go in one by one.
   payloads = {}
   for k = 4, #ARGV do
-    for _, payload in ipairs({ decode('>' .. string.rep('I2c0', byte(ARGV[k], 1)), ARGV[k], 2) }) do
+    for _, payload in ipairs({ decode('>' .. string.rep('I2c0', byte(ARGV[k], 2)), ARGV[k], 3) }) do
       payloads[#payloads + 1] = type(payload) == 'string' and payload or nil
     end
   end

@@ -6,8 +6,14 @@ local packs = ARGV[3] == 'packs'
 if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
   local frames, last = {}, accepted
   for k = 4, #ARGV do
-    frames[k - 3] = pack(FRAME, packs and PACK or 0, last + 1, now) .. ARGV[k]
-    last = last + (packs and byte(ARGV[k], 1) or 1)
+    if packs then
+      local count = byte(ARGV[k], 2)
+      frames[2 * k - 7], frames[2 * k - 6] = pack(FRAME .. 'B', PACK, last + 1, now, count), ARGV[k]
+      last = last + count
+    else
+      last = last + 1
+      frames[k - 3] = pack(FRAME, 0, last, now) .. ARGV[k]
+    end
   end
   local one = not packs and #ARGV == 4
   local handed_over = one and hand_over(last, frames[1], READY)

@@ -36,24 +36,23 @@ end
 -- Makes frames of the packs that READY begins with, until so many messages, or as many as one call may hand out,
 -- are frames. Answers the first elements of READY then, which are no packs.
 local function open_packs(wanted)
-  local heads, from, bytes, packed, full = {}, 0, 0, 0, 16
+  local heads, from, bytes, opened, full = {}, 0, 0, false, 8
   repeat
     local asked = math.min(CHUNK, math.ceil(wanted / full))
     local elements = call('LRANGE', READY, from, from + asked - 1)
-    for k = 1, #elements do
-      if wanted <= 0 then
-        break
-      end
-      local own = parts(elements[k]) or { elements[k] }
-      full = #own > 1 and 16 or 1
+    local k = 1
+    while elements[k] and wanted > 0 do
+      local own, used = parts(elements[k], elements[k + 1] or call('LINDEX', READY, from + 1))
+      opened, full = opened or own, own and 8 or 1
+      own = own or { elements[k] }
       for n = 1, #own do
-        heads[#heads + 1] = own[n]
+        heads[#heads + 1], bytes = own[n], bytes + #own[n]
         wanted = #own[n] == HEAD and wanted or wanted - 1 -- a hole is no message
       end
-      from, bytes, packed = from + 1, bytes + #elements[k], packed + #own - 1
+      k, from = k + (used or 1), from + (used or 1)
     end
   until #elements < asked or wanted <= 0 or not fits(heads, bytes)
-  if packed ~= 0 then
+  if opened then
     call('LTRIM', READY, from, '-1')
     -- By steps, since holes among them may be any number.
     for last = #heads, 1, -MANY do
@@ -63,7 +62,7 @@ local function open_packs(wanted)
       end
       call('LPUSH', READY, unpack(back))
     end
-    add_to('packed', -packed)
+    add_to('packed', from - #heads)
   end
   return heads
 end

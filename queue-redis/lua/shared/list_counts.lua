@@ -6,7 +6,7 @@
 local function in_line()
   local listed = math.max(call('LLEN', READY) - holes, 0)
   if listed > 0 then
-    listed = listed + math.max(tonumber(call('HGET', META, 'packed')) or 0, 0)
+    listed = math.max(listed + (tonumber(call('HGET', META, 'packed')) or 0), 0)
   end
   return listed + call('ZCARD', LINE)
 end
@@ -25,7 +25,7 @@ local function oldest_since()
     older(call('HGET', FRAMES, back[1]))
   end
   local head = call('LINDEX', READY, 0)
-  head = head and parts and (parts(head) or { head })[1] or head
+  head = head and parts and (parts(head, call('LINDEX', READY, 1)) or { head })[1] or head
   local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if joined[1] and not (head and #head > HEAD and decode('>I7', head, ID) <= tonumber(joined[2])) then
     head = call('HGET', FRAMES, sub(joined[1], -7))

@@ -1,17 +1,22 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
--- needs: FRAME, FRAMES, HEAD, ID, LINE, META, PACK, READY, add_to, drop, flags, holes, is_sound, leave, parts
--- needs: place_of
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, MESSAGES, META, PACK, READY, add_to, drop, flags, holes, is_sound, leave
+-- needs: parts, place_of
 -- gives: withdraw, show_ready, delayed_from
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
 -- a guess by the distance is mostly right.
 local function listed_at(number)
   local low, high = 0, call('LLEN', READY) - 1
-  -- The first number of an element, and the last.
+  -- The first number of an element, and the last; of a pack's messages, those of its head. And where that is.
   local function numbers_at(index)
     local frame = call('LINDEX', READY, index)
-    local first = #frame >= HEAD and decode('>I7', frame, ID)
-    return first, first and byte(frame, 1) == PACK and #frame > HEAD and first + byte(frame, HEAD + 1) - 1 or first
+    if index > 0 and byte(frame, 1) == MESSAGES then
+      index = index - 1
+      frame = call('LINDEX', READY, index)
+    end
+    local first = #frame >= HEAD and byte(frame, 1) ~= MESSAGES and decode('>I7', frame, ID)
+    local many = first and byte(frame, 1) == PACK and #frame > HEAD
+    return first, many and first + byte(frame, HEAD + 1) - 1 or first, index
   end
   while low <= high do
     local first, _ = numbers_at(low)
@@ -21,7 +26,7 @@ local function listed_at(number)
       return nil
     end
     local index = low + math.floor((number - first) * (high - low) / math.max(last - first, 1))
-    local from, to = numbers_at(index)
+    local from, to, at = numbers_at(index)
     if not from then
       return nil
     elseif number > to then
@@ -29,7 +34,7 @@ local function listed_at(number)
     elseif number < from then
       high = index - 1
     else
-      return index
+      return at
     end
   end
 end
@@ -61,23 +66,34 @@ local function withdraw(id)
   if not frame or #frame == HEAD then
     return false
   end
-  local own = parts and parts(frame)
+  local rest, own, used
+  if parts then
+    rest = call('LINDEX', READY, index + 1)
+    own, used = parts(frame, rest)
+  end
   local first = own and decode('>I7', frame, ID) or number
-  local others = own and leave_out(frame, number - first + 1)
+  local others = own and leave_out(used == 2 and frame .. sub(rest, 3) or frame, number - first + 1)
   if own and not others then
     return false
   end
-  local left = own and #own > 1
-  call('LSET', READY, index, left and others or pack(FRAME, 0, first, 0))
+  local left, hole = own and #own > 1, pack(FRAME, 0, first, 0)
+  if used == 2 then
+    call('LSET', READY, index + 1, left and sub(rest, 1, 2) .. sub(others, HEAD + 2) or hole)
+  end
+  if used ~= 2 or not left then
+    call('LSET', READY, index, left and others or hole)
+  end
   if not string.find(flags, 'o', 1, true) then
     flags = flags .. 'o'
     call('HSET', META, 'flags', flags)
   end
+  if own then
+    add_to('packed', left and -1 or used - 1)
+  end
   if left then
-    add_to('packed', -1)
     return true
   end
-  holes = add_to('holes', 1)
+  holes = add_to('holes', used or 1)
   if index == 0 then
     drop({ listed = 0, passed = 0, members = {}, damaged = {} })
   end
@@ -95,16 +111,21 @@ local function show_ready(passed, lined, limit, take)
     while not heads[next_head] and more do
       local listed = call('LRANGE', READY, read, read + CHUNK - 1)
       heads, places, next_head, more = {}, {}, 1, #listed == CHUNK
-      for k = 1, #listed do
-        for n, frame in ipairs(parts and parts(listed[k]) or { listed[k] }) do
+      local k = 1
+      while listed[k] do
+        local own, used
+        if parts then
+          own, used = parts(listed[k], listed[k + 1] or call('LINDEX', READY, read + 1))
+        end
+        for n, frame in ipairs(own or { listed[k] }) do
           if passes > 0 then
             passes = passes - 1
           else
-            heads[#heads + 1], places[#places + 1] = frame, (read + k - 1) * 256 + n - 1
+            heads[#heads + 1], places[#places + 1] = frame, read * 256 + n - 1
           end
         end
+        k, read = k + (used or 1), read + (used or 1)
       end
-      read = read + #listed
     end
     local frame, member = heads[next_head], line[at]
     if not frame and not member then

@@ -12,10 +12,17 @@ local function frames_of(run)
   local kept = call('HGET', FRAMES, run)
   local fine, elements = try(cmsgpack.unpack, kept or '')
   local frames = {}
-  for _, element in ipairs(fine and type(elements) == 'table' and elements or {}) do
-    for _, frame in ipairs(parts and type(element) == 'string' and parts(element) or { element }) do
+  elements = fine and type(elements) == 'table' and elements or {}
+  local at = 1
+  while elements[at] do
+    local own, used
+    if parts and type(elements[at]) == 'string' then
+      own, used = parts(elements[at], type(elements[at + 1]) == 'string' and elements[at + 1] or nil)
+    end
+    for _, frame in ipairs(own or { elements[at] }) do
       frames[#frames + 1] = frame
     end
+    at = at + (used or 1)
   end
   return frames
 end

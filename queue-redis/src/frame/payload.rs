@@ -11,6 +11,8 @@ use bytes::{Buf, Bytes};
 use queue_core::{Headers, Message, MessageId};
 use redis::{RedisWrite, ToRedisArgs};
 
+use super::MESSAGES;
+
 /// Headers and body as one argument, written straight into the command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payload<'a> {
@@ -82,7 +84,7 @@ impl ToRedisArgs for Pack<'_> {
         let mut argument = out.writer_for_next_arg();
         let mut write = |bytes: &[u8]| drop(argument.write_all(bytes));
         let Self(payloads) = self;
-        write(&[u8::try_from(payloads.len()).unwrap_or(u8::MAX)]);
+        write(&[MESSAGES, u8::try_from(payloads.len()).unwrap_or(u8::MAX)]);
         for payload in *payloads {
             let length = u16::try_from(payload.length()).unwrap_or(u16::MAX);
             write(&length.to_be_bytes());

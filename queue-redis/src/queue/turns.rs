@@ -149,8 +149,8 @@ impl Turns {
         let first = reply.count()?;
         let changes = reply.number()?;
         let next = u64::try_from(changes).ok().map(Duration::from_millis);
-        let mut frames =
-            reply.rest_into(|bytes, frames| Frame::read_all(bytes, self.head, frames))?;
+        let mut frames = reply
+            .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
         if let (AS_A_RUN, [frame, ..]) = (changes, &frames[..]) {
             self.runs.note(&[Run {
                 first: Receipt::new(frame.id, Token::new(first)),

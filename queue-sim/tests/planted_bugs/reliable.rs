@@ -44,7 +44,7 @@ mod redis {
 
     edits! {
         PACKS_ARE_COUNTED_FOR_EVER {
-            "shared/list_next": "taken_packed = taken_packed + count - 1" => "taken_packed = taken_packed + 0";
+            "shared/list_next": "taken_elements - taken - (frames_back and #frames_back or 0)" => "0";
         }
         CUT_PACK_KEEPS_ITS_IDS {
             "shared/packs": "decode('>I7', frame, ID) + count)" => "decode('>I7', frame, ID))";
@@ -57,19 +57,19 @@ mod redis {
                 "for k = math.max(last - MANY, 0) + 1, last do";
         }
         OPENED_PACKS_ARE_COUNTED {
-            "shared/list": "add_to('packed', -packed)" => "";
+            "shared/list": "add_to('packed', from - #heads)" => "";
         }
         OPENED_PACKS_ARE_LOST {
             "shared/list": "call('LPUSH', READY, unpack(back))" => "";
         }
         CANCELLED_IN_A_PACK_IS_COUNTED {
-            "shared/list_lookup": "add_to('packed', -1)" => "";
+            "shared/list_lookup": "left and -1 or used - 1" => "0";
         }
         CANCELLED_IN_A_PACK_STAYS {
             "shared/packs": "if payload ~= '' and last" => "if last";
         }
         RUN_OF_PACKS_LOSES_FRAMES {
-            "shared/runs": "parts and type(element) == 'string' and parts(element) or { element }" => "{ element }";
+            "shared/runs": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";
         }
     }
 

@@ -169,6 +169,7 @@ impl Harm {
         let elements: Vec<Vec<u8>> = ask(connection, "LRANGE", &[key, b"0", b"-1"]);
         let at = self.entry.index(elements.len());
         let mut done = done.to(&elements[at]);
+        done.ids.extend(ids_of_pack(&elements, at));
         done.entry.clone_from(&elements[at]);
         let index = at.to_string();
         let new = match &self.how {
@@ -189,6 +190,23 @@ impl Harm {
         ask::<()>(connection, "LSET", &[key, index.as_bytes(), &new]);
         done.to(&new)
     }
+}
+
+/// The ids in the pack that this element is a part of: its head, or what stands behind that.
+fn ids_of_pack(elements: &[Vec<u8>], at: usize) -> Vec<Vec<u8>> {
+    let head = match elements[at].first() {
+        Some(253) if at > 0 => &elements[at - 1],
+        _ => &elements[at],
+    };
+    let [254, first @ .., count] = &head[..head.len().min(16)] else {
+        return Vec::new();
+    };
+    let first = first
+        .iter()
+        .take(7)
+        .fold(0, |id, byte| id << 8 | u64::from(*byte));
+    let ids = (first..).take(usize::from(*count));
+    ids.map(|id| id.to_be_bytes()[1..].to_vec()).collect()
 }
 
 impl How {

@@ -26,7 +26,7 @@ edits! {
         "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
     }
     HOLES_ARE_NOT_COUNTED {
-        "shared/list_lookup": "holes = add_to('holes', 1)" => "holes = 1";
+        "shared/list_lookup": "holes = add_to('holes', used or 1)" => "holes = 1";
     }
     UNIQUE_OUTLIVES_ITS_MESSAGE {
         "shared/uniques": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
