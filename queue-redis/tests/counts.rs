@@ -278,5 +278,6 @@ async fn elements_of(server: &Server, messages: usize) -> u64 {
 async fn a_batch_is_stored_in_packs_from_32_messages_on() {
     let server = Server::start().expect("a server");
     assert_eq!(elements_of(&server, 31).await, 31);
-    assert_eq!(elements_of(&server, 32).await, 2);
+    // Two packs of two elements each.
+    assert_eq!(elements_of(&server, 32).await, 4);
 }

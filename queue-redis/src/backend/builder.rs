@@ -151,7 +151,7 @@ impl Builder {
     }
 
     /// From how many messages on those that one call pushes to a reliable queue are stored in packs: up to 16
-    /// plain messages of at most 1 KiB each as one element of a list. 32 by default; fewer than 4 never are.
+    /// plain messages of at most 1 KiB each as two elements of a list. 32 by default; fewer than 4 never are.
     /// Pushes that come at the same time share a call.
     ///
     /// A push of 100 in packs takes the server half the time, and so does a lease of 100 that is acked as a
