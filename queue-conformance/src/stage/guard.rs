@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -85,11 +86,13 @@ impl Service for Guarded {
         }
         let deadline = Instant::now() + self.guard.patience;
         let mut answered = self.queue.call(call.clone()).await;
-        while self.is_late(&answered) && Instant::now() < deadline {
+        while let Some(rest) = self.late(&call, &answered)
+            && Instant::now() < deadline
+        {
             sleep(AGAIN).await;
-            answered = self.queue.call(call.clone()).await;
+            answered = joined(answered, self.queue.call(rest).await);
         }
-        if self.is_late(&answered)
+        if self.late(&call, &answered).is_some()
             && let Some(skip) = forgetful(&self.guard.guarantees)
         {
             self.guard.exit.skip(skip);
@@ -180,17 +183,36 @@ impl Guarded {
             .flatten()
     }
 
-    /// Whether the answer does not show what is due, of a queue that may be late.
-    fn is_late(&self, answered: &Result<Answer>) -> bool {
+    /// The call for what the answer does not show although it is due, of a queue that may be late.
+    fn late(&self, call: &Call, answered: &Result<Answer>) -> Option<Call> {
         if self.guard.guarantees.has(Feature::AtOnce) {
-            return false;
+            return None;
         }
         let due = lock(&self.seen).due.len();
-        match answered {
-            Ok(Answer::Leased(leased)) => leased.is_empty() && due > 0,
-            Ok(Answer::Depth(depth)) => depth.ready < due as u64,
-            _ => false,
+        match (call, answered) {
+            (Call::Lease(max, ttl), Ok(Answer::Leased(leased))) => {
+                let left = max.get().min(due).checked_sub(leased.deliveries.len())?;
+                Some(Call::Lease(NonZeroUsize::new(left)?, *ttl))
+            }
+            (call, Ok(Answer::Leased(leased))) => {
+                (leased.is_empty() && due > 0).then(|| call.clone())
+            }
+            (call, Ok(Answer::Depth(depth))) => (depth.ready < due as u64).then(|| call.clone()),
+            _ => None,
         }
+    }
+}
+
+/// What two leases brought, or else the later answer.
+fn joined(answered: Result<Answer>, again: Result<Answer>) -> Result<Answer> {
+    match (answered, again) {
+        (Ok(Answer::Leased(first)), Ok(Answer::Leased(mut second))) => {
+            let mut deliveries = first.deliveries;
+            deliveries.append(&mut second.deliveries);
+            second.deliveries = deliveries;
+            Ok(Answer::Leased(second))
+        }
+        (_, again) => again,
     }
 }
 
@@ -230,4 +252,61 @@ pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A case that ends as skipped may unwind while it is held.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue whose leases bring two messages at most, as one that moves what is due bit by bit.
+    #[derive(Debug)]
+    struct BitByBit;
+
+    #[async_trait]
+    impl Service for BitByBit {
+        async fn call(&self, call: Call) -> Result<Answer> {
+            let deliveries = |max: usize| (1..=max.min(2) as u64).map(delivery).collect();
+            Ok(match call {
+                Call::Schedule(batch) => {
+                    let ids = (1..=batch.len() as u64).map(MessageId::new);
+                    Answer::Pushed(ids.map(Pushed::Accepted).collect())
+                }
+                Call::Lease(max, _) => Answer::Leased(Leased {
+                    deliveries: deliveries(max.get()),
+                    next: None,
+                }),
+                other => panic!("{other:?} is not asked"),
+            })
+        }
+    }
+
+    fn delivery(id: u64) -> Delivery {
+        Delivery {
+            receipt: Receipt::new(MessageId::new(id), Token::new(id)),
+            attempt: 1,
+            time_left: LONG,
+            body: Bytes::new(),
+            headers: Headers::new(),
+            failure: None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_on_a_queue_that_is_late_waits_for_all_that_is_due() {
+        let late = Guarantees::all("late", QueueKind::Delay).without(Feature::AtOnce);
+        let guard = Guard::new(late, Exit::default(), LONG);
+        let name = QueueName::new("late").expect("the name is allowed");
+        let queue = guard.before(&name, Arc::new(BitByBit));
+        let batch = (0..5).map(|_| Scheduled::new("x", Duration::ZERO));
+        let scheduled = queue.call(Call::Schedule(batch.collect())).await;
+        scheduled.expect("scheduled");
+        for (asked, brought) in [(4, 4), (2, 2)] {
+            let max = NonZeroUsize::new(asked).expect("not zero");
+            let answered = queue.call(Call::Lease(max, LONG)).await;
+            let Ok(Answer::Leased(leased)) = answered else {
+                panic!("{answered:?}")
+            };
+            assert_eq!(leased.deliveries.len(), brought);
+        }
+    }
 }
