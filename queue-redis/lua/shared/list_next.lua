@@ -23,46 +23,48 @@ if usual and wants > 0 then
     more, full = #elements == asked, 1
     local k = 1
     while elements[k] and taken < wants do
-      local frame, rest, attempts, number, count = elements[k], nil, nil, 0, 1
+      local frame, attempts, number = elements[k], nil, 0
       if #frame > HEAD then
         attempts, number = decode('>BI7', frame)
       end
-      if attempts == PACK and parts then
-        attempts, count, full, has_packs = 0, byte(frame, HEAD + 1), 16, true
-        if #frame == HEAD + 1 then
-          rest = elements[k + 1] or call('LINDEX', READY, taken_elements + 1)
-          attempts = rest and byte(rest, 1) == MESSAGES and 0
-        end
-      end
-      if attempts ~= 0 or count == 0 or number <= before or number + count - 1 > accepted then
+      if number <= before or number > accepted or attempts ~= 0 and not (attempts == PACK and parts) then
         usual = false
         break
       end
       first_number = first_number or number
-      k, taken_elements, entries = k + (rest and 2 or 1), taken_elements + (rest and 2 or 1), entries + 1
-      if taken + count > wants then
-        local some = wants - taken
-        if wants >= 4 and count - some > 1 then
-          frame, frames_back = split(frame, rest, some)
+      entries, size, before, k, taken_elements = entries + 1, size + #frame, number, k + 1, taken_elements + 1
+      if attempts == 0 then
+        reply[entries], taken = frame, taken + 1
+      else
+        local count, rest = byte(frame, HEAD + 1), nil
+        full, has_packs = 16, true
+        if #frame == HEAD + 1 then
+          rest = elements[k] or call('LINDEX', READY, taken_elements)
+          count = rest and byte(rest, 1) == MESSAGES and count or 0
+          k, taken_elements, size = k + 1, taken_elements + 1, size + #(rest or '')
+        end
+        local some = math.min(count, wants - taken)
+        before = number + count - 1
+        if count == 0 or before > accepted then
+          usual = false
+          break
+        elseif some == count then
+          reply[entries], reply[entries + 1] = frame, rest
+          entries = rest and entries + 1 or entries
+        elseif wants >= 4 and count - some > 1 then
+          reply[entries], frames_back = split(frame, rest, some)
           frames_back = { frames_back }
         else
           local own = parts(frame, rest)
           for n = 1, some do
             reply[entries + n - 1] = own[n]
           end
-          frame, entries = own[some], entries + some - 1
-          frames_back = {}
+          entries, frames_back = entries + some - 1, {}
           for n = #own, some + 1, -1 do
             frames_back[#frames_back + 1] = own[n]
           end
         end
-        count, rest = some, nil
-      end
-      reply[entries] = frame
-      taken, size, before = taken + count, size + #frame, number + count - 1
-      if rest then
-        entries, size = entries + 1, size + #rest
-        reply[entries] = rest
+        taken, before = taken + some, number + some - 1
       end
     end
     usual = usual and size <= BYTES
