@@ -36,7 +36,8 @@ end
 -- Makes frames of the packs that READY begins with, until so many messages, or as many as one call may hand out,
 -- are frames. Answers the first elements of READY then, which are no packs.
 local function open_packs(wanted)
-  local heads, from, bytes, opened, full = {}, 0, 0, false, 8
+  local heads, from, bytes, opened = {}, 0, 0, false
+  local full = 8 -- messages of an element, if packs may come next: a pack of 16 is two
   repeat
     local asked = math.min(CHUNK, math.ceil(wanted / full))
     local elements = call('LRANGE', READY, from, from + asked - 1)

@@ -7,7 +7,7 @@ local next_list, next_places = READY, nil -- where they are
 if usual and wants > 0 then
   usual = call('EXISTS', LINE) == 0
   local before, more, entries, has_packs = 0, true, 3, false
-  local full = parts and 16 or 1 -- messages that the next may be in one pack
+  local full = parts and 16 or 1 -- messages of a pack, if packs may come next
   while usual and more and taken < wants do
     local elements
     local asked = wants - taken

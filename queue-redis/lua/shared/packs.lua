@@ -6,7 +6,7 @@
 --             (2 bytes; zero if it was cancelled) and its payload, as in a frame of its own
 -- What leases fewer than it has cuts it in two, each of which is one element: a head, and the lengths and payloads
 -- behind it. What needs single messages makes frames of them. META keeps, as `packed`, how many messages LLEN of READY
--- leaves out; less than none, if few are left of packs.
+-- leaves out. It is negative where packs have few messages left.
 -- needs: HEAD, ID, PACK, SINCE, flags
 -- gives: MESSAGES, parts, split, try
 

@@ -124,9 +124,14 @@ fn a_frame_that_is_cut_off_does_not_block_the_head() {
 fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
     let batch = ["d", "e", "f", "g"].map(Push::new);
     for asked in [1, 3, 10] {
-        let of_head = [("3", 0, 7), ("3", 15, 3), ("3", 15, 5)];
+        let of_head = [("3", 15, 3), ("3", 15, 5)];
         let of_messages = [("4", 0, 7), ("4", 3, 1), ("4", 3, 9), ("4", 15, 200)];
-        for (element, at, byte) in of_head.into_iter().chain(of_messages) {
+        let damages = of_head
+            .into_iter()
+            .chain(of_messages)
+            .map(|damage| (damage, 3..=5));
+        // A head that is none is one letter, and the messages behind it are another.
+        for ((element, at, byte), letters) in damages.chain([(("3", 0, 7), 2..=2)]) {
             let mut three = Three::of(QueueKind::Reliable);
             three.run(three.queue.put(&batch)).expect("there is room");
             three.put().expect("there is room");
@@ -146,13 +151,9 @@ fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
                 bodies.extend(leased.deliveries.into_iter().map(|each| each.body));
             }
             assert_eq!(bodies, ["a", "b", "c", "d"], "{asked}, {at}, {byte}");
-            let letters = three.letters();
-            assert!((2..=5).contains(&letters.len()), "{letters:?}");
-            assert!(
-                letters
-                    .iter()
-                    .all(|letter| letter.why().contains("damaged"))
-            );
+            let found = three.letters();
+            assert!(letters.contains(&found.len()), "{found:?}");
+            assert!(found.iter().all(|letter| letter.why().contains("damaged")));
         }
     }
 }
