@@ -2,15 +2,12 @@
 //! where the structure allows them, and without the rest of the contract.
 
 use std::{
+    collections::HashMap,
     sync::LazyLock,
     time::{Duration, Instant},
 };
 
-use redis::{
-    AsyncCommands, Direction, Script,
-    aio::MultiplexedConnection,
-    streams::{StreamReadOptions, StreamReadReply},
-};
+use redis::{AsyncCommands, Direction, Script, Value, aio::MultiplexedConnection};
 
 use super::{
     cost::Cost,
@@ -123,10 +120,9 @@ impl Structure {
             }
         }
         if strategy == Strategy::Stream {
-            let () = raw
-                .xgroup_create_mkstream(&keys[0], GROUP, "0")
-                .await
-                .expect(ANSWERED);
+            let mut create = redis::cmd("XGROUP");
+            create.arg(&["CREATE", &keys[0], GROUP, "0", "MKSTREAM"]);
+            create.exec_async(&mut raw).await.expect(ANSWERED);
         }
         Self {
             strategy,
@@ -171,15 +167,14 @@ impl Structure {
             let taken: Vec<Vec<u8>> = call.invoke_async(&mut self.raw).await.expect(ANSWERED);
             taken.into_iter().step_by(2).collect()
         } else if self.strategy == Strategy::Stream {
-            let options = StreamReadOptions::default()
-                .group(GROUP, "consumer")
-                .count(batch);
-            let streams = [&self.keys[0]];
-            let read = self.raw.xread_options(&streams, &[">"], &options);
-            let read: Option<StreamReadReply> = read.await.expect(ANSWERED);
-            let streams = read.into_iter().flat_map(|read| read.keys);
-            let entries = streams.flat_map(|stream| stream.ids);
-            entries.map(|entry| entry.id.into_bytes()).collect()
+            let mut read = redis::cmd("XREADGROUP");
+            read.arg(&["GROUP", GROUP, "consumer", "COUNT"]).arg(batch);
+            read.arg(&["STREAMS", &self.keys[0], ">"]);
+            // Of each stream, the entries: the id and the fields.
+            type Streams = HashMap<String, Vec<(Vec<u8>, Value)>>;
+            let read: Option<Streams> = read.query_async(&mut self.raw).await.expect(ANSWERED);
+            let entries = read.into_iter().flatten().flat_map(|(_, entries)| entries);
+            entries.map(|(id, _)| id).collect()
         } else {
             let mut trip = redis::pipe();
             for _ in 0..batch {
@@ -204,8 +199,13 @@ impl Structure {
             call.invoke_async(&mut self.raw).await.expect(ANSWERED)
         } else if self.strategy == Strategy::Stream {
             let mut trip = redis::pipe();
-            trip.xack(&self.keys[0], GROUP, receipts).ignore();
-            trip.xdel(&self.keys[0], receipts);
+            let (stream, group) = (&self.keys[0], GROUP);
+            trip.cmd("XACK")
+                .arg(stream)
+                .arg(group)
+                .arg(receipts)
+                .ignore();
+            trip.cmd("XDEL").arg(stream).arg(receipts);
             let acked: (i64,) = trip.query_async(&mut self.raw).await.expect(ANSWERED);
             acked.0
         } else {

@@ -13,7 +13,7 @@ local function hand_over(number, frame, ready)
   if not who then
     return false
   end
-  local channel, serial, ttl, at, holder = string.match(who, '^(%S+) (%d+) (%d+) (%d*) (.*)$')
+  local channel, serial, ttl, holder = string.match(who, '^(%S+) (%d+) (%d+) (.*)$')
   local listening -- at this server: what is published reaches others, too, and is too late there
   if channel and #frame <= SHORT and not string.find(flags, 'p', 1, true) and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
@@ -29,7 +29,7 @@ local function hand_over(number, frame, ready)
       call('HSET', FRAMES, 'h' .. id, holder)
     end
     local left = call('ZSCORE', ARRIVALS, who) - now
-    local head = string.format('lease %s %d %d %s %s', serial, left, #ARRIVALS, at, ARRIVALS)
+    local head = string.format('lease %s %d %d %s', serial, left, #ARRIVALS, ARRIVALS)
     local published = redis.pcall('PUBLISH', channel, head .. pack('>I7', token) .. frame)
     if type(published) == 'number' then
       call('ZREM', ARRIVALS, 'armed', who)

@@ -68,6 +68,17 @@ pub(crate) struct Wish {
     pub(crate) returns: Weak<dyn Returns>,
 }
 
+impl Wish {
+    /// The terms as `hand_over.lua` reads them.
+    fn terms(self) -> Terms {
+        let holder = self.holder.as_ref().map_or("", Holder::as_str);
+        Terms {
+            text: format!("{} {holder}", self.ttl).into(),
+            returns: self.returns,
+        }
+    }
+}
+
 /// The settings of a waiter.
 pub(crate) struct Settings {
     pub(crate) connector: Arc<dyn Connector>,
@@ -143,7 +154,7 @@ impl Waiter {
             change: watched.map(|change| (marker, change)),
         };
         let wishes = wish.is_some();
-        let terms = wish.map(|wish| self.0.terms(wish));
+        let terms = wish.map(Wish::terms);
         let mut place = self.0.board.join(marker, terms);
         let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
         let handed = match &woken {
@@ -272,18 +283,6 @@ impl Drop for Unwatched<'_> {
 }
 
 impl Inner {
-    /// The terms as `hand_over.lua` reads them. An injected clock's time is among them, since who injects one
-    /// may tell by it which call this is.
-    fn terms(&self, wish: Wish) -> Terms {
-        let at = self.settings.clock.as_ref();
-        let at = at.map_or_else(String::new, |clock| clock().as_millis().to_string());
-        let holder = wish.holder.as_ref().map_or("", Holder::as_str);
-        Terms {
-            text: format!("{} {at} {holder}", wish.ttl).into(),
-            returns: wish.returns,
-        }
-    }
-
     /// Opens the connection at the first need, since a process that only pushes needs none.
     fn start(&self) {
         self.started.get_or_init(|| {

@@ -279,12 +279,11 @@ fn read(push: &PushInfo, patience: Duration) -> Option<Said> {
 }
 
 fn read_handed_over(rest: &[u8], patience: Duration) -> Option<Said> {
-    let mut words = rest.splitn(5, |byte| *byte == b' ');
+    let mut words = rest.splitn(4, |byte| *byte == b' ');
     let serial = u64::try_from(number(words.next()?)?).ok()?;
     let left = Duration::from_millis(u64::try_from(number(words.next()?)?).unwrap_or(0));
     let length = usize::try_from(number(words.next()?)?).ok()?;
-    let (_at, rest) = (words.next()?, words.next()?);
-    let (marker, lease) = rest.split_at_checked(length)?;
+    let (marker, lease) = words.next()?.split_at_checked(length)?;
     let handed = HandedOver {
         serial,
         age: patience.checked_sub(left)?,

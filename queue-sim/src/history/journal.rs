@@ -4,7 +4,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use queue_core::{QueueName, Timestamp, call::Call};
+use queue_core::{
+    QueueName, Timestamp, Token,
+    call::{Answer, Call},
+};
 use tokio::time::Instant;
 
 use super::{CallId, Ended, Event, History, Moment, Outcome, Record};
@@ -26,6 +29,16 @@ struct State {
     order: u64,
     /// A list, since goals are few and the journal reads them often.
     goals: Vec<&'static str>,
+    handed_over: Vec<HandedOver>,
+}
+
+/// A lease that a push made for a call that waits.
+struct HandedOver {
+    queue: QueueName,
+    token: Token,
+    at: Moment,
+    /// The call of which it counts as an execution.
+    call: CallId,
 }
 
 impl Journal {
@@ -71,6 +84,7 @@ impl Journal {
         let now = self.now();
         let mut state = self.lock();
         let at = state.next(now);
+        state.tell_apart(id, &outcome);
         if let Some(record) = state.record(id) {
             record.ended.get_or_insert(Ended { at, outcome });
         }
@@ -85,6 +99,36 @@ impl Journal {
             record.executed.push(moment);
         }
         moment
+    }
+
+    /// Notes that the backend has just leased a message to a process that waits, by these terms of one of its
+    /// calls. Which one takes it, the process decides when it comes. Until then, and if nobody takes it, this is
+    /// an execution of the call that waits, or waited last. Answers the beginning of that.
+    pub(crate) fn handed_over(
+        &self,
+        lane: Lane,
+        queue: &QueueName,
+        wait: impl Fn(&Call) -> bool,
+        token: Token,
+        at: Timestamp,
+    ) -> Option<Moment> {
+        let mut state = self.lock();
+        let at = state.next(at);
+        let waits =
+            state.history.records.iter_mut().filter(|record| {
+                record.lane == lane && record.queue == *queue && wait(&record.call)
+            });
+        let taker = waits.max_by_key(|record| (record.ended.is_none(), record.id))?;
+        taker.executed.push(at);
+        let (call, began) = (taker.id, taker.began);
+        let queue = queue.clone();
+        state.handed_over.push(HandedOver {
+            queue,
+            token,
+            at,
+            call,
+        });
+        Some(began)
     }
 
     /// Notes another event.
@@ -125,7 +169,9 @@ impl Journal {
 
     /// Takes the history so far out; the journal begins again.
     pub fn take(&self) -> History {
-        std::mem::take(&mut self.lock().history)
+        let mut state = self.lock();
+        state.handed_over.clear();
+        std::mem::take(&mut state.history)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -139,6 +185,34 @@ impl State {
         Moment {
             order: self.order,
             at,
+        }
+    }
+
+    /// Makes the lease of a message that this call brings an execution of this call.
+    fn tell_apart(&mut self, id: CallId, outcome: &Outcome) {
+        let Outcome::Ok(Answer::Leased(leased)) = outcome else {
+            return;
+        };
+        let [delivery] = &leased.deliveries[..] else {
+            return;
+        };
+        let token = delivery.receipt.token;
+        let Some(record) = self.record(id).filter(|record| record.call.is_wait()) else {
+            return;
+        };
+        let queue = record.queue.clone();
+        let mut all = self.handed_over.iter_mut();
+        let handed = all.find(|handed| handed.token == token && handed.queue == queue);
+        let Some(handed) = handed.filter(|handed| handed.call != id) else {
+            return;
+        };
+        let (before, at) = (std::mem::replace(&mut handed.call, id), handed.at);
+        if let Some(before) = self.record(before) {
+            before.executed.retain(|moment| *moment != at);
+        }
+        if let Some(record) = self.record(id) {
+            record.executed.push(at);
+            record.executed.sort();
         }
     }
 

@@ -220,7 +220,11 @@ impl Environment for RedisEnvironment {
         match kind {
             QueueKind::Delay | QueueKind::Rotating => &[],
             _ if self.serves.is_some() => &[],
-            _ => &["handed over", "handed over in vain"],
+            _ => &[
+                "handed over",
+                "handed over in vain",
+                "handed over by an earlier registration",
+            ],
         }
     }
 

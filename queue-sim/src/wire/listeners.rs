@@ -1,12 +1,13 @@
 //! The connections that listen to channels. All share one socket of their own.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{collections::BTreeMap, io, path::Path, time::Duration};
 
 use bytes::Bytes;
+use queue_core::{Holder, Token};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{resp, socket::Socket};
-use crate::history::CallId;
+use crate::plan::Lane;
 
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
@@ -19,16 +20,65 @@ const LAST: &str = "the last of all";
 pub(super) struct Listeners {
     socket: Option<Socket>,
     channels: BTreeMap<Bytes, BTreeMap<ConnectionId, UnboundedSender<Vec<u8>>>>,
-    handed_over: Vec<CallId>,
+    registered: BTreeMap<i64, Registered>,
+    handed_over: Vec<HandedOver>,
 }
 
-/// The waiting call that a published message was leased to, if it is one. A waiting call's tag, in place of a
-/// time, stands among the terms that it registered, and is published as the fourth word behind `lease`.
-fn handed_over(message: &[u8]) -> Option<CallId> {
-    let terms = message.strip_prefix(b"lease ")?;
-    let tag = terms.splitn(5, |byte| *byte == b' ').nth(3)?;
-    let tag = resp::number(tag)?.unsigned_abs();
-    (tag > 0).then_some(CallId(tag))
+/// What a process registered with: the terms of the call that waited longest there.
+#[derive(Debug, Clone)]
+pub(super) struct Registered {
+    /// The journal's last event before that.
+    pub(super) after: u64,
+    pub(super) lane: Lane,
+    pub(super) ttl: Duration,
+    pub(super) holder: Option<Holder>,
+}
+
+/// A message that the server leased to a process that waits.
+#[derive(Debug)]
+pub(super) struct HandedOver {
+    pub(super) by: Registered,
+    /// The key of the marker at which it waits.
+    pub(super) marker: Bytes,
+    pub(super) token: Token,
+}
+
+/// The number of a registration and its terms, from what it registers: the channel, the number, the
+/// milliseconds of the lease, and the holder.
+fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> {
+    let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
+    let mut number = || resp::number(words.next()?);
+    let (serial, ttl) = (number()?, number()?);
+    let ttl = Duration::from_millis(u64::try_from(ttl).ok()?);
+    let holder = std::str::from_utf8(words.next()?).ok()?;
+    let holder = Holder::new(holder).ok();
+    let registered = Registered {
+        after,
+        lane,
+        ttl,
+        holder,
+    };
+    Some((serial, registered))
+}
+
+/// The message in what was published, if it is one: `lease`, the number of the registration, its time, the
+/// length of the marker's key, that key, the token, and the message itself.
+fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option<HandedOver> {
+    let mut words = message
+        .strip_prefix(b"lease ")?
+        .splitn(4, |byte| *byte == b' ');
+    let serial = resp::number(words.next()?)?;
+    let length = resp::number(words.nth(1)?)?;
+    let (marker, rest) = words
+        .next()?
+        .split_at_checked(usize::try_from(length).ok()?)?;
+    let token = rest.get(..7)?.iter();
+    let token = token.fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    Some(HandedOver {
+        by: registered.get(&serial)?.clone(),
+        marker: Bytes::copy_from_slice(marker),
+        token: Token::new(token),
+    })
 }
 
 impl Listeners {
@@ -78,12 +128,20 @@ impl Listeners {
     /// Ends all listening.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let channels = std::mem::take(&mut self.channels);
+        self.registered.clear();
         if let Some(socket) = &mut self.socket {
             for channel in channels.keys() {
                 socket.ask(&[b"UNSUBSCRIBE", &channel[..]])?;
             }
         }
         Ok(())
+    }
+
+    /// Forgets all listening: the connections have ended with the server. What processes registered with,
+    /// the server may have kept.
+    pub(super) fn lost(&mut self) {
+        self.socket = None;
+        self.channels.clear();
     }
 
     /// Adds the last message after some commands, if any connection listens. Answers whether it
@@ -99,8 +157,13 @@ impl Listeners {
         true
     }
 
-    /// The calls that were handed a message since this was last asked.
-    pub(super) fn take_handed_over(&mut self) -> Vec<CallId> {
+    /// Notes the terms with which this lane's process registers, after this event of the journal.
+    pub(super) fn registers(&mut self, after: u64, lane: Lane, registers: &[u8]) {
+        self.registered.extend(terms(after, lane, registers));
+    }
+
+    /// The messages that were handed over since this was last asked.
+    pub(super) fn take_handed_over(&mut self) -> Vec<HandedOver> {
         std::mem::take(&mut self.handed_over)
     }
 
@@ -118,7 +181,8 @@ impl Listeners {
             if channel == LAST {
                 return Ok(());
             }
-            self.handed_over.extend(handed_over(message));
+            let handed = handed_over(message, &self.registered);
+            self.handed_over.extend(handed);
             for listener in self
                 .channels
                 .get(channel)

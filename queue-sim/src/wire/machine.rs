@@ -12,7 +12,6 @@ use super::{
     scripts::{self, Replace, Scripts},
     socket::Socket,
 };
-use crate::history::CallId;
 
 /// Copies all keys to the other database, and replaces what it holds.
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
@@ -158,9 +157,9 @@ impl Machine {
         self.listeners.listen(connection, channel, &path)
     }
 
-    /// The calls that were handed a message since this was last asked.
-    pub(super) fn take_handed_over(&mut self) -> Vec<CallId> {
-        self.listeners.take_handed_over()
+    /// The connections that listen.
+    pub(super) const fn listeners(&mut self) -> &mut Listeners {
+        &mut self.listeners
     }
 
     /// Ends a connection's listening.
@@ -197,7 +196,7 @@ impl Machine {
     /// Kills the server and starts it again from its append-only file. Connections do not survive.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.catch_up()?;
-        self.listeners = Listeners::default();
+        self.listeners.lost();
         self.server.kill().map_err(io::Error::other)?;
         self.server.start_again().map_err(io::Error::other)?;
         self.commands = connect(&self.server)?;

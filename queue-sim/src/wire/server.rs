@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     Reply, Request,
+    listeners::HandedOver,
     machine::Machine,
     network::Network,
     resp,
@@ -61,6 +62,7 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
             return Some(reply);
         }
     }
+    executing.note_registered();
     let (reply, length) = executing.pass(&request)?;
     executing.tell(&reply);
     executing.tell_handed_over();
@@ -182,9 +184,33 @@ impl Executing<'_> {
 
     /// Tells of the leases that a push made for calls that wait.
     fn tell_handed_over(&self) {
-        let handed_over = self.network.machine().take_handed_over();
-        for call in handed_over {
-            self.network.journal().executed(call, self.now());
+        let handed_over = self.network.machine().listeners().take_handed_over();
+        for HandedOver { by, marker, token } in handed_over {
+            let Some((queue, _)) = queue_of(&marker) else {
+                continue;
+            };
+            let waits = |call: &Call| {
+                matches!(call, Call::WaitToLease(ttl, holder, _)
+                    if *ttl == by.ttl && *holder == by.holder)
+            };
+            let journal = self.network.journal();
+            let began = journal.handed_over(by.lane, &queue, waits, token, self.now());
+            if began.is_some_and(|began| began.order > by.after) {
+                journal.reached("handed over by an earlier registration");
+            }
+        }
+    }
+
+    /// Notes the terms with which a process registers as one that waits.
+    fn note_registered(&self) {
+        let request = self.request;
+        if let (Some("waiting/join"), Some(registers)) =
+            (request.script, request.arguments().get(1))
+        {
+            let after = self.network.journal().order();
+            let mut machine = self.network.machine();
+            let listeners = machine.listeners();
+            listeners.registers(after, request.lane, registers);
         }
     }
 

@@ -10,6 +10,8 @@ use std::{
 use bytes::Bytes;
 use tokio::{sync::oneshot, time::Instant};
 
+const MILLI: Duration = Duration::from_millis(1);
+
 /// The cause of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::waiter) enum Wake {
@@ -36,7 +38,8 @@ pub(in crate::waiter) struct Terms {
 /// A message that was leased to this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::waiter) struct HandedOver {
-    /// The registration that it was leased by, and how old that was then, at least.
+    /// The registration that it was leased by, and how old that was then, by the server's clock in whole
+    /// milliseconds: up to one more than it was.
     pub(in crate::waiter) serial: u64,
     pub(in crate::waiter) age: Duration,
     pub(in crate::waiter) lease: Bytes,
@@ -73,12 +76,13 @@ pub(super) enum Registration {
     Until(Instant),
 }
 
-/// A registration's own number and terms, and when it was sent.
+/// A registration's own number and terms, and when it was sent: the time, and the next place then.
 #[derive(Debug)]
 struct Registered {
     serial: u64,
     terms: Option<Arc<str>>,
     at: Instant,
+    next_place: u64,
 }
 
 impl Registered {
@@ -117,10 +121,12 @@ impl Line {
         let registered = self.registered.as_ref();
         let registered = registered.filter(|registered| registered.serial == handed.serial)?;
         let leased = registered.at + handed.age;
-        let takes = |waiting: &Waiting| {
-            waiting.terms.is_some() && waiting.terms == registered.terms && waiting.since <= leased
+        let takes = |place: u64, waiting: &Waiting| {
+            let since_before = place < registered.next_place || waiting.since + MILLI <= leased;
+            waiting.terms.is_some() && waiting.terms == registered.terms && since_before
         };
-        let taker = self.waiting.iter().find(|(_, waiting)| takes(waiting));
+        let mut waiting = self.waiting.iter();
+        let taker = waiting.find(|(place, waiting)| takes(**place, waiting));
         let number = taker.map(|(number, _)| *number);
         self.end_registration();
         self.waiting.remove(&number?)
@@ -128,12 +134,13 @@ impl Line {
 
     /// Begins a registration of this number, by the terms of who waits longest. Answers these, and those
     /// before, if they were others, as they stand behind the process's channel.
-    pub(super) fn register(&mut self, serial: u64) -> (String, Option<String>) {
+    pub(super) fn register(&mut self, serial: u64, next_place: u64) -> (String, Option<String>) {
         self.registration = Registration::Asked { told: false };
         let registered = Registered {
             serial,
             terms: self.first_terms().cloned(),
             at: Instant::now(),
+            next_place,
         };
         let terms = registered.text();
         let before = self.registered.replace(registered);

@@ -247,7 +247,7 @@ impl Board {
                 state.lines.remove(&marker);
                 continue;
             }
-            let (terms, before) = line.register(state.next_serial);
+            let (terms, before) = line.register(state.next_serial, state.next_place);
             state.next_serial += 1;
             orders.push(Order::Join {
                 marker,
