@@ -1,6 +1,7 @@
 //! A cluster of servers for one test.
 
 use std::{
+    cell::Cell,
     thread,
     time::{Duration, Instant},
 };
@@ -12,6 +13,8 @@ use super::{Server, ServerBuilder, ServerError};
 /// The longest time for the servers to agree: far more than it takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
+/// After so long, a server has given up a failover that an operator asked for.
+const GIVES_UP: Duration = Duration::from_secs(5);
 const SLOTS: usize = 16_384;
 /// Keys that go to another server at one time.
 const CHUNK: usize = 100;
@@ -223,6 +226,30 @@ impl Cluster {
         Ok(())
     }
 
+    /// Has a replica take over from its primary by `CLUSTER FAILOVER`, for which it first gets all data. Returns
+    /// when all servers that run know of it.
+    ///
+    /// # Errors
+    ///
+    /// If that takes longer than a minute.
+    pub fn fail_over(&self, replica: usize) -> Result<(), ServerError> {
+        let (server, id) = (&self.servers[replica], &self.ids[replica]);
+        let begun: Cell<Option<Instant>> = Cell::default();
+        self.wait_until("the replica takes over", || {
+            // To ask once more while it tries would have it begin anew.
+            let tries = begun.get().is_some_and(|begun| begun.elapsed() < GIVES_UP);
+            if !tries && ask::<()>(server, &["CLUSTER", "FAILOVER"]).is_ok() {
+                begun.set(Some(Instant::now()));
+            }
+            for asked in self.running() {
+                if !owners(asked)?.iter().any(|(.., owner)| owner == id) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
     /// Waits until all servers that run say that the cluster serves every slot.
     ///
     /// # Errors
@@ -282,6 +309,14 @@ impl Cluster {
             for server in &self.servers[self.primaries..] {
                 let info: String = ask(server, &["INFO", "replication"])?;
                 if !info.contains("master_link_status:up") {
+                    return Ok(false);
+                }
+            }
+            // A primary grants no failover to a server of which it has not heard that it is a replica.
+            for server in &self.servers {
+                let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+                let replicas = nodes.lines().filter(|node| node.contains("slave "));
+                if replicas.count() != self.servers.len() - self.primaries {
                     return Ok(false);
                 }
             }

@@ -106,12 +106,7 @@ async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
     sleep(Duration::from_millis(50)).await;
 
     let successor = cluster.servers().len() / 2 + old;
-    block_in_place(|| {
-        cluster.wait_until("the replica takes over", || {
-            administer(&cluster, successor, &["FAILOVER"]);
-            Ok(cluster.owner(slot)? == successor)
-        })
-    })?;
+    block_in_place(|| cluster.fail_over(successor))?;
     administer(&cluster, old, &["RESET"]);
     for other in (0..cluster.servers().len()).filter(|other| *other != old) {
         administer(&cluster, other, &["FORGET", cluster.id(old)]);
@@ -124,7 +119,7 @@ async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
     Ok(())
 }
 
-/// Has a server of the cluster run this, unless it refuses: one that is a primary already takes over no more.
+/// Has a server of the cluster run this, unless it refuses.
 fn administer(cluster: &Cluster, server: usize, words: &[&str]) {
     let mut connection = cluster.servers()[server].connect().expect("it runs");
     redis::cmd("CLUSTER").arg(words).exec(&mut connection).ok();

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::QueueKind;
 use real_redis::{Cluster, Server};
+use tokio::task::block_in_place;
 
 use super::{
     copies::{Clients, judge},
@@ -86,9 +87,9 @@ impl Scene {
             .collect()
     }
 
-    fn replica_of(&self, primary: usize) -> &Server {
+    fn replica_of(&self, primary: usize) -> usize {
         let mut all = self.all();
-        let replica = all.find(|server| follows(server, self.server(primary)));
+        let replica = all.position(|server| follows(server, self.server(primary)));
         replica.expect("each primary has one")
     }
 
@@ -152,7 +153,8 @@ impl Scene {
     /// Strikes a primary, and waits until its replica has its place, and it follows that. Something else may
     /// happen meanwhile.
     async fn fail_over(&self, fault: Fault, victim: usize, meanwhile: impl AsyncFnOnce()) {
-        let (primary, replica) = (self.server(victim), self.replica_of(victim));
+        let primary = self.server(victim);
+        let replica = self.server(self.replica_of(victim));
         let flows = self.flows_at(victim);
         for flow in &flows {
             flow.ledger().failover_begins(fault == Fault::Freeze);
@@ -183,16 +185,10 @@ impl Scene {
     }
 
     async fn hand_over(&self, victim: usize) {
-        let (primary, replica) = (self.server(victim), self.replica_of(victim));
-        until("the replica takes over", || {
-            // It refuses while it tries.
-            let mut connection = replica.connect().expect("it runs");
-            let mut fail_over = redis::cmd("CLUSTER");
-            let _ = fail_over.arg("FAILOVER").exec(&mut connection);
-            is_primary(replica)
-        })
-        .await;
-        self.settle(primary, replica).await;
+        let replica = self.replica_of(victim);
+        let taken_over = block_in_place(|| self.cluster.fail_over(replica));
+        taken_over.expect("it takes over");
+        self.settle(self.server(victim), self.server(replica)).await;
     }
 
     async fn settle(&self, old: &Server, new: &Server) {
