@@ -104,7 +104,7 @@ impl Journal {
     /// Notes that the backend has just leased a message to a process that waits, by these terms of one of its
     /// calls. Which one takes it, the process decides when it comes. Until then, and if nobody takes it, this is
     /// an execution of the call that waits, or waited last. Answers the beginning of that.
-    pub(crate) fn handed_over(
+    pub fn handed_over(
         &self,
         lane: Lane,
         queue: &QueueName,
