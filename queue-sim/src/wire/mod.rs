@@ -25,9 +25,10 @@
 //! asked for them (`KEYS`). Concurrent pushes of one client go as one call, which one task makes for
 //! all of them. The history does not tell such an execution of any of them; the goal
 //! `execution for no call` says that there was one. Lanes that do one thing after another never have
-//! any. A message that a push hands over is leased to a process, and the call that brings it tells which one
-//! took it, by its token ([`Journal::handed_over`](crate::history::Journal::handed_over)). If nobody took it, it counts as
-//! an execution of the wait that was open then, or else of the last one before.
+//! any. A message that a push hands over is leased to a process, and the call that brings it tells
+//! which one took it, by its token ([`Journal::handed_over`](crate::history::Journal::handed_over)).
+//! If nobody took it, it counts as an execution of the wait that was open then, or else of the last
+//! one before.
 //!
 //! # Cached replies
 //!
