@@ -315,7 +315,8 @@ impl Cluster {
             // A primary grants no failover to a server of which it has not heard that it is a replica.
             for server in &self.servers {
                 let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
-                let replicas = nodes.lines().filter(|node| node.contains("slave "));
+                let flags = nodes.lines().filter_map(|node| node.split(' ').nth(2));
+                let replicas = flags.filter(|flags| flags.split(',').any(|flag| flag == "slave"));
                 if replicas.count() != self.servers.len() - self.primaries {
                     return Ok(false);
                 }
