@@ -72,8 +72,7 @@ fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option
     let (marker, rest) = words
         .next()?
         .split_at_checked(usize::try_from(length).ok()?)?;
-    let token = rest.get(..7)?.iter();
-    let token = token.fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let token = resp::big_endian(rest.get(..7)?);
     Some(HandedOver {
         by: registered.get(&serial)?.clone(),
         marker: Bytes::copy_from_slice(marker),

@@ -38,6 +38,12 @@ fn line_len(bytes: &[u8]) -> Option<usize> {
     Some(end + 1)
 }
 
+/// The number in bytes, the most significant first.
+pub(super) fn big_endian(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter();
+    bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
 /// A decimal number.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
     let (negative, digits) = match digits {

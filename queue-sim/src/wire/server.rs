@@ -392,13 +392,8 @@ fn released(argument: &[u8]) -> Option<Settlement> {
     let [b'l', id @ .., _, _, _, _, _, _, _] = argument else {
         return None;
     };
-    let wide = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-    };
-    let token = wide(&argument[argument.len() - 7..]);
-    let receipt = Receipt::new(MessageId::new(wide(id)), Token::new(token));
+    let token = resp::big_endian(&argument[argument.len() - 7..]);
+    let receipt = Receipt::new(MessageId::new(resp::big_endian(id)), Token::new(token));
     Some(Settlement::release(receipt))
 }
 
