@@ -172,8 +172,10 @@
 //! | `appendfsync no` | nothing acknowledged is lost | what the system had not written yet |
 //! | `appendfsync always` | nothing acknowledged is lost | nothing, if the disk keeps what it confirms |
 //!
-//! The middle column's AOF rows are tested with `kill -9` under traffic. A failover undoes the
-//! steps that the old primary had not yet sent to the replica.
+//! The middle column's AOF rows are tested with `kill -9` under traffic. They hold if the file is sound: a kill in
+//! the middle of a write tears it, and most servers then mend it so badly that the restart after the next one loses
+//! more, or does half of a call. The guide for operators tells how to mend it (*What may be lost*). A failover undoes
+//! the steps that the old primary had not yet sent to the replica.
 //!
 //! # Confirmations
 //!

@@ -51,7 +51,8 @@ impl Server {
     }
 
     /// Starts it on the same folder and address, after [`kill`](Self::kill) or
-    /// [`shut_down`](Self::shut_down), and waits until it answers and has loaded its data.
+    /// [`shut_down`](Self::shut_down), and waits until it answers and has loaded its data. Of a script that was
+    /// half-written to the append-only file, nothing is left (a server alone would leave some).
     ///
     /// # Errors
     ///
@@ -61,6 +62,7 @@ impl Server {
         if life.process.is_some() {
             return Err(ServerError::new("the server runs already"));
         }
+        self.mend_append_only()?;
         let (config, log) = (self.config_path(), self.log_path());
         let program = self.settings.program();
         let mode = self.settings.is_sentinel().then_some("--sentinel");

@@ -1,5 +1,6 @@
 //! A server for one test.
 
+mod append_only;
 mod life;
 mod log;
 mod roles;

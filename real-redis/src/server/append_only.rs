@@ -1,0 +1,65 @@
+//! The append-only file after a crash.
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use super::Server;
+use crate::ServerError;
+
+/// A server's program is the one that checks such files, too, if its name has one of these in it.
+const CHECK: &str = "redis-check-aof valkey-check-aof";
+
+impl Server {
+    /// Cuts a write that a crash left half done off the append-only file, with all of its script.
+    ///
+    /// A server that is allowed to (`aof-load-truncated`) cuts off the torn command only, and leaves the commands of
+    /// its script before it, behind their MULTI. So what it writes afterwards belongs to that transaction when the
+    /// file is loaded again: it is lost, or a part of the script is done with it (Redis up to 8.2 at least; Valkey
+    /// mended it in its pull request 4342). What this calls cuts before the MULTI.
+    pub(super) fn mend_append_only(&self) -> Result<(), ServerError> {
+        let Some(file) = self.append_only() else {
+            return Ok(());
+        };
+        let program = self.settings.program();
+        let tried = |error| ServerError::tried(&format!("cannot check {}", file.display()), error);
+        let mut check = Command::new(&program)
+            .arg0(CHECK)
+            .arg("--fix")
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(tried)?;
+        if let Some(mut answer) = check.stdin.take() {
+            // It asks only if there is something to cut, and may be gone by now.
+            let _ = answer.write_all(b"y\n");
+        }
+        let checked = check.wait_with_output().map_err(tried)?;
+        if checked.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&checked.stdout);
+        let what = format!("`{program}` as {CHECK} could not mend its file. It said:\n{said}");
+        Err(ServerError::new(what))
+    }
+
+    /// The append-only file that is written to, if there is one. Since Redis 7.0 it is the last of several, which
+    /// a list names. (To check the list itself is no way: Valkey 9.1 does not know its own base file there.)
+    fn append_only(&self) -> Option<PathBuf> {
+        let folder = self.folder.join("appendonlydir");
+        let file = match fs::read_to_string(folder.join("appendonly.aof.manifest")) {
+            Ok(list) => {
+                let grown = list.lines().rfind(|line| line.contains(" type i"))?;
+                folder.join(grown.strip_prefix("file ")?.split(' ').next()?)
+            }
+            Err(_) => self.folder.join("appendonly.aof"),
+        };
+        file.exists().then_some(file)
+    }
+}
