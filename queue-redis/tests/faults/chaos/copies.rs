@@ -6,14 +6,12 @@ use futures_util::future::join_all;
 use queue_core::{Backend, Confirmation, QueueKind};
 use queue_redis::RedisBackend;
 
-use super::rounds::{open, warm_up};
+use super::rounds::{at_last, connect, open, warm_up};
 use crate::{
     ledger::Toll,
     traffic::{Errors, Traffic},
 };
 
-/// The client gives up a silent line after this: soon, so that a fault is over soon.
-const SILENCE: Duration = Duration::from_millis(500);
 /// How long a call waits for the replica, which may be away.
 const FOR_A_COPY: Duration = Duration::from_millis(200);
 
@@ -25,12 +23,9 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) async fn connect(url: &str) -> Self {
-        let builder = RedisBackend::builder(url).expect("a good URL");
-        let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
-        let plain = builder.connect_timeout(Duration::from_secs(20)).connect();
-        let plain = plain.await.expect("the servers take us");
+        let plain = connect(url).await;
         let copy = Confirmation::replicas(1).within(FOR_A_COPY);
-        let confirming = plain.confirmed(copy).await.expect("it can");
+        let confirming = at_last(async || plain.confirmed(copy).await).await;
         Self { plain, confirming }
     }
 

@@ -4,12 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::{Aof, Direction, Proxy, Server};
 
 use super::{
     remains::Remains,
-    rounds::{Rounds, open, warm_up},
+    rounds::{Rounds, connect, open, warm_up},
 };
 use crate::{
     ground::administer,
@@ -18,8 +17,6 @@ use crate::{
 
 /// Of each fault.
 const ROUNDS: u64 = 10;
-/// The client gives up a silent line after this: soon, so that a fault is over soon.
-const SILENCE: Duration = Duration::from_millis(500);
 /// How long a fault lasts that does not end by itself.
 const SPELL: Duration = Duration::from_millis(50);
 
@@ -96,13 +93,7 @@ async fn every_message_is_accounted_for(faults: &[Fault]) {
     let server = Server::builder().with_aof(Aof::Always);
     let server = server.start().expect("a server");
     let proxy = Proxy::before(&server).expect("a proxy");
-    let builder = RedisBackend::builder(&proxy.url()).expect("a good URL");
-    let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
-    let backend = builder
-        .connect_timeout(Duration::from_secs(20))
-        .connect()
-        .await;
-    let backend = backend.expect("the server takes us");
+    let backend = connect(&proxy.url()).await;
     let mut flows: Vec<Arc<Traffic>> = Vec::new();
     let mut kinds = Vec::new();
     for kind in QueueKind::LEASING {

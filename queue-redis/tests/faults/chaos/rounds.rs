@@ -11,12 +11,15 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use queue_core::{Backend, LeasingExt, Push, QueueKind};
+use queue_core::{Backend, LeasingExt, Push, QueueKind, Result};
+use queue_redis::RedisBackend;
 
 use crate::{ground::within, ledger::Toll, subject::Subject, traffic::Traffic};
 
 /// How many more messages of each kind are done before the next fault.
 const FLOWS: usize = 5;
+/// How long a client hears nothing before it gives up a line.
+const SILENCE: Duration = Duration::from_millis(500);
 /// A moment in which nothing happens by itself.
 const MOMENT: Duration = Duration::from_millis(50);
 
@@ -112,14 +115,29 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
     within(what, all_flow).await;
 }
 
-/// Opens the queue of this kind. The machine may be too busy for the first calls.
-pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
+/// Makes this call until the machine is not too busy for it.
+pub(super) async fn at_last<T>(call: impl AsyncFn() -> Result<T>) -> T {
     loop {
-        match Subject::open(backend, kind).await {
-            Ok(queue) => return queue,
+        match call().await {
+            Ok(answer) => return answer,
             Err(error) => assert!(error.is_transient(), "{error:?}"),
         }
     }
+}
+
+/// A client that gives up a silent line soon, so that a fault is over soon.
+pub(super) async fn connect(url: &str) -> RedisBackend {
+    at_last(async || {
+        let builder = RedisBackend::builder(url)?;
+        let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
+        builder.connect_timeout(20 * SILENCE).connect().await
+    })
+    .await
+}
+
+/// Opens the queue of this kind.
+pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
+    at_last(async || Subject::open(backend, kind).await).await
 }
 
 /// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait
@@ -136,17 +154,14 @@ pub(super) async fn warm_up(queue: &Subject) {
     let at_once = join_all((0..16).map(|_| async {
         let key = format!("warm-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let push = Push::new("to begin with").with_dedup(key, 1_000 * MOMENT);
-        loop {
+        at_last(async || {
             let put = async { queue.put_one(push.clone()).await.map(drop) };
-            let put = match leasing.confirmer() {
+            match leasing.confirmer() {
                 Some(_) => leasing.confirmed(|_| put).await.map(|it| it.answer),
                 None => put.await,
-            };
-            match put {
-                Ok(()) => break,
-                Err(error) => assert!(error.is_transient(), "{error:?}"),
             }
-        }
+        })
+        .await;
         take_one().await;
     }));
     at_once.await;
