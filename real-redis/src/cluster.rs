@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    fmt::Write,
     thread,
     time::{Duration, Instant},
 };
@@ -338,8 +339,16 @@ impl Cluster {
         let start = Instant::now();
         while !holds()? {
             if start.elapsed() > PATIENCE {
-                let nodes: String = ask(&self.servers[0], &["CLUSTER", "NODES"])?;
-                let text = format!("not within {PATIENCE:?}: {what}. CLUSTER NODES:\n{nodes}");
+                let mut text = format!("not within {PATIENCE:?}: {what}");
+                for server in self.running() {
+                    let nodes = ask(server, &["CLUSTER", "NODES"]);
+                    let nodes = nodes.unwrap_or_else(|error| format!("{error}\n"));
+                    let (place, log) = (place(server), server.end_of_log());
+                    let _ = write!(
+                        text,
+                        "\n{place} says:\n{nodes}and at the end of its log:\n{log}"
+                    );
+                }
                 return Err(ServerError::new(text));
             }
             thread::sleep(LOOK);

@@ -15,10 +15,15 @@ impl Server {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    pub(super) fn failed(&self, what: String) -> ServerError {
+    /// The last lines of its log.
+    pub(crate) fn end_of_log(&self) -> String {
         let log = self.log();
         let lines: Vec<_> = log.lines().collect();
-        let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+        lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+    }
+
+    pub(super) fn failed(&self, what: String) -> ServerError {
+        let last = self.end_of_log();
         if last.is_empty() {
             return ServerError::new(what);
         }

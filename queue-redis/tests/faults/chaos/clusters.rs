@@ -11,7 +11,7 @@ use super::{
     copies::{Clients, judge},
     remains::Remains,
     rounds::{Rounds, all_flow},
-    servers::{copy_all, cut_off, follows, is_primary, until},
+    servers::{copy_all, cut_off, follows, is_primary},
 };
 use crate::{ground::administer, traffic::Traffic};
 
@@ -113,18 +113,18 @@ impl Scene {
             Fault::Kill | Fault::KillAhead | Fault::Freeze => {
                 self.fail_over(fault, owner, async || {}).await;
             }
-            Fault::Planned => self.hand_over(owner).await,
-            Fault::Move => self.move_on(slot, owner, to).await,
+            Fault::Planned => self.hand_over(owner),
+            Fault::Move => self.move_on(slot, owner, to),
             Fault::MoveInTwo => {
                 self.move_half(slot, owner, to).await;
-                self.move_on(slot, owner, to).await;
+                self.move_on(slot, owner, to);
             }
             Fault::MoveAndKill => {
                 let third = others.into_iter().find(|other| *other != to);
                 self.move_half(slot, owner, to).await;
                 let third = third.expect("there are three");
                 self.fail_over(Fault::Kill, third, async || {
-                    self.move_on(slot, owner, to).await;
+                    self.move_on(slot, owner, to);
                 })
                 .await;
             }
@@ -142,12 +142,11 @@ impl Scene {
     }
 
     /// Moves what is left of a slot. While a primary is away, no server takes its part.
-    async fn move_on(&self, slot: u16, from: usize, to: usize) {
-        until("the slot moves", || {
+    fn move_on(&self, slot: u16, from: usize, to: usize) {
+        self.wait_until("the slot moves", || {
             let moved = self.cluster.migrate(slot, from, to);
             moved.is_ok() || self.owner(slot) == to
-        })
-        .await;
+        });
     }
 
     /// Strikes a primary, and waits until its replica has its place, and it follows that. Something else may
@@ -172,38 +171,44 @@ impl Scene {
         }
         administer(replica, "CONFIG SET cluster-replica-no-failover no");
         meanwhile().await;
-        until("the replica takes over", || is_primary(replica)).await;
+        self.wait_until("the replica takes over", || is_primary(replica));
         administer(replica, "CONFIG SET cluster-replica-no-failover yes");
         match fault {
             Fault::Freeze => primary.thaw().expect("it runs"),
             _ => primary.start_again().expect("it starts"),
         }
-        self.settle(primary, replica).await;
+        self.settle(primary, replica);
         for flow in &flows {
             flow.ledger().failover_is_over();
         }
     }
 
-    async fn hand_over(&self, victim: usize) {
+    fn hand_over(&self, victim: usize) {
         let replica = self.replica_of(victim);
         let taken_over = block_in_place(|| self.cluster.fail_over(replica));
         taken_over.expect("it takes over");
-        self.settle(self.server(victim), self.server(replica)).await;
+        self.settle(self.server(victim), self.server(replica));
     }
 
-    async fn settle(&self, old: &Server, new: &Server) {
-        until("the old primary follows", || follows(old, new)).await;
+    fn settle(&self, old: &Server, new: &Server) {
+        self.wait_until("the old primary follows", || follows(old, new));
         let serves = self.cluster.wait_until_it_serves();
         serves.expect("all agree");
-        until("all replicas follow", || {
+        self.wait_until("all replicas follow", || {
             let primaries = self.primaries();
             primaries.len() == 3
                 && primaries.iter().all(|primary| {
                     let mut all = self.all();
                     all.any(|server| follows(server, self.server(*primary)))
                 })
-        })
-        .await;
+        });
+    }
+
+    /// Waits until this holds, which an earlier step must bring about. If it never does, the failure has what each
+    /// server takes for the cluster.
+    fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+        let waited = block_in_place(|| self.cluster.wait_until(what, || Ok(holds())));
+        waited.expect("what follows from earlier steps");
     }
 }
 
