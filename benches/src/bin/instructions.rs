@@ -1,6 +1,8 @@
-//! Does so many rounds of work on the memory backend. `scripts/instructions` counts the instructions.
+//! Does so many rounds of work on the memory backend, or on tokio's channel. `scripts/instructions` counts the
+//! instructions.
 //!
-//! `instructions KIND BATCH ROUNDS`: a round puts a batch in, takes it and acks it; on a ring it only takes.
+//! `instructions KIND BATCH ROUNDS`: a round puts a batch in, takes it and acks it; on a ring it only takes; and
+//! on the channel, which is the kind `mpsc`, it sends and receives.
 
 use std::env;
 
@@ -17,8 +19,6 @@ fn main() {
     let [kind, batch, rounds] = &arguments[..] else {
         panic!("usage: instructions KIND BATCH ROUNDS, not {arguments:?}");
     };
-    let found = QueueKind::ALL.into_iter().find(|one| one.as_str() == kind);
-    let kind = found.unwrap_or_else(|| panic!("{kind} is no kind of queue"));
     let number = |text: &str| match text.parse() {
         Ok(number) => number,
         Err(error) => panic!("{text} is no number: {error}"),
@@ -26,6 +26,12 @@ fn main() {
     let (batch, rounds) = (number(batch), number(rounds));
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = &runtime.expect("a runtime starts");
+    if kind == "mpsc" {
+        peers::mpsc_alone(runtime, batch, still, rounds as u64);
+        return;
+    }
+    let found = QueueKind::ALL.into_iter().find(|one| one.as_str() == kind);
+    let kind = found.unwrap_or_else(|| panic!("{kind} is no kind of queue"));
     if kind == QueueKind::Rotating {
         let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
         kinds::turn_alone(runtime, &*ring, batch, rounds as u64);
