@@ -98,8 +98,9 @@ pub fn run(harness: &dyn Harness, name: &str) -> Ending {
 #[macro_export]
 macro_rules! suite {
     ($harness:expr) => {
-        fn suite_harness() -> impl $crate::Harness {
-            $harness
+        // One function for all cases: each of the many tests is compiled, and has as little as can be.
+        fn play(case: &str) {
+            $crate::run(&$harness, case);
         }
         $crate::__cases!(__tests);
     };
@@ -114,8 +115,7 @@ macro_rules! __tests {
                 $($(
                     #[test]
                     fn $name() {
-                        let name = concat!(stringify!($module), "::", stringify!($name));
-                        $crate::run(&super::suite_harness(), name);
+                        super::play(concat!(stringify!($module), "::", stringify!($name)));
                     }
                 )*)+
             }
