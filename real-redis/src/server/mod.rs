@@ -25,9 +25,9 @@ use super::{
 /// machine, so that only a real fault exceeds it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Below the ports that systems give to outgoing connections, so that a restart finds its own port
-/// free.
-const PORTS: std::ops::Range<u16> = 10_000..30_000;
+/// A server of a cluster has another port, 10,000 above its own. None of them is another server's, and all are below
+/// those that systems give to outgoing connections, so that a restart finds both free.
+const PORTS: std::ops::Range<u16> = 10_000..20_000;
 const PORTS_TRIED: u32 = 64;
 
 /// A real redis-server in a folder of its own, for this test alone.
