@@ -117,12 +117,15 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
 
 /// Makes this call until the machine is not too busy for it.
 pub(super) async fn at_last<T>(call: impl AsyncFn() -> Result<T>) -> T {
-    loop {
-        match call().await {
-            Ok(answer) => return answer,
-            Err(error) => assert!(error.is_transient(), "{error:?}"),
+    within("the server answers", async {
+        loop {
+            match call().await {
+                Ok(answer) => return answer,
+                Err(error) => assert!(error.is_transient(), "{error:?}"),
+            }
         }
-    }
+    })
+    .await
 }
 
 /// A client that gives up a silent line soon, so that a fault is over soon.
