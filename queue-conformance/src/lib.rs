@@ -99,7 +99,7 @@ pub fn run(harness: &dyn Harness, name: &str) -> Ending {
 macro_rules! suite {
     ($harness:expr) => {
         // One function for all cases: each of the many tests is compiled, and has as little as can be.
-        fn play(case: &str) {
+        fn suite_play(case: &str) {
             $crate::run(&$harness, case);
         }
         $crate::__cases!(__tests);
@@ -115,7 +115,7 @@ macro_rules! __tests {
                 $($(
                     #[test]
                     fn $name() {
-                        super::play(concat!(stringify!($module), "::", stringify!($name)));
+                        super::suite_play(concat!(stringify!($module), "::", stringify!($name)));
                     }
                 )*)+
             }

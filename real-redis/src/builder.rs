@@ -183,22 +183,16 @@ impl ServerBuilder {
              dir \"{dir}\"\nlogfile \"{log}\"\ndaemonize no\nsave \"\"\n\
              repl-diskless-sync-delay 0\n"
         );
-        let fsync = match self.aof {
-            None => None,
-            Some(Aof::BySystem) => Some("no"),
-            Some(Aof::EverySecond) => Some("everysec"),
-            Some(Aof::Always) => Some("always"),
-        };
-        // Writing to a String cannot fail.
-        let _ = match fsync {
-            None => writeln!(config, "appendonly no"),
-            // It mends no file by itself, since it does that badly: `start_again` does.
-            Some(fsync) => writeln!(
-                config,
-                "appendonly yes\nappendfsync {fsync}\naof-load-truncated no"
-            ),
-        };
+        match self.aof {
+            None => config.push_str("appendonly no\n"),
+            Some(Aof::BySystem) => config.push_str("appendonly yes\nappendfsync no\n"),
+            Some(Aof::EverySecond) => config.push_str("appendonly yes\nappendfsync everysec\n"),
+            Some(Aof::Always) => config.push_str("appendonly yes\nappendfsync always\n"),
+        }
+        // A server mends a torn file badly. `start_again` does it.
+        config.push_str("aof-load-truncated no\n");
         if let Some(password) = &self.password {
+            // Writing to a String cannot fail.
             let _ = writeln!(config, "requirepass {password}");
         }
         if self.has_tls() {

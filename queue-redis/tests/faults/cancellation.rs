@@ -13,7 +13,7 @@ use queue_core::*;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    ground::{connect_to, within},
+    ground::{at_last, connect_to, within},
     histories::Made,
     ledger::Ledger,
     subject::Subject,
@@ -175,7 +175,7 @@ impl Test<'_> {
     /// Takes out all messages that are left, at full speed.
     async fn drain(&self) {
         let leasing = self.queue.leasing();
-        while occupied(leasing).await > 0 {
+        while at_last(|| leasing.depth()).await.occupied() > 0 {
             let Ok(deliveries) = leasing.receive(128, HOUR, LEASE).await else {
                 continue;
             };
@@ -187,16 +187,6 @@ impl Test<'_> {
                 }
             }
         }
-    }
-}
-
-async fn occupied(leasing: &dyn Leasing) -> u64 {
-    loop {
-        match leasing.depth().await {
-            Ok(depth) => return depth.occupied(),
-            Err(error) => assert!(error.is_transient(), "{error:?}"),
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 

@@ -6,7 +6,7 @@ use queue_core::*;
 use real_redis::{Aof, Server};
 
 use crate::{
-    ground::{administer, connect, within},
+    ground::{administer, at_last, connect, within},
     subject::Subject,
     traffic::{Errors, Traffic},
 };
@@ -72,15 +72,7 @@ async fn a_crash_keeps_what_had_reached_the_file() {
         server.kill().expect("it ran");
         server.start_again().expect("it starts from its file");
 
-        let depth = within("a connection", async {
-            loop {
-                match leasing.depth().await {
-                    Ok(depth) => return depth,
-                    Err(error) => assert!(error.is_transient(), "{error:?}"),
-                }
-            }
-        })
-        .await;
+        let depth = at_last(|| leasing.depth()).await;
         assert_eq!((depth.ready, depth.leased), (80, 10));
         // Receipts survive the server's crash, too.
         let again = leasing.settle(&acks(done)).await.expect("settle");

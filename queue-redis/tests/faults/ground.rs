@@ -9,13 +9,16 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, Timestamp};
+use queue_core::{Backend, Result, Timestamp};
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 
 /// The wait for an event that a step has caused and that should be over by then. Only a real fault
 /// exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between a call that failed and the next.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Longer than a busy machine takes to connect, and short enough to give up a silent line.
 const CONNECTING: Duration = Duration::from_secs(20);
@@ -77,6 +80,24 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
         panic!("{what}: not within {PATIENCE:?}");
     };
     value
+}
+
+/// Makes this call until the server and the machine are there for it.
+pub(crate) async fn at_last<T, F>(call: impl Fn() -> F + Send + Sync) -> T
+where
+    T: Send,
+    F: Future<Output = Result<T>> + Send,
+{
+    within("the server answers", async {
+        loop {
+            match call().await {
+                Ok(answer) => return answer,
+                Err(error) => assert!(error.is_transient(), "{error:?}"),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    })
+    .await
 }
 
 /// Runs one administrator's command on its own connection.

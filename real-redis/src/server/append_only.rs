@@ -20,7 +20,7 @@ impl Server {
     /// A server that is allowed to (`aof-load-truncated`) cuts off the torn command only, and leaves the commands of
     /// its script before it, behind their MULTI. So what it writes afterwards belongs to that transaction when the
     /// file is loaded again: it is lost, or a part of the script is done with it (Redis up to 8.2 at least; Valkey
-    /// mended it in its pull request 4342). What this calls cuts before the MULTI.
+    /// mended it in its pull request 4342). The program that checks such files cuts before the MULTI.
     pub(super) fn mend_append_only(&self) -> Result<(), ServerError> {
         let Some(file) = self.append_only() else {
             return Ok(());

@@ -111,7 +111,7 @@ impl Scene {
         let to = others[round / self.slots.len() % others.len()];
         match fault {
             Fault::Kill | Fault::KillAhead | Fault::Freeze => {
-                self.fail_over(fault, owner, async || {}).await;
+                self.fail_over(fault, owner, || {}).await;
             }
             Fault::Planned => self.hand_over(owner),
             Fault::Move => self.move_on(slot, owner, to),
@@ -123,7 +123,7 @@ impl Scene {
                 let third = others.into_iter().find(|other| *other != to);
                 self.move_half(slot, owner, to).await;
                 let third = third.expect("there are three");
-                self.fail_over(Fault::Kill, third, async || {
+                self.fail_over(Fault::Kill, third, || {
                     self.move_on(slot, owner, to);
                 })
                 .await;
@@ -151,7 +151,7 @@ impl Scene {
 
     /// Strikes a primary, and waits until its replica has its place, and it follows that. Something else may
     /// happen meanwhile.
-    async fn fail_over(&self, fault: Fault, victim: usize, meanwhile: impl AsyncFnOnce()) {
+    async fn fail_over(&self, fault: Fault, victim: usize, meanwhile: impl FnOnce()) {
         let primary = self.server(victim);
         let replica = self.server(self.replica_of(victim));
         let flows = self.flows_at(victim);
@@ -170,7 +170,7 @@ impl Scene {
             _ => primary.kill().expect("it ran"),
         }
         administer(replica, "CONFIG SET cluster-replica-no-failover no");
-        meanwhile().await;
+        meanwhile();
         self.wait_until("the replica takes over", || is_primary(replica));
         administer(replica, "CONFIG SET cluster-replica-no-failover yes");
         match fault {

@@ -6,8 +6,9 @@ use futures_util::future::join_all;
 use queue_core::{Backend, Confirmation, QueueKind};
 use queue_redis::RedisBackend;
 
-use super::rounds::{at_last, connect, open, warm_up};
+use super::rounds::{connect, open, warm_up};
 use crate::{
+    ground::at_last,
     ledger::Toll,
     traffic::{Errors, Traffic},
 };
@@ -25,7 +26,7 @@ impl Clients {
     pub(super) async fn connect(url: &str) -> Self {
         let plain = connect(url).await;
         let copy = Confirmation::replicas(1).within(FOR_A_COPY);
-        let confirming = at_last(async || plain.confirmed(copy).await).await;
+        let confirming = at_last(|| plain.confirmed(copy)).await;
         Self { plain, confirming }
     }
 

@@ -11,10 +11,15 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use queue_core::{Backend, LeasingExt, Push, QueueKind, Result};
+use queue_core::{Backend, LeasingExt, Push, QueueKind};
 use queue_redis::RedisBackend;
 
-use crate::{ground::within, ledger::Toll, subject::Subject, traffic::Traffic};
+use crate::{
+    ground::{at_last, within},
+    ledger::Toll,
+    subject::Subject,
+    traffic::Traffic,
+};
 
 /// How many more messages of each kind are done before the next fault.
 const FLOWS: usize = 5;
@@ -115,22 +120,9 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
     within(what, all_flow).await;
 }
 
-/// Makes this call until the machine is not too busy for it.
-pub(super) async fn at_last<T>(call: impl AsyncFn() -> Result<T>) -> T {
-    within("the server answers", async {
-        loop {
-            match call().await {
-                Ok(answer) => return answer,
-                Err(error) => assert!(error.is_transient(), "{error:?}"),
-            }
-        }
-    })
-    .await
-}
-
 /// A client that gives up a silent line soon, so that a fault is over soon.
 pub(super) async fn connect(url: &str) -> RedisBackend {
-    at_last(async || {
+    at_last(|| async {
         let builder = RedisBackend::builder(url)?;
         let builder = builder.response_timeout(SILENCE).fall_back(SILENCE);
         builder.connect_timeout(20 * SILENCE).connect().await
@@ -140,7 +132,7 @@ pub(super) async fn connect(url: &str) -> RedisBackend {
 
 /// Opens the queue of this kind.
 pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
-    at_last(async || Subject::open(backend, kind).await).await
+    at_last(|| Subject::open(backend, kind)).await
 }
 
 /// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait
@@ -157,7 +149,7 @@ pub(super) async fn warm_up(queue: &Subject) {
     let at_once = join_all((0..16).map(|_| async {
         let key = format!("warm-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let push = Push::new("to begin with").with_dedup(key, 1_000 * MOMENT);
-        at_last(async || {
+        at_last(|| async {
             let put = async { queue.put_one(push.clone()).await.map(drop) };
             match leasing.confirmer() {
                 Some(_) => leasing.confirmed(|_| put).await.map(|it| it.answer),
