@@ -7,6 +7,7 @@ mod tests;
 mod turn;
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -88,16 +89,25 @@ impl<V: Verb> Coalescer<V> {
         &self.shared.verb
     }
 
+    /// Whether a call of several callers, or of one that others may join, is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.shared.is_busy()
+    }
+
     /// Sends a batch, perhaps with others, and answers its entries in order.
-    pub(crate) async fn send(&self, entries: &[V::Entry]) -> Result<Vec<V::Answer>> {
+    pub(crate) async fn send(
+        &self,
+        entries: impl Into<Cow<'_, [V::Entry]>>,
+    ) -> Result<Vec<V::Answer>> {
+        let entries = entries.into();
         let bytes: usize = entries.iter().map(V::size).sum();
         if entries.len() > SMALL || bytes > SMALL_BYTES {
-            return self.shared.verb.send(entries).await;
+            return self.shared.verb.send(&entries).await;
         }
         // Without a runtime, the timer of a caller that waits panics.
         TokioSpawn::current()?;
         let deadline = Instant::now() + self.patience;
-        let mut entries = entries.to_vec();
+        let mut entries = entries.into_owned();
         loop {
             // Made before the look, so it misses no room that comes after the look.
             let room = self.shared.room();

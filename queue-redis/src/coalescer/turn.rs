@@ -155,6 +155,11 @@ impl<V: Verb> Shared<V> {
         }
     }
 
+    /// Whether somebody has the turn.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.lock().turn, Turn::First { .. } | Turn::Task)
+    }
+
     /// The number of callers in the line.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {

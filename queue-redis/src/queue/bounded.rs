@@ -37,8 +37,10 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(Offer::check_all(messages, self.max_body))?;
         match overflow {
             Overflow::Reject => {
-                let put = self.putters[REJECTING].send(messages);
-                self.handle.after_room(put).await
+                let room = self.handle.room();
+                let offered = self.putters[REJECTING].send(messages).await?;
+                room.used();
+                Ok(offered)
             }
             Overflow::DropOldest => self.putters[DROPPING_OLDEST].send(messages).await,
             other => Err(self.handle.name(Error::invalid(format!(

@@ -1,7 +1,6 @@
 //! A handle of any kind: its state, and how it calls scripts.
 
 use std::{
-    future::Future,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -16,8 +15,18 @@ use tokio::time::Instant;
 
 use super::{Stored, unlooked::Unlooked};
 use crate::{
-    backend::RedisBackend, call::Fill, client::Client, confirmer::Confirmer, error::is_wrong_type,
-    keys, keys::Keys, listing, reply::Reply, script::Script, scripts, waiter::Wish,
+    backend::RedisBackend,
+    call::Fill,
+    client::Client,
+    confirmer::Confirmer,
+    error::is_wrong_type,
+    keys,
+    keys::Keys,
+    listing,
+    reply::Reply,
+    script::Script,
+    scripts,
+    waiter::{Hint, Wish},
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -217,23 +226,16 @@ impl Handle {
         }))
     }
 
-    /// Makes a call that uses up an arrival, if one led to it. If it fails or is dropped half-way,
-    /// it passes the arrival on.
-    pub(crate) async fn after_arrival<T>(
-        &self,
-        call: impl Future<Output = Result<T>> + Send,
-    ) -> Result<T> {
-        let node = self.client.node();
-        node.waiter().follow_up(&self.arrivals, call).await
+    /// The arrival that may lead to a call: if the call fails or is dropped half-way, another is told.
+    pub(crate) fn arrival(&self) -> Hint {
+        let marker = self.arrivals.clone();
+        self.client.node().waiter().hint(marker)
     }
 
-    /// Makes a call that uses up a hint of room, as [`after_arrival`](Self::after_arrival) does.
-    pub(crate) async fn after_room<T>(
-        &self,
-        call: impl Future<Output = Result<T>> + Send,
-    ) -> Result<T> {
-        let node = self.client.node();
-        node.waiter().follow_up(&self.room(), call).await
+    /// The room that may lead to a call, in the same way.
+    pub(crate) fn room(&self) -> Hint {
+        let marker = self.room_marker();
+        self.client.node().waiter().hint(marker)
     }
 
     /// Remembers a look's result: the time until something changes by itself.
@@ -278,12 +280,12 @@ impl Handle {
 
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let (room, node) = (self.room(), self.client.node());
+        let (room, node) = (self.room_marker(), self.client.node());
         let wait = node.waiter().wait(&room, timeout, None, None);
         wait.await.map(drop).map_err(|error| self.name(error))
     }
 
-    fn room(&self) -> Bytes {
+    fn room_marker(&self) -> Bytes {
         Bytes::copy_from_slice(self.keys.room().as_bytes())
     }
 

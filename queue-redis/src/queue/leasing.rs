@@ -53,8 +53,8 @@ pub(crate) struct Queue<K: LeasingKind> {
     has_lone_turn: AtomicBool,
 }
 
-/// A turn that came while no such one was under way, and goes by itself: so a lone consumer does not
-/// pay for the way that others share.
+/// A turn that came while no other was under way, and goes by itself: so a lone consumer does not pay for
+/// the way that others share.
 struct Lone<'a>(&'a AtomicBool);
 
 impl<'a> Lone<'a> {
@@ -95,24 +95,38 @@ impl<K: LeasingKind> Queue<K> {
         ttl: Duration,
         holder: Option<&Holder>,
     ) -> Result<Turned> {
-        let call = async {
-            let lone = Lone::first(&self.has_lone_turn);
-            let share = match lone {
-                Some(_) => None,
-                None => Share::of(settlements, max, ttl, holder),
-            };
-            let Some(share) = share else {
-                return self.turns.verb().alone(settlements, max, ttl, holder).await;
-            };
-            let answer = self.turns.send(&[share]).await?.pop();
-            answer.ok_or_else(Error::unanswered)?
-        };
-        if max == 0 {
-            return call.await;
+        let arrival = (max > 0).then(|| self.handle.arrival());
+        let (settled, leased) = self.send(settlements, max, ttl, holder).await?;
+        if let Some(arrival) = arrival {
+            arrival.used();
+            self.handle.looked(leased.next);
         }
-        let (settled, leased) = self.handle.after_arrival(call).await?;
-        self.handle.looked(leased.next);
         Ok((settled, leased))
+    }
+
+    /// The same, by itself or with the turns of other callers.
+    async fn send(
+        &self,
+        settlements: &[Settlement],
+        max: usize,
+        ttl: Duration,
+        holder: Option<&Holder>,
+    ) -> Result<Turned> {
+        let lone = match self.turns.is_busy() {
+            true => None,
+            false => Lone::first(&self.has_lone_turn),
+        };
+        let share = match lone {
+            Some(_) => None,
+            None => Share::of(settlements, max, ttl, holder),
+        };
+        let Some(share) = share else {
+            let turn = self.turns.verb().alone(settlements, max, ttl, holder);
+            // In a box of its own, so that the others' futures are small.
+            return Box::pin(turn).await;
+        };
+        let answer = self.turns.send(vec![share]).await?.pop();
+        answer.ok_or_else(Error::unanswered)?
     }
 }
 

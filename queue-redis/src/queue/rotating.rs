@@ -78,23 +78,18 @@ impl RotatingQueue for Ring {
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
         let fill = |call: &mut Call| call.push(max.get());
-        let call = async {
-            let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
-            let next = reply.time()?;
-            let mut items = items(reply)?;
-            if items.iter().any(|item| item.content.is_apart()) {
-                self.handle.has_uploads();
-            }
-            let brought = self
-                .handle
-                .bring_bodies(items.iter_mut().map(AsMut::as_mut));
-            // The items have been visited.
-            let brought = brought
-                .await
-                .map_err(|error| error.with_outcome(Outcome::Unknown));
-            brought.map(|_| (items, next))
-        };
-        let (visited, mut next) = self.handle.after_arrival(call).await?;
+        let arrival = self.handle.arrival();
+        let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
+        let mut next = reply.time()?;
+        let mut visited = items(reply)?;
+        if visited.iter().any(|item| item.content.is_apart()) {
+            self.handle.has_uploads();
+        }
+        let apart = visited.iter_mut().map(AsMut::as_mut);
+        let brought = self.handle.bring_bodies(apart).await;
+        // The items have been visited.
+        brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        arrival.used();
         let found_any = !visited.is_empty();
         // What was removed before its body was here is left out, and what is damaged is.
         let items: Vec<Message> = visited.into_iter().filter_map(Item::message).collect();

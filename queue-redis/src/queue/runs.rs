@@ -169,18 +169,21 @@ impl Runs {
         }
         let mut dispositions = settlements.iter().map(|each| &each.disposition);
         let only_acks = dispositions.all(|each| *each == Disposition::Ack);
-        let mut in_runs = Vec::new();
+        let (mut in_runs, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
         for (run, mut entries) in touched {
             entries.sort_unstable();
             entries.dedup_by_key(|(place, _)| *place);
             if entries.len() == run.count && only_acks {
                 order.runs.push(run);
-                in_runs.extend(entries.into_iter().map(|(_, number)| number));
+                for (_, number) in entries {
+                    in_runs.push(number);
+                    is_single[number] = false;
+                }
             } else {
                 state.pause = PAUSE;
             }
         }
-        order.numbers.retain(|number| !in_runs.contains(number));
+        order.numbers.retain(|number| is_single[*number]);
         order.numbers.splice(0..0, in_runs);
         order
     }

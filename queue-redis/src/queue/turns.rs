@@ -233,19 +233,56 @@ impl Turns {
         self.alone(acks, *max, *ttl, holder.as_ref()).await
     }
 
-    async fn together(&self, shares: &[&Share]) -> Vec<Result<Turned>> {
-        if let [share] = shares {
+    async fn together(&self, call: &Together<'_>) -> Vec<Result<Turned>> {
+        let Together {
+            shares,
+            acks,
+            max,
+            leasing,
+        } = call;
+        if let [share] = shares[..] {
             return vec![self.share_alone(share).await];
         }
-        let acks: Vec<_> = shares.iter().flat_map(|share| share.acks.clone()).collect();
-        let max = shares.iter().map(|share| share.max).sum();
-        let leasing = shares.iter().find(|share| share.max > 0);
         let ttl = leasing.map_or(Duration::ZERO, |share| share.ttl);
         let holder = leasing.and_then(|share| share.holder.as_ref());
-        match self.call(&acks, max, ttl, holder, max > 0).await {
+        match self.call(acks, *max, ttl, holder, *max > 0).await {
             Ok(Some((settled, leased))) => deal(shares, settled, leased),
             Ok(None) => future::join_all(shares.iter().map(|share| self.share_alone(share))).await,
             Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+}
+
+/// Shares that go in one call.
+#[derive(Debug, Default)]
+struct Together<'a> {
+    shares: Vec<&'a Share>,
+    acks: Vec<Settlement>,
+    max: usize,
+    /// The first share that leases: the others that do so agree with it.
+    leasing: Option<&'a Share>,
+}
+
+impl<'a> Together<'a> {
+    fn of(share: &'a Share) -> Self {
+        let mut call = Self::default();
+        call.add(share);
+        call
+    }
+
+    fn fits(&self, share: &Share) -> bool {
+        self.leasing
+            .is_none_or(|leasing| leasing.agrees_with(share))
+            && self.acks.len() + share.acks.len() <= limits::MAX_BATCH
+            && self.max + share.max <= limits::MAX_BATCH
+    }
+
+    fn add(&mut self, share: &'a Share) {
+        self.shares.push(share);
+        self.acks.extend_from_slice(&share.acks);
+        self.max += share.max;
+        if share.max > 0 {
+            self.leasing.get_or_insert(share);
         }
     }
 }
@@ -281,15 +318,15 @@ impl Verb for Turns {
     type Answer = Result<Turned>;
 
     async fn send(&self, shares: &[Share]) -> Result<Vec<Result<Turned>>> {
-        let mut calls: Vec<Vec<&Share>> = Vec::new();
+        let mut calls: Vec<Together<'_>> = Vec::new();
         for share in shares {
-            match calls.last_mut().filter(|call| fits(call, share)) {
-                Some(call) => call.push(share),
-                None => calls.push(vec![share]),
+            match calls.last_mut().filter(|call| call.fits(share)) {
+                Some(call) => call.add(share),
+                None => calls.push(Together::of(share)),
             }
         }
-        let calls = calls.iter().map(|call| self.together(call));
-        Ok(future::join_all(calls).await.concat())
+        let answers = future::join_all(calls.iter().map(|call| self.together(call))).await;
+        Ok(answers.into_iter().flatten().collect())
     }
 
     fn size(share: &Share) -> usize {
@@ -318,15 +355,6 @@ impl Verb for Turns {
     fn unsent(&self) -> Error {
         self.handle.name(self.handle.client().unsent())
     }
-}
-
-/// Whether this share can go with those of a call.
-fn fits(call: &[&Share], share: &Share) -> bool {
-    let acks: usize = call.iter().map(|share| share.acks.len()).sum();
-    let max: usize = call.iter().map(|share| share.max).sum();
-    call.iter().all(|other| other.agrees_with(share))
-        && acks + share.acks.len() <= limits::MAX_BATCH
-        && max + share.max <= limits::MAX_BATCH
 }
 
 /// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.

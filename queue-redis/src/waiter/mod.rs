@@ -22,7 +22,6 @@ mod watch;
 
 use std::{
     collections::hash_map::RandomState,
-    future::Future,
     hash::BuildHasher,
     sync::{
         Arc, LazyLock, OnceLock, Weak,
@@ -183,22 +182,12 @@ impl Waiter {
         }
     }
 
-    /// Makes a call to which a change at this marker may have led. If the call fails or is dropped
-    /// before its end, it passes the change on, as [`wait`](Self::wait) does.
-    pub(crate) async fn follow_up<T>(
-        &self,
-        marker: &Bytes,
-        call: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        let mut unused = Unused {
-            inner: &self.0,
-            marker: Some(marker),
-        };
-        let answer = call.await;
-        if answer.is_ok() {
-            unused.marker = None;
+    /// A change at this marker, which may lead to a call.
+    pub(crate) fn hint(&self, marker: Bytes) -> Hint {
+        Hint {
+            inner: Arc::clone(&self.0),
+            unused: Some(marker),
         }
-        answer
     }
 
     /// Notes that a caller that waited at this marker looked, and found only the time of the next
@@ -250,16 +239,24 @@ impl Waiter {
     }
 }
 
-/// A hint that its holder has not used. Dropping this passes it on.
-struct Unused<'a> {
-    inner: &'a Inner,
-    marker: Option<&'a Bytes>,
+/// A hint that its holder uses for a call. Dropping it before the call has succeeded passes it on, as
+/// [`Waiter::wait`] does.
+pub(crate) struct Hint {
+    inner: Arc<Inner>,
+    unused: Option<Bytes>,
 }
 
-impl Drop for Unused<'_> {
+impl Hint {
+    /// The call has succeeded.
+    pub(crate) fn used(mut self) {
+        self.unused = None;
+    }
+}
+
+impl Drop for Hint {
     fn drop(&mut self) {
         // If nobody has ever waited, nobody was told.
-        if let (Some(marker), Some(_)) = (self.marker, self.inner.started.get()) {
+        if let (Some(marker), Some(_)) = (&self.unused, self.inner.started.get()) {
             self.inner.board.give_up(marker);
         }
     }

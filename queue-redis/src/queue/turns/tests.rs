@@ -44,14 +44,42 @@ fn those_that_lease_alike_agree_and_so_do_all_that_only_ack() {
 fn a_call_acks_a_batch_and_leases_one_at_most() {
     let full = limits::MAX_BATCH / SMALL;
     let (acks, leases) = (share(SMALL, 0), share(0, SMALL));
-    for (some, one) in [(&acks, share(1, 0)), (&leases, share(0, 1))] {
-        assert!(fits(&vec![some; full - 1], some));
-        assert!(!fits(&vec![some; full], &one));
-        let mut nearly = vec![some; full - 1];
-        nearly.extend([&one; SMALL - 1]);
-        assert!(fits(&nearly, &one));
-        nearly.push(&one);
-        assert!(!fits(&nearly, &one));
+    for (some, one) in [(&acks, &share(1, 0)), (&leases, &share(0, 1))] {
+        let mut call = Together::default();
+        for _ in 0..full {
+            assert!(call.fits(some));
+            call.add(some);
+        }
+        assert!(!call.fits(one));
+        let mut nearly = Together::default();
+        for _ in 0..full - 1 {
+            nearly.add(some);
+        }
+        for _ in 0..SMALL {
+            assert!(nearly.fits(one));
+            nearly.add(one);
+        }
+        assert!(!nearly.fits(one));
     }
-    assert!(fits(&vec![&acks; full], &leases), "each counts by itself");
+    let mut call = Together::default();
+    for _ in 0..full {
+        call.add(&acks);
+    }
+    assert!(call.fits(&leases), "each counts by itself");
+}
+
+#[test]
+fn a_call_leases_by_the_terms_of_one() {
+    let longer = Share {
+        ttl: 2 * TTL,
+        ..share(0, 1)
+    };
+    let (acks, leases) = (share(1, 0), share(0, 1));
+    let mut call = Together::of(&acks);
+    call.add(&leases);
+    assert!(
+        !call.fits(&longer),
+        "whoever came between them does not lease"
+    );
+    assert!(call.fits(&acks));
 }
