@@ -2,7 +2,8 @@
 //! long backlog.
 //!
 //! `cargo bench -p queue-benches --features redis --bench redis`; the tables come last. Every name
-//! begins with the placement: the `same` core for client and server, or `split` over two.
+//! begins with the placement: the `same` core for client and server, `split` over two, or a client of
+//! several `threads` beside its server.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -42,6 +43,10 @@ fn main() {
     for placement in Placement::all() {
         let fixture = Fixture::new(placement);
         let mut run = Run::new(&fixture, &mut criterion, &mut report);
+        if let Placement::Threads(_) = placement {
+            threads(&mut run);
+            continue;
+        }
         push(&mut run);
         take(&mut run);
         rotate(&mut run);
@@ -101,6 +106,20 @@ fn take(run: &mut Run<'_>) {
                 run.measure(Samples::Many, &name, shape, ours, beside);
             }
         }
+    }
+}
+
+/// Callers of one process, on several threads.
+fn threads(run: &mut Run<'_>) {
+    let (fixture, kind) = (run.fixture, QueueKind::Reliable);
+    for in_flight in [2, 4, 16, 64] {
+        let shape = Shape::new(1, in_flight);
+        let (ours, name) = (ours::push(fixture, kind, shape), shape.name());
+        let beside = vec![("LPUSH", raw::list_push(fixture, shape))];
+        run.measure(Samples::Many, &format!("push/{name}"), shape, ours, beside);
+        let ours = ours::turn(fixture, kind, shape);
+        let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape, 1))];
+        run.measure(Samples::Many, &format!("turn/{name}"), shape, ours, beside);
     }
 }
 

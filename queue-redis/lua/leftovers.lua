@@ -29,9 +29,16 @@ local function look(queue, keys)
   -- The messages of a run, as if each had its own lease.
   local function split(run)
     local id, token, count = struct.unpack('>I7I7B', run)
-    local own = {}
+    local own = { places = {} }
+    local acked = redis.call('HGET', keys.frames, 'a' .. run) or ''
     for k = 1, count do
-      own[k] = struct.pack('>I7I7', id + k - 1, token + k - 1)
+      if not string.find(acked, string.char(127 + k), 1, true) then
+        own[#own + 1] = struct.pack('>I7I7', id + k - 1, token + k - 1)
+        own.places[#own] = k
+      end
+    end
+    if #own ~= count - #acked or not own[1] then
+      say('frames', 'has acks of others, or more than there are, of the run:', run)
     end
     return own
   end
@@ -84,10 +91,11 @@ local function look(queue, keys)
     for k = 1, #listed, 2 do
       local field, value = listed[k], listed[k + 1]
       local run = suffix == 'frames' and (runs[field] or runs[string.sub(field, 2)])
-      local frames = run == runs[field] and run and opened(cmsgpack.unpack(value))
-      for n, own in ipairs(run or {}) do
+      local letter = run ~= runs[field] and string.sub(field, 1, 1)
+      local frames = run and not letter and opened(cmsgpack.unpack(value))
+      for n, own in ipairs(letter ~= 'a' and run or {}) do
         local id = string.sub(own, 1, 7)
-        found[frames and id or 'h' .. id] = frames and frames[n] or value
+        found[frames and id or letter .. id] = frames and frames[run.places[n]] or value
       end
       if not run then
         found[field] = value

@@ -9,7 +9,7 @@
 //! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (how many messages more than elements there are in `ready`, since a pack is two); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the first of each and how many (1 byte) |
 //! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, and `h` and the run → who holds it |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, `h` and the run → who holds it, `a` and the run → which of its messages are acked, see `lua/shared/run_acks.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, which may tell the terms of a lease, or `armed`, see `lua/shared/arm.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
@@ -72,7 +72,7 @@ const ROTATING: &[&str] = &[
 
 /// Those of all kinds together, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
-    "meta", "leases", "runs", "arrivals", "room", "frames", "dead", "line", "delayed", "ready",
+    "meta", "leases", "runs", "frames", "arrivals", "room", "dead", "line", "delayed", "ready",
     "distinct", "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named",
     "fresh", "due", "guard",
 ];
@@ -315,7 +315,7 @@ mod tests {
         let kinds = QueueKind::ALL.map(|kind| Keys::new("qk", &name, kind));
         let of_kinds: BTreeSet<&String> = kinds.iter().flat_map(Keys::all).collect();
         assert_eq!(all, of_kinds);
-        for (place, suffix) in ["meta", "leases", "runs", "arrivals", "room"]
+        for (place, suffix) in ["meta", "leases", "runs", "frames", "arrivals", "room"]
             .iter()
             .enumerate()
         {

@@ -93,7 +93,8 @@ const LEASES: Part = Files(lua![
 ]);
 const PLACES: Part = Files(lua!["shared/place_of"]);
 const TIDY: Part = Files(lua![
-    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/runs" "shared/tidy"
+    "shared/reframe" "shared/end_leases" "shared/wait_on" "shared/outdate" "shared/run_acks" "shared/runs"
+    "shared/tidy"
 ]);
 
 /// A script that tidies, then does this.
@@ -197,7 +198,8 @@ scripts! {
     }
     OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
     REMOVE = Kind::NONE, "remove": &[Files(lua![
-        "shared/call" "shared/types" "leasing/any" "shared/count_leases" "leasing/remove"
+        "shared/call" "shared/types" "leasing/any" "shared/run_acks" "shared/count_leases"
+        "leasing/remove"
     ])];
 
     RELIABLE_PUSH = RELIABLE_KIND, "push": quiet![

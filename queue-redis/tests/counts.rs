@@ -9,6 +9,7 @@ mod virtual_time;
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
+use futures_util::future;
 use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{CommandCounts, Server};
@@ -149,6 +150,35 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
             }
         };
         assert_eq!(meter.count(turns).await, (10, 10));
+    }
+}
+
+#[tokio::test]
+async fn consumers_that_turn_one_message_each_share_their_calls() {
+    const CONSUMERS: usize = 16;
+    const TURNS: usize = 20;
+    let server = Server::start().expect("a server");
+    let queues = queues(&server).await;
+    for _ in 0..TURNS {
+        put(&queues, CONSUMERS).await;
+    }
+    let mut meter = Meter::at(&server);
+    for queue in queues.iter().filter_map(AnyQueue::leasing) {
+        let consume = async || {
+            let mut settlements = Vec::new();
+            for _ in 0..TURNS {
+                let turn = queue.turn(&settlements, max(1), LEASE, None);
+                let (_, leased) = turn.await.expect("turn");
+                settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
+            }
+        };
+        let all = future::join_all((0..CONSUMERS).map(|_| consume()));
+        let (calls, _) = meter.count(all).await;
+        // The first two calls are for one consumer each, since nobody waits for others to come.
+        assert!(
+            (20..=24).contains(&calls),
+            "{calls} calls for 20 turns of each"
+        );
     }
 }
 

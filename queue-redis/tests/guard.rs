@@ -19,13 +19,13 @@ const BODY: usize = 100;
 /// `commands / bytes to the server / bytes from it`.
 const COSTS: &str = "
 reliable, 1: push 6 / 497 / 4, turn 14 / 435 / 159
-reliable, 100: push 7 / 10769 / 6, turn 22 / 438 / 10689
+reliable, 100: push 7 / 10769 / 6, turn 23 / 438 / 10689
 delay, 1: push 8 / 433 / 4, turn 13 / 357 / 159
-delay, 100: push 9 / 12021 / 6, turn 24 / 360 / 12538
+delay, 100: push 9 / 12021 / 6, turn 25 / 360 / 12538
 priority, 1: push 7 / 491 / 4, turn 13 / 421 / 168
-priority, 100: push 8 / 11485 / 6, turn 24 / 424 / 13438
+priority, 100: push 8 / 11485 / 6, turn 25 / 424 / 13438
 bounded, 1: push 12 / 579 / 4, turn 16 / 503 / 159
-bounded, 100: push 12 / 11373 / 6, turn 26 / 506 / 12538
+bounded, 100: push 12 / 11373 / 6, turn 27 / 506 / 12538
 rotating, 1: insert 8 / 441 / 4, rotate 9 / 332 / 131
 rotating, 100: insert 8 / 11235 / 6, rotate 15 / 334 / 12211
 ";

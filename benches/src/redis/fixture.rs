@@ -102,7 +102,15 @@ impl Fixture {
     pub fn new(placement: Placement) -> Self {
         let server = Server::start().expect("the server starts");
         placement.pin(server.process_id().expect("the server runs"));
-        let runtime = Builder::new_current_thread().enable_all().build();
+        let mut runtime = match placement {
+            Placement::Threads(cores) => {
+                let mut runtime = Builder::new_multi_thread();
+                runtime.worker_threads(cores);
+                runtime
+            }
+            _ => Builder::new_current_thread(),
+        };
+        let runtime = runtime.enable_all().build();
         let runtime = runtime.expect("a runtime starts");
         let admin = server.connect().expect("the server answers");
         let (backend, raw) = runtime.block_on(async {

@@ -1,7 +1,7 @@
 //! The cores that client and server run on: one round trip at a time costs several times more
 //! between two cores than on one, so every figure names its placement.
 
-use std::{fmt, process::Command, thread};
+use std::{fmt, ops::Range, process::Command, thread};
 
 /// The cores of the client and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,13 +10,17 @@ pub enum Placement {
     Same,
     /// A core for each: as on two machines, but for the network.
     Split,
+    /// So many cores: a thread of the client for each, and the server wherever the system has it run.
+    Threads(usize),
 }
 
 impl Placement {
     /// The placements that this machine has cores for.
     pub fn all() -> Vec<Self> {
         match thread::available_parallelism() {
-            Ok(cores) if cores.get() > 1 => vec![Self::Same, Self::Split],
+            Ok(cores) if cores.get() > 1 => {
+                vec![Self::Same, Self::Split, Self::Threads(cores.get())]
+            }
             _ => vec![Self::Same],
         }
     }
@@ -34,18 +38,20 @@ impl Placement {
     ///
     /// If `taskset` is missing or fails, since an unpinned figure would pass for a pinned one.
     pub fn pin(self, server: u32) {
-        let server_core = match self {
-            Self::Same => 0,
-            Self::Split => 1,
+        let (ours, servers) = match self {
+            Self::Same => (0..1, 0..1),
+            Self::Split => (0..1, 1..2),
+            Self::Threads(cores) => (0..cores, 0..cores),
         };
-        pin(std::process::id(), 0);
-        pin(server, server_core);
+        pin(std::process::id(), ours);
+        pin(server, servers);
     }
 }
 
-fn pin(process: u32, core: u32) {
+fn pin(process: u32, cores: Range<usize>) {
+    let cores = cores.map(|core| core.to_string()).collect::<Vec<_>>();
     let pinned = Command::new("taskset")
-        .args(["-a", "-c", "-p", &core.to_string(), &process.to_string()])
+        .args(["-a", "-c", "-p", &cores.join(","), &process.to_string()])
         .output()
         .expect("taskset pins processes to cores: install util-linux");
     assert!(pinned.status.success(), "taskset: {pinned:?}");
@@ -56,6 +62,7 @@ impl fmt::Display for Placement {
         f.write_str(match self {
             Self::Same => "same",
             Self::Split => "split",
+            Self::Threads(_) => "threads",
         })
     }
 }

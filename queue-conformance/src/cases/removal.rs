@@ -154,6 +154,26 @@ pub(crate) async fn operators_an_expired_lease_keeps_no_queue(stage: &Stage<'_>)
     }
 }
 
+pub(crate) async fn operators_a_batch_that_expired_half_done_keeps_no_queue(stage: &Stage<'_>) {
+    for (kind, queue, leasing) in leasing(stage).await {
+        // A bounded queue's capacity is five.
+        for body in ["a", "b", "c", "d", "e"] {
+            put(&queue, body).await;
+        }
+        let batch = take_for(&*leasing, 4, ms(50)).await;
+        let held = take_one(&*leasing).await;
+        let (done, left) = batch.split_at(batch.len() / 2);
+        ack_all(&*leasing, done).await;
+        let refused = remove(stage, kind, Removal::UnlessLeased).await;
+        is_in_use(refused, &[&format!("{} messages are", left.len() + 1)]);
+        stage.advance(50).await;
+        let refused = remove(stage, kind, Removal::UnlessLeased).await;
+        is_in_use(refused, &["1 message is"]);
+        ack(&*leasing, &held).await;
+        remove_idle(stage, kind).await;
+    }
+}
+
 pub(crate) async fn operators_a_removal_may_take_leases_along(stage: &Stage<'_>) {
     for (kind, queue, leasing) in leasing(stage).await {
         put(&queue, "a").await;

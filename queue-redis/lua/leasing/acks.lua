@@ -1,8 +1,9 @@
 -- Acks, while no lease is expired, so that whatever is in LEASES is live. Reading 128 deadlines costs the server
 -- more than all the rest, so a receipt without a lease is told in another way: it is put there for a moment,
--- with a score that no lease has. Whoever acks a single message of a run goes the long way (see `runs`).
--- needs: FRAMES, LEASES, META, RUNS, arm, ending, for_several, forgotten, makes_room, named, next_list, only_acks
--- needs: plain, reply, runs, singles, taken, usual, wants
+-- with a score that no lease has. Whoever acks a message of a run without naming the run, or a second time, goes the
+-- long way (see `runs`).
+-- needs: FRAMES, LEASES, META, RUNS, acked_places, arm, ending, for_several, forgotten, makes_room, named, next_list
+-- needs: only_acks, plain, reply, runs, singles, taken, usual, wants
 -- gives: acked_now
 -- Returns FEW as `turn` does.
 local acked_now = 0 -- how many were acked here
@@ -11,9 +12,18 @@ if for_several and usual and taken < wants then
 end
 -- Nothing may be done for several callers before it is known whether there are enough.
 only_acks = only_acks and (usual or not for_several)
+local acked_fields, acked_before -- of the runs
 if only_acks and runs then
-  for _, known in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
-    only_acks = only_acks and known
+  acked_fields = {}
+  for k = 1, #runs do
+    acked_fields[k] = 'a' .. runs[k]
+  end
+  acked_before = call('HMGET', FRAMES, unpack(acked_fields))
+  for k, known in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
+    local before = acked_before[k]
+    local again = before and (acked_places[k] == '' or string.find(before, '[^\128-\255]')
+      or string.find(acked_places[k], '[' .. before .. ']'))
+    only_acks = only_acks and known and not again
   end
 end
 local lost -- receipts that have no lease of their own
@@ -67,19 +77,33 @@ if only_acks and singles > 0 then
   end
 end
 if only_acks and runs then
-  local count, fields = 0, {}
+  local count, over, fields, noted = 0, {}, {}, {}
   for k = 1, #runs do
-    local id, _, messages = decode('>I7I7B', runs[k])
-    count = count + messages
-    fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]
-    for number = id, next_list and 0 or id + messages - 1 do
-      fields[#fields + 1] = pack('>I7', number)
+    local run, own, before = runs[k], acked_places[k], acked_before[k] or ''
+    local id, _, messages = decode('>I7I7B', run)
+    local some = own == '' and messages or #own
+    count = count + some
+    if #before + some == messages then
+      over[#over + 1] = run
+      fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run, acked_fields[k]
+    else
+      noted[#noted + 1], noted[#noted + 2] = acked_fields[k], before .. own
+    end
+    for n = 1, next_list and 0 or some do
+      fields[#fields + 1] = pack('>I7', id + (own == '' and n - 1 or byte(own, n) - 128))
     end
   end
-  call('ZREM', LEASES, unpack(runs))
-  call('ZREM', RUNS, unpack(runs))
-  call('HDEL', FRAMES, unpack(fields))
-  call('HINCRBY', META, 'uncounted', #runs - count)
+  if noted[1] then
+    call('HSET', FRAMES, unpack(noted))
+  end
+  if over[1] then
+    call('ZREM', LEASES, unpack(over))
+    call('ZREM', RUNS, unpack(over))
+  end
+  if fields[1] then
+    call('HDEL', FRAMES, unpack(fields))
+  end
+  call('HINCRBY', META, 'uncounted', #over - count)
   acked_now, reply[1] = acked_now + count, string.rep('d', count) .. reply[1]
   if makes_room then
     arm(makes_room, count)

@@ -1,3 +1,3 @@
 -- A queue of any kind, as `remove` knows it.
--- gives: META, LEASES, RUNS
-local META, LEASES, RUNS = unpack(KEYS, 1, 3)
+-- gives: META, LEASES, RUNS, FRAMES
+local META, LEASES, RUNS, FRAMES = unpack(KEYS, 1, 4)

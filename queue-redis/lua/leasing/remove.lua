@@ -4,7 +4,8 @@
 -- its memory. So this costs the same for a million messages as for none, and needs no chunks.
 --
 -- needs: count_leases
--- KEYS[1] meta, KEYS[2] leases, KEYS[3] runs, KEYS[4] arrivals, KEYS[5] room, KEYS[6 …] all others of every kind
+-- KEYS[1] meta, KEYS[2] leases, KEYS[3] runs, KEYS[4] frames, KEYS[5] arrivals, KEYS[6] room, KEYS[7 …] all
+-- others of every kind
 -- ARGV[2] 1 if leased messages go too, 0 if they forbid it
 -- ARGV[3] the version of the layout that the caller knows
 -- ARGV[4 …] the type that each key has
@@ -20,13 +21,13 @@ if leased > 0 and ARGV[2] == '0' then
   return { 'l', leased, config or '' }
 end
 local waiting = {}
-for marker = 4, 5 do
+for marker = 5, 6 do
   waiting[marker] = call('ZRANGEBYSCORE', KEYS[marker], '(' .. now_text, '+inf', 'LIMIT', 0, WAITING)
 end
 call('UNLINK', unpack(KEYS))
 -- No changes to look for, but the queue is gone, and with it the registrations. A user who may not
 -- publish has them look by their timers.
-for marker = 4, 5 do
+for marker = 5, 6 do
   for _, registered in ipairs(waiting[marker]) do
     redis.pcall('PUBLISH', string.match(registered, '^%S+'), '0 ' .. KEYS[marker])
   end

@@ -8,7 +8,7 @@
 -- ARGV[4] how long, in ms
 -- ARGV[5] who leases them, '' for nobody in particular
 -- ARGV[6] 1 if they may be leased as a run (see `runs`), 0 if not
--- ARGV[7 …] settlements: acks of whole runs first
+-- ARGV[7 …] settlements: acks of runs first, with the places of those that are acked unless that is all
 -- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens count
 -- up from the first; the time is there only when nothing is handed out, and -2 says that it is a run. Or FEW,
 -- where not as many are ready as several callers ask for: then nothing was done but tidying, and each shall call

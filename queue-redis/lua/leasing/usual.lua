@@ -2,9 +2,9 @@
 -- there is nothing else to do or to know. The files that follow do such a turn without functions, each of which
 -- costs it as much as a command does; and what else comes goes the long way, behind them.
 -- needs: flags, meta, quiet_until
--- gives: acked, deadline, ending, first_number, for_several, forgotten, frames_back, gapless, last_token
--- gives: makes_room, named, only_acks, plain, reply, runs, settlements, singles, size, taken, taken_elements
--- gives: taken_packed, token, ttl, usual, wants
+-- gives: acked, acked_places, deadline, ending, first_number, for_several, forgotten, frames_back, gapless
+-- gives: last_token, makes_room, named, only_acks, plain, reply, runs, settlements, singles, size, taken
+-- gives: taken_elements, taken_packed, token, ttl, usual, wants
 -- ARGV: as for `turn`
 local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 if not (last_token >= 0 and last_token < 9007199254740000) then
@@ -14,15 +14,15 @@ local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
 local for_several = wants < 0 -- callers
 wants = for_several and -wants or wants
 local only_acks = now < quiet_until
--- What ends: runs, single leases, and the ids of their messages. Tables begin with room for one message, so that
--- they do not grow for it.
-local runs, singles, ending, forgotten = nil, 0, { nil }, { nil, nil }
+-- What ends: of runs, those in these places, '' for all; single leases, and the ids of their messages. Tables begin
+-- with room for one message, so that they do not grow for it.
+local runs, acked_places, singles, ending, forgotten = nil, nil, 0, { nil }, { nil, nil }
 for k = 1, settlements do
   local settlement = ARGV[6 + k]
   local what = byte(settlement, 1)
   if what == 65 then
-    runs = runs or {}
-    runs[k] = sub(settlement, 2)
+    runs, acked_places = runs or {}, acked_places or {}
+    runs[k], acked_places[k] = sub(settlement, 2, 16), sub(settlement, 17)
   else
     only_acks = only_acks and what == 97
     singles = singles + 1

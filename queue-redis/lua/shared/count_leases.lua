@@ -1,6 +1,6 @@
 -- Counting leased messages. A run is one member of LEASES, whatever it leases; META has how many messages that leaves
 -- out. Which of them are of runs that have expired is seen only by looking at each run, where any lease has.
--- needs: LEASES, META, RUNS
+-- needs: LEASES, META, RUNS, acked_of
 -- gives: count_leases
 
 -- How many messages have live leases, and how many have any.
@@ -15,7 +15,7 @@ local function count_leases()
     end
     for k, deadline in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
       if deadline and tonumber(deadline) <= now then
-        over = over + byte(runs[k], 15) - 1
+        over = over + byte(runs[k], 15) - #acked_of(runs[k]) - 1
       end
     end
     rank = rank + 1000

@@ -1,10 +1,10 @@
 -- Runs. A run is one lease of several messages whose ids are consecutive, as those of a pushed batch are. Its member
 -- of LEASES is the first id (7 bytes), the first token (7 bytes), and how many they are (1 byte). RUNS has the same
 -- member by the first token, so that a receipt finds its run. FRAMES keeps under it the elements that were taken out of
--- a list, and under 'h' and it, who holds it. META keeps, as `uncounted`, how many messages ZCARD of LEASES leaves
--- out. A run stays as it is until all its messages are acked at once; before anything else happens to one of them,
--- all get leases of their own.
--- needs: FRAMES, LEASES, RUNS, add_to, parts, try
+-- a list; under 'h' and it, who holds it; and under 'a' and it, which of its messages are acked (see `run_acks`). META
+-- keeps, as `uncounted`, how many messages ZCARD of LEASES leaves out. A run stays as it is until all its messages are
+-- acked; before anything else happens to one of them, the others get leases of their own.
+-- needs: FRAMES, LEASES, RUNS, acked_of, add_to, has_place, parts, try
 -- gives: frames_of, break_up, separate
 
 -- The frames of a run that are kept with it, in order; what somebody damaged is none.
@@ -27,19 +27,21 @@ local function frames_of(run)
   return frames
 end
 
--- Gives each message of a run a lease of its own.
+-- Gives each message of a run a lease of its own, but for those that are acked.
 local function break_up(run)
   local id, first_token, count = decode('>I7I7B', run)
   local over, holder = call('ZSCORE', LEASES, run), call('HGET', FRAMES, 'h' .. run)
-  local frames, kept, own = frames_of(run), {}, {}
+  local places, frames, kept, own = acked_of(run), frames_of(run), {}, {}
   for k = 1, over and count or 0 do
-    local message = pack('>I7', id + k - 1)
-    own[2 * k - 1], own[2 * k] = over, message .. pack('>I7', first_token + k - 1)
-    if type(frames[k]) == 'string' then
-      kept[#kept + 1], kept[#kept + 2] = message, frames[k]
-    end
-    if holder then
-      kept[#kept + 1], kept[#kept + 2] = 'h' .. message, holder
+    if not has_place(places, k) then
+      local message = pack('>I7', id + k - 1)
+      own[#own + 1], own[#own + 2] = over, message .. pack('>I7', first_token + k - 1)
+      if type(frames[k]) == 'string' then
+        kept[#kept + 1], kept[#kept + 2] = message, frames[k]
+      end
+      if holder then
+        kept[#kept + 1], kept[#kept + 2] = 'h' .. message, holder
+      end
     end
   end
   if kept[1] then
@@ -50,8 +52,8 @@ local function break_up(run)
   end
   call('ZREM', LEASES, run)
   call('ZREM', RUNS, run)
-  call('HDEL', FRAMES, run, 'h' .. run)
-  add_to('uncounted', 1 - count)
+  call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)
+  add_to('uncounted', 1 + #places - count)
 end
 
 -- Breaks up the runs that these leases belong to.

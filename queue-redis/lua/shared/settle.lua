@@ -63,8 +63,10 @@ local function settle(from, count)
   for k = from, from + count - 1 do
     if byte(ARGV[k], 1) == 65 then
       local id, first_token, messages = decode('>I7I7B', ARGV[k], 2)
-      for n = 0, messages - 1 do
-        asked[#asked + 1] = 'a' .. pack('>I7I7', id + n, first_token + n)
+      local places = sub(ARGV[k], 17)
+      for n = 1, places == '' and messages or #places do
+        local place = places == '' and n - 1 or byte(places, n) - 128
+        asked[#asked + 1] = 'a' .. pack('>I7I7', id + place, first_token + place)
       end
     else
       asked[#asked + 1] = ARGV[k]

@@ -1,5 +1,5 @@
 -- Showing leased messages, those of runs one by one.
--- needs: FRAMES, LEASES, RUNS, frames_of, is_sound
+-- needs: FRAMES, LEASES, RUNS, acked_of, frames_of, has_place, is_sound
 -- gives: show_leased
 
 -- Gives `take` the leased messages by (deadline, id) with deadline, token (7 bytes) and holder, behind so many members
@@ -17,6 +17,7 @@ local function show_leased(passed, rank, take)
         messages = byte(member, 15)
       end
       local frames, ids = messages > 1 and frames_of(member) or {}, {}
+      local acked = messages > 1 and acked_of(member) or ''
       local id, token = decode('>I7I7', messages > 0 and member or string.rep('\0', 14))
       for n = 1, messages do
         ids[n] = pack('>I7', id + n - 1)
@@ -26,7 +27,7 @@ local function show_leased(passed, rank, take)
       for n = passed + 1, messages do
         local frame = kept[n]
         -- What is damaged is not shown.
-        if type(frame) == 'string' and is_sound(frame, ids[n])
+        if type(frame) == 'string' and is_sound(frame, ids[n]) and not has_place(acked, n)
           and not take(frame, members[k + 1], pack('>I7', token + n - 1) .. holder) then
           return n - 1, rank
         end

@@ -1,8 +1,8 @@
 -- What every verb does first (L7), once the time has come (see `quiet`): takes back up to 128 expired leases
 -- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
 -- by (end, id).
--- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, add_to, arm, attempts_of, break_up, config
--- needs: die, end_leases, give_back, gone, is_sound, limited, outdate, promote, quiet_until, reframe, set_aside
+-- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_to, arm, attempts_of, break_up
+-- needs: config, die, end_leases, give_back, gone, is_sound, limited, outdate, promote, quiet_until, reframe, set_aside
 -- needs: sweep, wait_on
 -- gives: tidy
 local NEVER = 9007199254740991 -- in ms; no due time is as late
@@ -19,7 +19,7 @@ local function find_expired()
   for k = 1, #expired, 2 do
     local member = expired[k]
     local is_run = messages < MANY and #member == 15 and call('ZSCORE', RUNS, member)
-    messages = messages + (is_run and byte(member, 15) or 1)
+    messages = messages + (is_run and byte(member, 15) - #acked_of(member) or 1)
     if is_run then
       found[#found + 1] = member
     end

@@ -18,18 +18,27 @@ const PAUSE: u32 = 16;
 
 /// The runs that the calls of a queue's handle leased, see `lua/shared/runs.lua`.
 ///
-/// Acks of a whole run in one call cost the server as much as a few. All else that is done with a message of a
-/// run costs more than it would without, since the server then breaks the run up. So a handle whose callers
-/// settle parts of runs asks for none for a while. Nothing but speed depends on what is known here.
+/// Acks of many messages of a run in one call cost the server as much as a few. Acks of few at a time cost more
+/// than those of leases of their own, and so does all else that is done with a message of a run, since the
+/// server then breaks the run up. So a handle whose callers do such things asks for no runs for a while.
+/// Nothing but speed depends on what is known here.
 #[derive(Debug, Default)]
 pub(super) struct Runs(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     /// By the first token.
-    known: BTreeMap<u64, Run>,
+    known: BTreeMap<u64, Known>,
     /// Turns to come that ask for no run.
     pause: u32,
+}
+
+#[derive(Debug)]
+struct Known {
+    run: Run,
+    acked: usize,
+    /// So many calls acked these.
+    calls: usize,
 }
 
 /// Messages with consecutive ids, leased with consecutive tokens.
@@ -39,11 +48,19 @@ pub(super) struct Run {
     pub(super) count: usize,
 }
 
+/// What a call acks of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    run: Run,
+    /// The places of these messages in the run, in order.
+    places: Vec<usize>,
+}
+
 /// Settlements in the order in which a call sends them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order {
-    /// Acked as a whole; their settlements come first.
-    pub(super) runs: Vec<Run>,
+    /// Acks of runs; they come first.
+    pub(super) parts: Vec<Part>,
     /// The numbers of all settlements.
     pub(super) numbers: Vec<usize>,
 }
@@ -56,13 +73,19 @@ impl Run {
         let place = usize::try_from(place).ok()?;
         (place < self.count && id == receipt.id.get()).then_some(place)
     }
+}
 
-    /// As a settlement that acks all of it.
-    pub(super) fn acked(&self) -> [u8; 16] {
-        let mut argument = [b'A'; 16];
-        argument[1..15].copy_from_slice(&frame::lease(self.first));
+impl Part {
+    /// As a settlement: `A`, the run, and the places, one byte each from 128 on; none if all are acked.
+    pub(super) fn argument(&self) -> Vec<u8> {
         // A call leases 128 messages at most.
-        argument[15] = u8::try_from(self.count).unwrap_or(u8::MAX);
+        let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        let mut argument = vec![b'A'];
+        argument.extend_from_slice(&frame::lease(self.run.first));
+        argument.push(byte(self.run.count));
+        if self.places.len() < self.run.count {
+            argument.extend(self.places.iter().map(|place| byte(128 + place)));
+        }
         argument
     }
 }
@@ -73,14 +96,14 @@ impl Order {
         &'a self,
         settlements: &'a [Settlement],
     ) -> impl Iterator<Item = &'a Settlement> {
-        let in_runs = self.runs.iter().map(|run| run.count).sum();
+        let in_runs = self.parts.iter().map(|part| part.places.len()).sum();
         let singles = self.numbers.iter().skip(in_runs);
         singles.map(|number| &settlements[*number])
     }
 
     /// These answers, which are in the order of the call, in that of the caller.
     pub(super) fn restore<T>(&self, answers: Vec<T>) -> Vec<T> {
-        if self.runs.is_empty() {
+        if self.parts.is_empty() {
             return answers;
         }
         let mut numbered: Vec<_> = self.numbers.iter().copied().zip(answers).collect();
@@ -90,12 +113,33 @@ impl Order {
 }
 
 impl State {
-    /// The run of this receipt, which is not known any more then.
-    fn take(&mut self, receipt: Receipt) -> Option<Run> {
-        let (token, run) = self.known.range(..=receipt.token.get()).next_back()?;
-        let (token, run) = (*token, *run);
-        run.place_of(receipt)?;
-        self.known.remove(&token)
+    /// The run of this receipt.
+    fn find(&self, receipt: Receipt) -> Option<Run> {
+        let (_, known) = self.known.range(..=receipt.token.get()).next_back()?;
+        known.run.place_of(receipt)?;
+        Some(known.run)
+    }
+
+    /// Forgets a run, to which something else happens than acks of many.
+    fn break_up(&mut self, run: Run) {
+        self.known.remove(&run.first.token.get());
+        self.pause = PAUSE;
+    }
+
+    /// Notes that a call acks so many messages of a run.
+    fn ack(&mut self, run: Run, count: usize) {
+        let token = run.first.token.get();
+        let Some(known) = self.known.get_mut(&token) else {
+            return;
+        };
+        known.acked += count;
+        known.calls += 1;
+        if known.calls * SHORTEST > run.count {
+            self.pause = PAUSE;
+        }
+        if known.acked >= run.count {
+            self.known.remove(&token);
+        }
     }
 }
 
@@ -116,17 +160,24 @@ impl Runs {
         may
     }
 
-    /// Notes these, which the server has.
-    pub(super) fn note(&self, runs: &[Run]) {
-        if runs.is_empty() {
-            return;
-        }
+    /// Notes this one, which the server has.
+    pub(super) fn note(&self, run: Run) {
         let mut state = self.lock();
-        for run in runs {
-            state.known.insert(run.first.token.get(), *run);
-        }
-        while state.known.len() > KNOWN {
+        let known = Known {
+            run,
+            acked: 0,
+            calls: 0,
+        };
+        state.known.insert(run.first.token.get(), known);
+        if state.known.len() > KNOWN {
             state.known.pop_first();
+        }
+    }
+
+    /// Notes that the server may still have the runs that a call acked.
+    pub(super) fn note_again(&self, order: &Order) {
+        for part in &order.parts {
+            self.note(part.run);
         }
     }
 
@@ -134,19 +185,16 @@ impl Runs {
     pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
         let mut state = self.lock();
         for receipt in receipts {
-            if state.known.is_empty() {
-                break;
-            }
-            if state.take(receipt).is_some() {
-                state.pause = PAUSE;
+            if let Some(run) = state.find(receipt) {
+                state.break_up(run);
             }
         }
     }
 
-    /// How a call sends these settlements. The runs that they touch are not known any more.
+    /// How a call sends these settlements.
     pub(super) fn order(&self, settlements: &[Settlement]) -> Order {
         let mut order = Order {
-            runs: Vec::new(),
+            parts: Vec::new(),
             numbers: (0..settlements.len()).collect(),
         };
         let mut state = self.lock();
@@ -162,26 +210,27 @@ impl Runs {
                 latest_first.find_map(|(run, entries)| Some((run.place_of(receipt)?, entries)));
             if let Some((place, entries)) = known {
                 entries.push((place, number));
-            } else if let Some(run) = state.take(receipt) {
+            } else if let Some(run) = state.find(receipt) {
                 let place = run.place_of(receipt).unwrap_or(0);
                 touched.push((run, vec![(place, number)]));
             }
         }
         let mut dispositions = settlements.iter().map(|each| &each.disposition);
-        let only_acks = dispositions.all(|each| *each == Disposition::Ack);
+        if !dispositions.all(|each| *each == Disposition::Ack) {
+            touched.drain(..).for_each(|(run, _)| state.break_up(run));
+        }
         let (mut in_runs, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
         for (run, mut entries) in touched {
             entries.sort_unstable();
+            // Of two acks of the same message, the first counts, and the other goes by itself.
             entries.dedup_by_key(|(place, _)| *place);
-            if entries.len() == run.count && only_acks {
-                order.runs.push(run);
-                for (_, number) in entries {
-                    in_runs.push(number);
-                    is_single[number] = false;
-                }
-            } else {
-                state.pause = PAUSE;
+            state.ack(run, entries.len());
+            for (_, number) in &entries {
+                in_runs.push(*number);
+                is_single[*number] = false;
             }
+            let places = entries.into_iter().map(|(place, _)| place).collect();
+            order.parts.push(Part { run, places });
         }
         order.numbers.retain(|number| is_single[*number]);
         order.numbers.splice(0..0, in_runs);
@@ -214,59 +263,107 @@ mod tests {
 
     fn runs(known: &[Run]) -> Runs {
         let runs = Runs::default();
-        runs.note(known);
+        known.iter().for_each(|run| runs.note(*run));
         runs
     }
 
+    fn part(run: Run, places: impl IntoIterator<Item = usize>) -> Part {
+        let places = places.into_iter().collect();
+        Part { run, places }
+    }
+
+    fn is_paused(runs: &Runs) -> bool {
+        let paused = (0..PAUSE).map(|_| !runs.may_lease(4)).collect::<Vec<_>>();
+        assert!(runs.may_lease(4), "a pause has an end");
+        paused.iter().all(|paused| *paused)
+    }
+
     #[test]
-    fn a_whole_run_goes_first_whatever_its_order_and_the_answers_come_back_in_the_callers() {
+    fn acks_of_a_run_go_first_whatever_their_order_and_the_answers_come_back_in_the_callers() {
         let runs = runs(&[run(5, 100, 4), run(20, 104, 4)]);
         let settlements = acks([(9, 50), (7, 102), (5, 100), (8, 103), (9, 51), (6, 101)]);
         let order = runs.order(&settlements);
-        assert_eq!(order.runs, [run(5, 100, 4)]);
+        assert_eq!(order.parts, [part(run(5, 100, 4), 0..4)]);
         assert_eq!(order.numbers, [2, 5, 1, 3, 0, 4]);
         assert_eq!(
             order.restore(vec!["5", "6", "7", "8", "a", "b"]),
             ["a", "7", "5", "8", "b", "6"]
         );
-        assert!(runs.may_lease(4), "nothing was settled in part");
+        assert!(!is_paused(&runs), "a run at once is no part");
         assert_eq!(
-            runs.order(&settlements).runs,
+            runs.order(&settlements).parts,
             [],
             "it is not known any more"
         );
     }
 
     #[test]
-    fn a_part_of_a_run_is_settled_one_by_one_and_pauses_runs() {
-        for settlements in [
-            acks([(5, 100), (6, 101), (7, 102)]),
-            // The same twice is not two.
-            acks([(5, 100), (6, 101), (7, 102), (7, 102)]),
-            // Another id, another token.
-            acks([(5, 100), (6, 101), (7, 102), (9, 103)]),
-            acks([(5, 100), (6, 101), (7, 102), (8, 104)]),
-            [
-                acks([(5, 100), (6, 101), (7, 102)]),
-                vec![Settlement::release(receipt(8, 103))],
-            ]
-            .concat(),
-        ] {
-            let runs = runs(&[run(5, 100, 4)]);
-            let order = runs.order(&settlements);
-            assert_eq!(order.runs, [], "{settlements:?}");
-            let paused = (0..PAUSE).map(|_| runs.may_lease(4));
-            assert!(paused.into_iter().all(|may| !may), "{settlements:?}");
-            assert!(runs.may_lease(4));
+    fn a_part_of_a_run_names_its_places() {
+        let whole = run(5, 100, 20);
+        let runs = runs(&[whole]);
+        let order = runs.order(&acks([(7, 102), (24, 119), (9, 103), (5, 100), (6, 102)]));
+        let some = part(whole, [0, 2, 19]);
+        assert_eq!(order.parts, [some], "another id, another token");
+        assert_eq!(order.numbers, [3, 0, 1, 2, 4]);
+        let argument = order.parts[0].argument();
+        assert_eq!(argument[..1], *b"A");
+        assert_eq!(argument[15..], [20, 128, 130, 147]);
+        let rest = part(whole, (0..20).filter(|place| ![0, 2, 19].contains(place)));
+        assert_eq!(
+            runs.order(&acks(
+                (5..25)
+                    .map(|id| (id, id + 95))
+                    .filter(|(id, _)| ![5, 7, 24].contains(id))
+            ))
+            .parts,
+            [rest]
+        );
+        assert!(
+            !is_paused(&runs),
+            "ten of a run at a time gain more than they cost"
+        );
+        assert_eq!(
+            part(whole, 0..20).argument().len(),
+            16,
+            "all need no places"
+        );
+    }
+
+    #[test]
+    fn runs_that_are_acked_one_by_one_pause_runs() {
+        let runs = runs(&[run(5, 100, 8)]);
+        for (id, paused) in [(5, false), (6, false), (7, true)] {
+            assert_eq!(runs.order(&acks([(id, id + 95)])).parts.len(), 1);
+            assert_eq!(is_paused(&runs), paused, "{id}");
         }
     }
 
     #[test]
-    fn a_receipt_twice_beside_its_whole_run_is_sent_by_itself() {
+    fn what_else_happens_to_a_run_forgets_it_and_pauses_runs() {
+        let release = || vec![Settlement::release(receipt(8, 103))];
+        let others = [
+            release(),
+            [acks([(5, 100), (6, 101), (7, 102)]), release()].concat(),
+        ];
+        for settlements in others {
+            let runs = runs(&[run(5, 100, 4)]);
+            assert_eq!(runs.order(&settlements).parts, [], "{settlements:?}");
+            assert!(is_paused(&runs));
+            assert_eq!(runs.order(&acks([(5, 100)])).parts, []);
+        }
+        let runs = runs(&[run(5, 100, 4), run(9, 104, 4)]);
+        runs.part([receipt(6, 101), receipt(1, 1)].into_iter());
+        assert!(is_paused(&runs));
+        let settlements = acks((0..8).map(|k| (5 + k, 100 + k)));
+        assert_eq!(runs.order(&settlements).parts, [part(run(9, 104, 4), 0..4)]);
+    }
+
+    #[test]
+    fn a_receipt_twice_is_sent_by_itself_the_second_time() {
         let runs = runs(&[run(5, 100, 4)]);
         let settlements = acks([(5, 100), (6, 101), (6, 101), (7, 102), (8, 103)]);
         let order = runs.order(&settlements);
-        assert_eq!(order.runs, [run(5, 100, 4)]);
+        assert_eq!(order.parts, [part(run(5, 100, 4), 0..4)]);
         assert_eq!(
             order.numbers,
             [0, 1, 3, 4, 2],
@@ -275,19 +372,21 @@ mod tests {
     }
 
     #[test]
-    fn what_else_happens_to_a_run_forgets_it() {
-        let runs = runs(&[run(5, 100, 4), run(9, 104, 4)]);
-        runs.part([receipt(6, 101), receipt(1, 1)].into_iter());
-        let settlements = acks((0..8).map(|k| (5 + k, 100 + k)));
-        assert_eq!(runs.order(&settlements).runs, [run(9, 104, 4)]);
+    fn a_run_whose_acks_may_not_have_been_done_is_known_again() {
+        let runs = runs(&[run(5, 100, 4)]);
+        let settlements = acks((0..4).map(|k| (5 + k, 100 + k)));
+        let order = runs.order(&settlements);
+        runs.note_again(&order);
+        assert_eq!(runs.order(&settlements), order);
     }
 
     #[test]
     fn no_more_runs_are_known_than_the_limit() {
         let many: Vec<Run> = (0..1025).map(|k| run(4 * k + 1, 4 * k + 1, 4)).collect();
         let runs = runs(&many);
-        assert_eq!(runs.order(&acks((1..5).map(|k| (k, k)))).runs, []);
-        assert_eq!(runs.order(&acks((5..9).map(|k| (k, k)))).runs, [many[1]]);
+        assert_eq!(runs.order(&acks((1..5).map(|k| (k, k)))).parts, []);
+        let second = part(many[1], 0..4);
+        assert_eq!(runs.order(&acks((5..9).map(|k| (k, k)))).parts, [second]);
     }
 
     #[test]

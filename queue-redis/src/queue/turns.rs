@@ -126,17 +126,17 @@ impl Turns {
             call.push(millis);
             call.push(holder.map_or("", Holder::as_str));
             call.push(i32::from(self.runs.may_lease(max)));
-            for run in &order.runs {
-                call.push(&run.acked()[..]);
+            for part in &order.parts {
+                call.push(part.argument());
             }
             for settlement in order.singles(settlements) {
                 call.push(&settlement_argument(settlement)[..]);
             }
         };
         let reply = self.handle.call(self.script, &fill).await;
-        let mut reply = reply.inspect_err(|_| self.runs.note(&order.runs))?;
+        let mut reply = reply.inspect_err(|_| self.runs.note_again(&order))?;
         if reply.is_status("FEW") {
-            self.runs.note(&order.runs);
+            self.runs.note_again(&order);
             return Ok(None);
         }
         let settled = reply.letters(settlements.len(), |letter| match letter {
@@ -152,10 +152,10 @@ impl Turns {
         let mut frames = reply
             .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
         if let (AS_A_RUN, [frame, ..]) = (changes, &frames[..]) {
-            self.runs.note(&[Run {
+            self.runs.note(Run {
                 first: Receipt::new(frame.id, Token::new(first)),
                 count: frames.len(),
-            }]);
+            });
         }
         let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases end by themselves.

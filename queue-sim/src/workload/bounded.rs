@@ -85,6 +85,8 @@ async fn open_or_resize(actor: &Actor) {
 pub(super) fn capacity(actor: &Actor) -> NonZeroUsize {
     let more = match actor.workload.size {
         Size::Crowd => 100 * actor.choose(3) as usize + 28,
+        // Batches need room, see `singly`.
+        Size::Usual | Size::Heavy if actor.workload.operators => 4 * actor.choose(4) as usize,
         Size::Usual | Size::Heavy => actor.choose(4) as usize,
     };
     NonZeroUsize::MIN.saturating_add(more)

@@ -11,25 +11,30 @@ use super::{
 };
 
 /// So many messages are a batch.
-const BATCH: NonZeroUsize = NonZeroUsize::new(6).unwrap();
+const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
+/// So many are a part of one.
+const PART: usize = 3;
 
 /// Acks one message and leases the next, a few times: messages that the lane holds, or others' that
 /// are long done or leased by somebody else. In runs with operators, every other lane puts a batch in, leases as
-/// many at once, and acks all that it holds. Nobody draws this, and recipes know no operators: so kept plans
-/// from before there were batches still play the same run.
+/// many at once, and acks all that it holds, or twice a part of it. Nobody draws this, and recipes know no
+/// operators: so kept plans from before there were batches still play the same run.
 pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
-    let (most, max) = match actor.workload.operators && actor.lane.0.is_multiple_of(2) {
-        true => (limits::MAX_BATCH, BATCH),
-        false => (1, NonZeroUsize::MIN),
-    };
-    if max == BATCH {
+    let in_batches = actor.workload.operators && actor.lane.0.is_multiple_of(2);
+    let max = if in_batches { BATCH } else { NonZeroUsize::MIN };
+    if in_batches {
         plain::put_batch(actor, queue, BATCH.get()).await;
     }
     let Some(queue) = queue.leasing() else {
         return;
     };
     let ttl = actor.lease_time();
-    for _ in 0..=actor.choose(4) {
+    for turn in 0..=actor.choose(4) {
+        let most = match (in_batches, turn % 3) {
+            (true, 0) => limits::MAX_BATCH,
+            (true, _) => PART,
+            (false, _) => 1,
+        };
         let receipts: Vec<Receipt> = match actor.flip(25) {
             true => stale(actor).into_iter().collect(),
             false => actor.held.iter().copied().take(most).collect(),

@@ -115,13 +115,20 @@ macro_rules! leasing_bugs_on_redis {
             usual_turn_leaves_the_holder: lua::USUAL_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
             run_expires_as_one: lua::RUN_EXPIRES_AS_ONE, by "L5" | "L6" | "L7" | "leftovers" | "linearisable";
             run_settles_as_a_whole_alone: lua::RUN_SETTLES_AS_A_WHOLE_ALONE, by "L4" | "linearisable";
+            run_forgets_its_acks: lua::RUN_FORGETS_ITS_ACKS, by "L1" | "L4" | "L5" | "leftovers" | "linearisable";
+            run_forgets_earlier_acks: lua::RUN_FORGETS_EARLIER_ACKS,
+                by "L1" | "L4" | "L5" | "leftovers" | "linearisable";
+            run_is_acked_twice: lua::RUN_IS_ACKED_TWICE, by "L4" | "L5" | "leftovers" | "linearisable";
             broken_run_lives_longer: lua::BROKEN_RUN_LIVES_LONGER,
                 by "L4" | "L7" | "L10" | "L16" | "leftovers" | "linearisable";
             peek_skips_the_rest_of_a_run: lua::PEEK_SKIPS_THE_REST_OF_A_RUN, by "L16" | "linearisable";
             acked_run_stays: lua::ACKED_RUN_STAYS, by "leftovers";
             acked_run_leaves_the_holder: lua::ACKED_RUN_LEAVES_THE_HOLDER, by "leftovers";
+            acked_run_leaves_its_acks: lua::ACKED_RUN_LEAVES_ITS_ACKS, by "leftovers";
             acked_run_is_counted: lua::ACKED_RUN_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
             broken_run_is_counted: lua::BROKEN_RUN_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
+            broken_run_counts_the_acked: lua::BROKEN_RUN_COUNTS_THE_ACKED, by "leftovers" | "L5" | "linearisable";
+            broken_run_leaves_its_acks: lua::BROKEN_RUN_LEAVES_ITS_ACKS, by "leftovers";
             broken_run_stays: lua::BROKEN_RUN_STAYS, by "leftovers" | "L5" | "L1" | "linearisable";
             broken_run_leaves_the_holder: lua::BROKEN_RUN_LEAVES_THE_HOLDER, by "leftovers";
         } }

@@ -68,6 +68,9 @@ mod redis {
         CANCELLED_IN_A_PACK_STAYS {
             "shared/packs": "if payload ~= '' and last" => "if last";
         }
+        PEEK_SHOWS_THE_ACKED_OF_A_RUN {
+            "shared/show_leased": " and not has_place(acked, n)" => "";
+        }
         RUN_OF_PACKS_LOSES_FRAMES {
             "shared/runs": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";
         }
@@ -107,6 +110,7 @@ mod redis {
         opened_packs_are_lost: OPENED_PACKS_ARE_LOST, by "L5" | "progress";
         cancelled_in_a_pack_is_counted: CANCELLED_IN_A_PACK_IS_COUNTED, by "L5" | "leftovers";
         cancelled_in_a_pack_stays: CANCELLED_IN_A_PACK_STAYS, by "L15" | "leftovers";
+        peek_shows_the_acked_of_a_run: PEEK_SHOWS_THE_ACKED_OF_A_RUN, by "L16" | "linearisable";
         run_of_packs_loses_frames: RUN_OF_PACKS_LOSES_FRAMES,
             by "L1" | "L4" | "L5" | "L6" | "L13" | "L16" | "linearisable";
     } }

@@ -110,6 +110,35 @@ pub(crate) async fn l4_a_batch_is_acked_in_any_order_and_company(stage: &Stage<'
     assert_eq!(depth(&*queue).await, [0; 4]);
 }
 
+pub(crate) async fn l4_a_batch_is_acked_part_by_part(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let all = batch(&queue, 16).await;
+    let mut held = all.clone();
+    for part in [&[0, 3, 4][..], &[15], &[1, 2, 5, 6]] {
+        let receipts: Vec<Receipt> = part.iter().map(|place: &usize| all[*place]).collect();
+        let settled = queue.settle(&acks(&receipts)).await.expect("settles");
+        assert_eq!(settled, vec![Settled::Done; part.len()]);
+        held.retain(|receipt| !receipts.contains(receipt));
+        are_held(&*queue, &held).await;
+    }
+    let again = [all[7], all[3], all[8]];
+    let settled = queue.settle(&acks(&again)).await.expect("settles");
+    assert_eq!(settled, [Settled::Done, Settled::LeaseLost, Settled::Done]);
+    held.retain(|receipt| !again.contains(receipt));
+    are_held(&*queue, &held).await;
+    let settled = settle(&*queue, Settlement::defer(all[9], LONG)).await;
+    assert_eq!(settled, Settled::Done);
+    held.retain(|receipt| *receipt != all[9]);
+    are_held(&*queue, &held).await;
+    let settled = queue.settle(&acks(&all)).await.expect("settles");
+    let expected = all.iter().map(|receipt| match held.contains(receipt) {
+        true => Settled::Done,
+        false => Settled::LeaseLost,
+    });
+    assert!(settled.iter().copied().eq(expected), "{settled:?}");
+    assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
+}
+
 pub(crate) async fn l4_whoever_has_the_receipts_of_a_batch_settles_them(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let same = stage.leasing().await;

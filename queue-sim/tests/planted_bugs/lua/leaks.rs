@@ -20,7 +20,7 @@ edits! {
     }
     QUEUE_LEAVES_ITS_HINTS {
         "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
-            "call('UNLINK', KEYS[1], KEYS[2], KEYS[3], unpack(KEYS, 5))";
+            "call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4], unpack(KEYS, 6))";
     }
     CANCEL_LEAVES_ITS_PLACE {
         "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
@@ -62,24 +62,33 @@ edits! {
         "leasing/acks": "named and done or 0" => "0";
     }
     ACKED_RUN_STAYS {
-        "leasing/acks": "fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]" =>
-            "fields[#fields + 1] = 'h' .. runs[k]";
-        "leasing/acks": "fields[#fields + 1] = pack('>I7', number)" => "";
+        "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
+            "fields[#fields + 1], fields[#fields + 2] = 'h' .. run,";
+        "leasing/acks": "fields[#fields + 1] = pack('>I7', id + (own == '' and n - 1 or byte(own, n) - 128))" => "";
     }
     ACKED_RUN_LEAVES_THE_HOLDER {
-        "leasing/acks": "fields[#fields + 1], fields[#fields + 2] = runs[k], 'h' .. runs[k]" =>
-            "fields[#fields + 1] = runs[k]";
+        "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
+            "fields[#fields + 1], fields[#fields + 2] = run,";
+    }
+    ACKED_RUN_LEAVES_ITS_ACKS {
+        "leasing/acks": "fields[#fields + 3] = run, 'h' .. run, acked_fields[k]" => "fields[#fields + 3] = run, 'h' .. run";
     }
     ACKED_RUN_IS_COUNTED {
-        "leasing/acks": "call('HINCRBY', META, 'uncounted', #runs - count)" => "";
+        "leasing/acks": "call('HINCRBY', META, 'uncounted', #over - count)" => "";
     }
     BROKEN_RUN_IS_COUNTED {
-        "shared/runs": "add_to('uncounted', 1 - count)" => "";
+        "shared/runs": "add_to('uncounted', 1 + #places - count)" => "";
+    }
+    BROKEN_RUN_COUNTS_THE_ACKED {
+        "shared/runs": "add_to('uncounted', 1 + #places - count)" => "add_to('uncounted', 1 - count)";
     }
     BROKEN_RUN_STAYS {
         "shared/runs": "  call('ZREM', LEASES, run)\n" => "";
     }
     BROKEN_RUN_LEAVES_THE_HOLDER {
-        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run)" => "call('HDEL', FRAMES, run)";
+        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'a' .. run)";
+    }
+    BROKEN_RUN_LEAVES_ITS_ACKS {
+        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'h' .. run)";
     }
 }

@@ -214,8 +214,17 @@ edits! {
         "shared/settle": "separate(members)" => "";
     }
     BROKEN_RUN_LIVES_LONGER {
-        "shared/runs": "own[2 * k - 1], own[2 * k] = over, message" =>
-            "own[2 * k - 1], own[2 * k] = over + 1, message";
+        "shared/runs": "own[#own + 1], own[#own + 2] = over, message" =>
+            "own[#own + 1], own[#own + 2] = over + 1, message";
+    }
+    RUN_FORGETS_ITS_ACKS {
+        "shared/runs": "if not has_place(places, k) then" => "if true then";
+    }
+    RUN_FORGETS_EARLIER_ACKS {
+        "leasing/acks": "acked_fields[k], before .. own" => "acked_fields[k], own";
+    }
+    RUN_IS_ACKED_TWICE {
+        "leasing/acks": "known and not again" => "known";
     }
     PEEK_SKIPS_THE_REST_OF_A_RUN {
         "shared/show_leased": "return n - 1, rank" => "return 0, rank + 1";
