@@ -1,7 +1,7 @@
 //! The cores that client and server run on: one round trip at a time costs several times more
 //! between two cores than on one, so every figure names its placement.
 
-use std::{fmt, ops::Range, process::Command, thread};
+use std::{fmt, num::NonZeroUsize, ops::Range, process::Command, thread};
 
 /// The cores of the client and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,14 +15,18 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The placements that this machine has cores for.
-    pub fn all() -> Vec<Self> {
-        match thread::available_parallelism() {
-            Ok(cores) if cores.get() > 1 => {
-                vec![Self::Same, Self::Split, Self::Threads(cores.get())]
-            }
-            _ => vec![Self::Same],
+    /// The placements with one core for each process that this machine has cores for.
+    pub fn pinned() -> Vec<Self> {
+        match cores() {
+            0 | 1 => vec![Self::Same],
+            _ => vec![Self::Same, Self::Split],
         }
+    }
+
+    /// All placements that this machine has cores for.
+    pub fn all() -> Vec<Self> {
+        let threads = Some(Self::Threads(cores())).filter(|_| cores() > 1);
+        Self::pinned().into_iter().chain(threads).collect()
     }
 
     /// The placement of this name.
@@ -46,6 +50,10 @@ impl Placement {
         pin(std::process::id(), ours);
         pin(server, servers);
     }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn pin(process: u32, cores: Range<usize>) {

@@ -26,7 +26,7 @@ const QUICK_PAIRS: usize = 2;
 pub fn all(scenarios: &[&Scenario], effort: Effort, tell: &mut dyn FnMut(Row)) {
     // Asked before this process is pinned.
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    for placement in Placement::all() {
+    for placement in Placement::pinned() {
         let stage = Stage::start(placement, effort);
         let server = stage.fixture.version();
         for scenario in scenarios {
