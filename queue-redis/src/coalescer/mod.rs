@@ -58,7 +58,8 @@ pub(crate) trait Verb: Send + Sync + 'static {
 ///
 /// A caller that comes alone waits for nothing and pays for nothing. A caller that comes while a
 /// call is under way waits for its end, and goes with all others that came meanwhile, as many as
-/// fit one batch. A background task makes that call, and also sees to the end of the call that it
+/// fit one batch; before that call, callers that were just answered may come again, if their runtime lets
+/// them. A background task makes that call, and also sees to the end of the call that it
 /// waits for: so no caller waits for what another does with its future. An entry that is dropped
 /// before it is sent is never sent; neither are those of a caller whose patience ends before. The
 /// verb gets back the answers for a caller that is gone when they come. If a call fails, it fails for
