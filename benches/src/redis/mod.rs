@@ -2,8 +2,8 @@
 //! with published strategies.
 //!
 //! Each [`Placement`](placement::Placement) starts a server on a Unix socket. The client runs on
-//! one current-thread runtime, or on several threads. Every measurement has keys of its own, which it fills before and
-//! deletes after, outside the measured time.
+//! one current-thread runtime, or on several threads. Every measurement has keys of its own, which
+//! it fills before and deletes after, outside the measured time.
 
 pub mod commandstats;
 pub mod contenders;

@@ -52,7 +52,8 @@ impl Placement {
     }
 }
 
-fn cores() -> usize {
+/// The cores that this process may run on: fewer once it is pinned.
+pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 

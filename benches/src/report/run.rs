@@ -1,8 +1,6 @@
 //! Runs scenarios: each case on both sides by turns, since the speed of a machine changes within
 //! minutes.
 
-use std::thread;
-
 use super::{
     effort::Effort,
     floor,
@@ -10,7 +8,10 @@ use super::{
     row::Row,
     scenario::{Case, Scenario},
 };
-use crate::{pairs::spread, redis::placement::Placement};
+use crate::{
+    pairs::spread,
+    redis::placement::{self, Placement},
+};
 
 /// Pairs of a quick run.
 const QUICK_PAIRS: usize = 2;
@@ -25,7 +26,7 @@ const QUICK_PAIRS: usize = 2;
 /// If a server cannot be started, or a measurement fails.
 pub fn all(scenarios: &[&Scenario], effort: Effort, tell: &mut dyn FnMut(Row)) {
     // Asked before this process is pinned.
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = placement::cores();
     for placement in Placement::pinned() {
         let stage = Stage::start(placement, effort);
         let server = stage.fixture.version();

@@ -96,22 +96,6 @@ impl<K: LeasingKind> Queue<K> {
         holder: Option<&Holder>,
     ) -> Result<Turned> {
         let arrival = (max > 0).then(|| self.handle.arrival());
-        let (settled, leased) = self.send(settlements, max, ttl, holder).await?;
-        if let Some(arrival) = arrival {
-            arrival.used();
-            self.handle.looked(leased.next);
-        }
-        Ok((settled, leased))
-    }
-
-    /// The same, by itself or with the turns of other callers.
-    async fn send(
-        &self,
-        settlements: &[Settlement],
-        max: usize,
-        ttl: Duration,
-        holder: Option<&Holder>,
-    ) -> Result<Turned> {
         let lone = match self.turns.is_busy() {
             true => None,
             false => Lone::first(&self.has_lone_turn),
@@ -120,13 +104,22 @@ impl<K: LeasingKind> Queue<K> {
             Some(_) => None,
             None => Share::of(settlements, max, ttl, holder),
         };
-        let Some(share) = share else {
-            let turn = self.turns.verb().alone(settlements, max, ttl, holder);
-            // In a box of its own, so that the others' futures are small.
-            return Box::pin(turn).await;
+        let (settled, leased) = match share {
+            Some(share) => {
+                let answer = self.turns.send(vec![share]).await?.pop();
+                answer.ok_or_else(Error::unanswered)??
+            }
+            None => {
+                let turn = self.turns.verb().alone(settlements, max, ttl, holder);
+                // In a box of its own, so that the others' futures are small.
+                Box::pin(turn).await?
+            }
         };
-        let answer = self.turns.send(vec![share]).await?.pop();
-        answer.ok_or_else(Error::unanswered)?
+        if let Some(arrival) = arrival {
+            arrival.used();
+            self.handle.looked(leased.next);
+        }
+        Ok((settled, leased))
     }
 }
 

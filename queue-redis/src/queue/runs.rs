@@ -18,9 +18,9 @@ const PAUSE: u32 = 16;
 
 /// The runs that the calls of a queue's handle leased, see `lua/shared/runs.lua`.
 ///
-/// Acks of many messages of a run in one call cost the server as much as a few. Acks of few at a time cost more
-/// than those of leases of their own, and so does all else that is done with a message of a run, since the
-/// server then breaks the run up. So a handle whose callers do such things asks for no runs for a while.
+/// Acks of many messages of a run in one call cost the server as much as a few. For each call that acks a part,
+/// it reads and writes the places of all that are acked; and whatever else is done with a message of a run breaks
+/// the run up. So a handle whose callers ack few at a time, or break runs up, asks for no runs for a while.
 /// Nothing but speed depends on what is known here.
 #[derive(Debug, Default)]
 pub(super) struct Runs(Mutex<State>);
@@ -219,21 +219,21 @@ impl Runs {
         if !dispositions.all(|each| *each == Disposition::Ack) {
             touched.drain(..).for_each(|(run, _)| state.break_up(run));
         }
-        let (mut in_runs, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
+        let (mut numbers, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
         for (run, mut entries) in touched {
             entries.sort_unstable();
             // Of two acks of the same message, the first counts, and the other goes by itself.
             entries.dedup_by_key(|(place, _)| *place);
             state.ack(run, entries.len());
             for (_, number) in &entries {
-                in_runs.push(*number);
+                numbers.push(*number);
                 is_single[*number] = false;
             }
             let places = entries.into_iter().map(|(place, _)| place).collect();
             order.parts.push(Part { run, places });
         }
-        order.numbers.retain(|number| is_single[*number]);
-        order.numbers.splice(0..0, in_runs);
+        numbers.extend((0..settlements.len()).filter(|number| is_single[*number]));
+        order.numbers = numbers;
         order
     }
 }
