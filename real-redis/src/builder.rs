@@ -142,20 +142,19 @@ impl ServerBuilder {
         named.unwrap_or_else(|| "redis-server".to_owned())
     }
 
-    pub(super) fn has_tcp(&self) -> bool {
-        self.tcp
-    }
-
-    pub(super) fn is_sentinel(&self) -> bool {
-        self.sentinel
-    }
-
-    pub(super) fn is_replica(&self) -> bool {
-        self.replica
-    }
-
-    pub(super) fn has_tls(&self) -> bool {
+    fn has_tls(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// The URL of these places: TCP, with TLS and the password if the server has them. The suffix names
+    /// what they are together, as `+cluster`.
+    pub(crate) fn tcp_url(&self, suffix: &str, places: &str) -> String {
+        let scheme = if self.has_tls() { "rediss" } else { "redis" };
+        let login = match &self.password {
+            Some(password) => format!(":{password}@"),
+            None => String::new(),
+        };
+        format!("{scheme}{suffix}://{login}{places}")
     }
 
     /// Writes what the configuration names into the server's folder.
@@ -168,10 +167,6 @@ impl ServerBuilder {
             Some(roots) => fs::write(folder.join(CLIENT_ROOTS), roots),
             None => Ok(()),
         }
-    }
-
-    pub(super) fn password(&self) -> Option<&str> {
-        self.password.as_deref()
     }
 
     /// The configuration file's text.

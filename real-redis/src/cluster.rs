@@ -87,14 +87,7 @@ impl Cluster {
         let first = self.servers.iter().take(self.primaries);
         let places: Vec<_> = first.map(place).collect();
         let settings = self.servers[0].settings();
-        let login = settings.password.as_ref();
-        let login = login.map_or_else(String::new, |password| format!(":{password}@"));
-        let scheme = if settings.has_tls() {
-            "rediss"
-        } else {
-            "redis"
-        };
-        format!("{scheme}+cluster://{login}{}", places.join(","))
+        settings.tcp_url("+cluster", &places.join(","))
     }
 
     /// The server that has this slot, as the servers that run agree.
@@ -218,7 +211,7 @@ impl Cluster {
             let mut migrate = redis::cmd("MIGRATE");
             migrate.arg("127.0.0.1").arg(port).arg("").arg(0);
             migrate.arg(PATIENCE.as_millis() as u64);
-            if let Some(password) = target.settings().password() {
+            if let Some(password) = &target.settings().password {
                 migrate.arg("AUTH").arg(password);
             }
             migrate.arg("KEYS").arg(keys);

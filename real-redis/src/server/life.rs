@@ -65,7 +65,7 @@ impl Server {
         self.mend_append_only()?;
         let (config, log) = (self.config_path(), self.log_path());
         let program = self.settings.program();
-        let mode = self.settings.is_sentinel().then_some("--sentinel");
+        let mode = self.settings.sentinel.then_some("--sentinel");
         let mut process = Process::start(&program, &config, mode, &log, &mut life.watchdog)?;
         if let Err(error) = self.wait_until_ready(&mut process, &program) {
             process.kill();
@@ -127,7 +127,7 @@ impl Server {
         let mut connection = self.connect_within(PATIENCE)?;
         let refused = |error| ServerError::tried("the server refuses", error);
         redis::cmd("PING").exec(&mut connection).map_err(refused)?;
-        if self.settings.is_replica() {
+        if self.settings.replica {
             let info: String = redis::cmd("INFO")
                 .arg("replication")
                 .query(&mut connection)

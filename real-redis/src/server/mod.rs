@@ -83,7 +83,7 @@ impl Server {
                 watchdog,
             }),
         };
-        if server.settings.has_tcp() {
+        if server.settings.tcp {
             server.launch_on_a_port()?;
         } else {
             server.configure()?;
@@ -129,7 +129,7 @@ impl Server {
     /// The URL of its Unix socket, with the password if it has one.
     pub fn url(&self) -> String {
         let socket = self.socket();
-        match self.settings.password() {
+        match &self.settings.password {
             Some(password) => format!("unix://{}?pass={password}", socket.display()),
             None => format!("unix://{}", socket.display()),
         }
@@ -144,16 +144,8 @@ impl Server {
     /// The URL of its loopback port, if it was built [with one](ServerBuilder::with_tcp), or
     /// [with TLS](ServerBuilder::with_tls).
     pub fn tcp_url(&self) -> Option<String> {
-        let login = match self.settings.password() {
-            Some(password) => format!(":{password}@"),
-            None => String::new(),
-        };
-        let scheme = if self.settings.has_tls() {
-            "rediss"
-        } else {
-            "redis"
-        };
-        Some(format!("{scheme}://{login}127.0.0.1:{}", self.port?))
+        let place = format!("127.0.0.1:{}", self.port?);
+        Some(self.settings.tcp_url("", &place))
     }
 
     /// Its loopback port, if it was built [with one](ServerBuilder::with_tcp).
