@@ -55,11 +55,7 @@ impl Guarded {
 
     fn commands(&mut self) -> u64 {
         let counts = command_counts(&mut self.admin).expect("the server answers");
-        counts
-            .iter()
-            .filter(|(name, _)| *name != "info")
-            .map(|(_, calls)| calls)
-            .sum()
+        counts.all()
     }
 
     /// The cost of this work, in the form of [`COSTS`].

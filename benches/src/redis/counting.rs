@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -11,7 +12,7 @@ use queue_redis::{Connector, Link, RedisBackend, Role, ServerConnector};
 use redis::{Arg, Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
 /// What a client has sent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Sent {
     /// How often somebody waited for the server: once for each command, and once for a pipeline.
     pub trips: u64,
@@ -20,19 +21,6 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What was sent since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let more = self.commands.iter().map(|(name, calls)| {
-            let before = earlier.commands.get(name).copied().unwrap_or(0);
-            (name.clone(), calls - before)
-        });
-        Self {
-            trips: self.trips - earlier.trips,
-            commands: more.collect(),
-        }
-    }
-
     fn add<'a>(&mut self, commands: impl IntoIterator<Item = &'a Cmd>) {
         self.trips += 1;
         for command in commands {
@@ -74,10 +62,10 @@ impl Counted {
         }
     }
 
-    /// What it has sent so far.
-    pub fn sent(&self) -> Sent {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        sent.clone()
+    /// What it has sent since this was last asked.
+    pub fn take(&self) -> Sent {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::take(&mut *sent)
     }
 }
 
@@ -147,13 +135,10 @@ mod tests {
     fn a_pipeline_is_one_trip_and_a_command_has_the_name_of_its_first_word() {
         let mut sent = Sent::default();
         sent.add([&redis::cmd("GET")]);
-        let earlier = sent.clone();
         let mut pipeline = redis::pipe();
         pipeline.cmd("LREM").arg("key").cmd("get");
         sent.add(pipeline.cmd_iter());
-        let since = sent.since(&earlier);
-        assert_eq!((sent.trips, since.trips), (2, 1));
-        assert_eq!(sent.commands["get"], 2);
-        assert_eq!((since.commands["get"], since.commands["lrem"]), (1, 1));
+        assert_eq!(sent.trips, 2);
+        assert_eq!((sent.commands["get"], sent.commands["lrem"]), (2, 1));
     }
 }

@@ -8,14 +8,14 @@ use std::{
 };
 
 use queue_redis::RedisBackend;
-use real_redis::Server;
+use real_redis::{CommandCounts, Server, command_counts};
 use redis::{AsyncConnectionConfig, Connection, aio::MultiplexedConnection};
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinSet,
 };
 
-use super::{commandstats::CommandStats, counting::Counted, placement::Placement, slow_log};
+use super::{counting::Counted, placement::Placement, slow_log};
 
 /// The number of calls under way at once, and the messages of each.
 ///
@@ -219,8 +219,12 @@ impl Fixture {
     }
 
     /// What the server has spent on each command.
-    pub fn commands(&self) -> CommandStats {
-        CommandStats::parse(&self.info("commandstats"))
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub fn commands(&self) -> CommandCounts {
+        command_counts(&mut self.admin.borrow_mut()).expect("the server answers INFO")
     }
 
     /// The server's version.

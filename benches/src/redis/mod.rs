@@ -5,7 +5,6 @@
 //! one current-thread runtime, or on several threads. Every measurement has keys of its own, which
 //! it fills before and deletes after, outside the measured time.
 
-pub mod commandstats;
 pub mod contenders;
 pub mod cost;
 pub mod counting;

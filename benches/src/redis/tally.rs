@@ -1,6 +1,8 @@
 //! What a job costs, counted on both sides: the server's time, the commands, and the round trips.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+
+use real_redis::CommandCounts;
 
 use super::{counting::Counted, fixture::Fixture};
 use crate::pairs::spread;
@@ -40,14 +42,16 @@ impl Tally {
         jobs: u64,
         work: impl FnOnce() -> Duration,
     ) -> Duration {
-        let (sent, spent) = (counted.sent(), fixture.commands());
+        let before = fixture.commands();
+        // Only what it sends from now on counts.
+        counted.take();
         let time = work();
-        let sent = counted.sent().since(&sent);
-        let spent = fixture.commands().since(&spent);
+        let sent = counted.take();
+        let spent = fixture.commands().since(&before);
         let commands: u64 = sent.commands.values().sum();
         self.0.borrow_mut().push(Sample {
             jobs,
-            micros: spent.micros_of(&sent.commands) / jobs as f64,
+            micros: micros_of(&spent, &sent.commands) / jobs as f64,
             commands: commands as f64 / jobs as f64,
             trips: sent.trips as f64 / jobs as f64,
         });
@@ -72,5 +76,38 @@ impl Tally {
             trips: median(|sample| sample.trips),
             samples: full.len(),
         })
+    }
+}
+
+/// The microseconds of what clients sent: of each command so many calls.
+///
+/// If scripts made calls of the same command, the microseconds are shared out by calls, since the
+/// server does not tell them apart.
+fn micros_of(spent: &CommandCounts, sent: &BTreeMap<String, u64>) -> f64 {
+    let shares = sent.iter().map(|(name, sent)| {
+        let calls = spent.of(name).max(*sent).max(1);
+        spent.micros(name) as f64 * *sent as f64 / calls as f64
+    });
+    shares.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_s_own_calls_are_not_counted_twice() {
+        let spent =
+            CommandCounts::parse("cmdstat_eval:calls=3,usec=30\ncmdstat_zadd:calls=8,usec=16");
+        let sent = |calls: &[(&str, u64)]| {
+            let calls = calls
+                .iter()
+                .map(|(name, calls)| ((*name).to_owned(), *calls));
+            micros_of(&spent, &calls.collect())
+        };
+        assert_eq!(sent(&[("eval", 3)]), 30.0);
+        // Two of the eight were a client's.
+        assert_eq!(sent(&[("eval", 3), ("zadd", 2)]), 34.0);
+        assert_eq!(sent(&[("get", 3)]), 0.0);
     }
 }

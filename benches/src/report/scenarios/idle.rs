@@ -63,12 +63,13 @@ fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
             let counting = async {
                 // The worker's start is not counted: it connects, looks, and begins to wait.
                 sleep(poll).await;
-                let (sent, spent) = (counted.sent(), stage.fixture.commands());
+                let before = stage.fixture.commands();
+                counted.take();
                 let start = Instant::now();
                 sleep(poll * looks).await;
                 let seconds = start.elapsed().as_secs_f64();
-                let calls = stage.fixture.commands().since(&spent).calls();
-                let trips = counted.sent().since(&sent).trips;
+                let calls = stage.fixture.commands().since(&before).all();
+                let trips = counted.take().trips;
                 vec![calls as f64 / seconds, trips as f64 / seconds]
             };
             let worker = worker(&queue).concurrency(slots).poll(poll);
