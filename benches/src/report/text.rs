@@ -2,24 +2,26 @@
 
 use super::row::Row;
 
-/// The columns, and whether they hold numbers.
-const COLUMNS: [(&str, bool); 16] = [
-    ("scenario", false),
-    ("case", false),
-    ("cores", false),
-    ("figure", false),
-    ("n", true),
-    ("median", true),
-    ("min", true),
-    ("max", true),
-    ("raw", true),
-    ("raw min", true),
-    ("raw max", true),
-    ("ratio", true),
-    ("min", true),
-    ("max", true),
-    ("F", true),
-    ("raw commands", false),
+/// A column: its name, whether it holds numbers, and its cell of a row.
+type Column = (&'static str, bool, fn(&Row) -> String);
+
+const COLUMNS: [Column; 16] = [
+    ("scenario", false, |row| row.scenario.clone()),
+    ("case", false, |row| row.case.clone()),
+    ("cores", false, |row| row.placement.to_string()),
+    ("figure", false, |row| row.figure.clone()),
+    ("n", true, |row| row.pairs.to_string()),
+    ("median", true, |row| number(row.ours.median)),
+    ("min", true, |row| number(row.ours.min)),
+    ("max", true, |row| number(row.ours.max)),
+    ("raw", true, |row| number(row.theirs.median)),
+    ("raw min", true, |row| number(row.theirs.min)),
+    ("raw max", true, |row| number(row.theirs.max)),
+    ("ratio", true, |row| number(row.ratio.median)),
+    ("min", true, |row| number(row.ratio.min)),
+    ("max", true, |row| number(row.ratio.max)),
+    ("F", true, |row| format!("{:.2}", row.floor)),
+    ("raw commands", false, |row| row.raw.clone()),
 ];
 
 /// What stands above the table.
@@ -30,6 +32,7 @@ cores: client and server on the same core, or split over two";
 
 /// The rows as a table, with what its columns mean, and each scenario's sentence.
 pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
+    let line = |row: &Row| COLUMNS.map(|(.., cell)| cell(row));
     let lines: Vec<[String; COLUMNS.len()]> = rows.iter().map(line).collect();
     let width = |nth: usize| {
         let cells = lines.iter().map(|line| line[nth].chars().count());
@@ -46,7 +49,7 @@ pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    let head = COLUMNS.map(|(name, _)| name.to_owned());
+    let head = COLUMNS.map(|(name, ..)| name.to_owned());
     let mut text = format!("{LEGEND}\n\n{}\n", aligned(&head));
     let mut last = "";
     for (row, cells) in rows.iter().zip(&lines) {
@@ -58,27 +61,6 @@ pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
         text.push('\n');
     }
     text
-}
-
-fn line(row: &Row) -> [String; COLUMNS.len()] {
-    [
-        row.scenario.clone(),
-        row.case.clone(),
-        row.placement.to_string(),
-        row.figure.clone(),
-        row.pairs.to_string(),
-        number(row.ours.median),
-        number(row.ours.min),
-        number(row.ours.max),
-        number(row.theirs.median),
-        number(row.theirs.min),
-        number(row.theirs.max),
-        number(row.ratio.median),
-        number(row.ratio.min),
-        number(row.ratio.max),
-        format!("{:.2}", row.floor),
-        row.raw.clone(),
-    ]
 }
 
 /// Three digits, or as many as there are before the point.

@@ -6,71 +6,49 @@ use std::str::FromStr;
 use super::{effort::Effort, row::Row, scenario::Better};
 use crate::{pairs::Spread, redis::placement::Placement};
 
-/// The columns.
-pub const COLUMNS: [&str; 22] = [
-    "scenario",
-    "case",
-    "x",
-    "placement",
-    "figure",
-    "better",
-    "pairs",
-    "median",
-    "min",
-    "max",
-    "raw",
-    "raw median",
-    "raw min",
-    "raw max",
-    "ratio",
-    "ratio min",
-    "ratio max",
-    "F",
-    "effort",
-    "server",
-    "cores",
-    "version",
+/// A column: its name, and its cell of a row.
+type Column = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: [Column; 22] = [
+    ("scenario", |row| row.scenario.clone()),
+    ("case", |row| row.case.clone()),
+    ("x", |row| row.x.map(|x| x.to_string()).unwrap_or_default()),
+    ("placement", |row| row.placement.to_string()),
+    ("figure", |row| row.figure.clone()),
+    ("better", |row| better(row.better).to_owned()),
+    ("pairs", |row| row.pairs.to_string()),
+    ("median", |row| row.ours.median.to_string()),
+    ("min", |row| row.ours.min.to_string()),
+    ("max", |row| row.ours.max.to_string()),
+    ("raw", |row| row.raw.clone()),
+    ("raw median", |row| row.theirs.median.to_string()),
+    ("raw min", |row| row.theirs.min.to_string()),
+    ("raw max", |row| row.theirs.max.to_string()),
+    ("ratio", |row| row.ratio.median.to_string()),
+    ("ratio min", |row| row.ratio.min.to_string()),
+    ("ratio max", |row| row.ratio.max.to_string()),
+    ("F", |row| row.floor.to_string()),
+    ("effort", |row| row.effort.to_string()),
+    ("server", |row| row.server.clone()),
+    ("cores", |row| row.cores.to_string()),
+    ("version", |_| VERSION.to_owned()),
 ];
 
 /// The crate's version, which all rows carry.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Writes rows under a line of [`COLUMNS`].
+/// Writes rows under a line of the columns' names.
 pub fn write(rows: &[Row]) -> String {
-    let mut text = COLUMNS.join("\t") + "\n";
+    let mut text = head();
     for row in rows {
-        text.push_str(&line(row).join("\t"));
         text.push('\n');
+        text.push_str(&COLUMNS.map(|(_, cell)| cell(row)).join("\t"));
     }
-    text
+    text + "\n"
 }
 
-fn line(row: &Row) -> [String; COLUMNS.len()] {
-    let number = |number: f64| number.to_string();
-    [
-        row.scenario.clone(),
-        row.case.clone(),
-        row.x.map(number).unwrap_or_default(),
-        row.placement.to_string(),
-        row.figure.clone(),
-        better(row.better).to_owned(),
-        row.pairs.to_string(),
-        number(row.ours.median),
-        number(row.ours.min),
-        number(row.ours.max),
-        row.raw.clone(),
-        number(row.theirs.median),
-        number(row.theirs.min),
-        number(row.theirs.max),
-        number(row.ratio.median),
-        number(row.ratio.min),
-        number(row.ratio.max),
-        number(row.floor),
-        row.effort.to_string(),
-        row.server.clone(),
-        row.cores.to_string(),
-        VERSION.to_owned(),
-    ]
+fn head() -> String {
+    COLUMNS.map(|(name, _)| name).join("\t")
 }
 
 const fn better(better: Better) -> &'static str {
@@ -87,10 +65,10 @@ const fn better(better: Better) -> &'static str {
 /// A sentence that names the line and what is wrong there.
 pub fn read(text: &str) -> Result<Vec<Row>, String> {
     let mut lines = text.lines();
-    let head = lines.next().unwrap_or_default();
-    if head != COLUMNS.join("\t") {
+    let first = lines.next().unwrap_or_default();
+    if first != head() {
         return Err(format!(
-            "line 1 names other columns than this program writes: {head:?}"
+            "line 1 names other columns than this program writes: {first:?}"
         ));
     }
     let rows = lines.enumerate().map(|(nth, line)| {
@@ -143,7 +121,7 @@ fn parse<T: FromStr>(fields: &[&str; COLUMNS.len()], nth: usize) -> Result<T, St
 }
 
 fn wrong(fields: &[&str; COLUMNS.len()], nth: usize) -> String {
-    format!("{:?} is no {}", fields[nth], COLUMNS[nth])
+    format!("{:?} is no {}", fields[nth], COLUMNS[nth].0)
 }
 
 #[cfg(test)]
