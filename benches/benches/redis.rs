@@ -1,39 +1,27 @@
-//! The Redis backend compared with raw commands, with other structures, and with itself behind a
-//! long backlog.
+//! The Redis backend compared with raw commands and with other structures.
 //!
 //! `cargo bench -p queue-benches --features redis --bench redis`; the tables come last. Every name
 //! begins with the placement: the `same` core for client and server, `split` over two, or a client of
 //! several `threads` beside its server.
 
-use std::{
-    cell::{OnceCell, RefCell},
-    time::Duration,
-};
+use std::{cell::RefCell, time::Duration};
 
 use criterion::Criterion;
-use queue_benches::{
-    kinds::LeasingQueue,
-    pairs::Work,
-    redis::{
-        cost::Cost,
-        due::{self, Lateness},
-        fixture::{Fixture, Shape},
-        footprint::{self, Floor},
-        ours,
-        placement::Placement,
-        raw,
-        report::{Report, Run, Samples},
-        strategies::{self, Strategy},
-        wake,
-    },
+use queue_benches::redis::{
+    cost::Cost,
+    due::{self, Lateness},
+    fixture::{Fixture, Shape},
+    footprint, ours,
+    placement::Placement,
+    raw,
+    report::{Report, Run, Samples},
+    strategies::{self, Strategy},
+    wake,
 };
 use queue_core::QueueKind;
 
 /// Items of a ring that turns.
 const RING: usize = 10_000;
-/// A short backlog, and a long one that should cost no more.
-const SHORT: (usize, &str) = (10_000, "10^4");
-const LONG: (usize, &str) = (1_000_000, "10^6");
 /// Our own commands in a script that decides nothing.
 const BARE: &str = "its commands, bare";
 
@@ -48,15 +36,11 @@ fn main() {
             continue;
         }
         push(&mut run);
-        take(&mut run);
+        turn(&mut run);
         rotate(&mut run);
         structures(&mut run);
         wake_up(&mut run);
         due_at_once(&mut run);
-        if placement == Placement::Same {
-            backlogs(&mut run);
-            footprints(&mut run);
-        }
     }
     criterion.final_summary();
     report.print();
@@ -85,26 +69,21 @@ fn push(run: &mut Run<'_>) {
     }
 }
 
-fn take(run: &mut Run<'_>) {
+fn turn(run: &mut Run<'_>) {
     let fixture = run.fixture;
-    for (verb, trips) in [("lease + settle", 2), ("turn", 1)] {
-        for shape in Shape::ALL {
-            for kind in QueueKind::LEASING {
-                let ours = match trips {
-                    1 => ours::turn(fixture, kind, shape),
-                    _ => ours::lease_and_settle(fixture, kind, shape),
-                };
-                let peer = match shape.batch {
-                    1 => "LMOVE + LREM",
-                    _ => "script + LREMs",
-                };
-                let mut beside = vec![(peer, raw::list_turn(fixture, shape, trips))];
-                if (kind, shape, trips) == (QueueKind::Reliable, Shape::new(1, 1), 1) {
-                    beside.push((BARE, raw::bare_turn(fixture)));
-                }
-                let name = format!("{verb}/{}, {}", kind.as_str(), shape.name());
-                run.measure(Samples::Many, &name, shape, ours, beside);
+    for shape in Shape::ALL {
+        for kind in QueueKind::LEASING {
+            let peer = match shape.batch {
+                1 => "LMOVE + LREM",
+                _ => "script + LREMs",
+            };
+            let mut beside = vec![(peer, raw::list_turn(fixture, shape))];
+            if (kind, shape) == (QueueKind::Reliable, Shape::new(1, 1)) {
+                beside.push((BARE, raw::bare_turn(fixture)));
             }
+            let name = format!("turn/{}, {}", kind.as_str(), shape.name());
+            let ours = ours::turn(fixture, kind, shape);
+            run.measure(Samples::Many, &name, shape, ours, beside);
         }
     }
 }
@@ -118,7 +97,7 @@ fn threads(run: &mut Run<'_>) {
         let beside = vec![("LPUSH", raw::list_push(fixture, shape))];
         run.measure(Samples::Many, &format!("push/{name}"), shape, ours, beside);
         let ours = ours::turn(fixture, kind, shape);
-        let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape, 1))];
+        let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape))];
         run.measure(Samples::Many, &format!("turn/{name}"), shape, ours, beside);
     }
 }
@@ -134,6 +113,7 @@ fn rotate(run: &mut Run<'_>) {
 
 fn structures(run: &mut Run<'_>) {
     const TABLE: &str = "server µs a job: push, lease, settle";
+    const BYTES: &str = "bytes a message: 100,000 ready, of 100 B";
     let fixture = run.fixture;
     for batch in [1, 10, 100] {
         let theirs = Strategy::ALL.map(|strategy| (strategy, Cost::default()));
@@ -158,6 +138,13 @@ fn structures(run: &mut Run<'_>) {
         for (strategy, cost) in &theirs {
             let name = format!("structures/{}, batch {batch}", strategy.name());
             run.note(TABLE, &name, &cost.micros());
+        }
+        // Once, since neither the batch nor the cores change it; and only what no filter left out.
+        if batch == 100 && fixture.placement == Placement::Same {
+            for (strategy, _) in theirs.iter().filter(|(_, cost)| !cost.micros().is_empty()) {
+                let bytes = footprint::structure(fixture, *strategy);
+                run.note(BYTES, &format!("structures/{}", strategy.name()), &[bytes]);
+            }
         }
     }
 }
@@ -192,95 +179,4 @@ fn due_at_once(run: &mut Run<'_>) {
     add("p99", |late| late.p99);
     add("max", |late| late.max);
     add("early (messages)", |late| late.early as f64);
-}
-
-/// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
-fn backlogs(run: &mut Run<'_>) {
-    const TABLE: &str = "server µs a job behind a backlog";
-    for kind in QueueKind::LEASING {
-        let [short, long] =
-            [SHORT, LONG].map(|(size, _)| FilledQueue::new(run.fixture, kind, size));
-        // The first sample fills the queues, so criterion chooses short samples.
-        for batch in [100, 1] {
-            let [short_cost, long_cost] = [(); 2].map(|()| Cost::default());
-            let name = format!("backlog/{}, batch {batch}", kind.as_str());
-            let ours = long.cycle(batch, &long_cost);
-            let beside = vec![("backlog of 10^4", short.cycle(batch, &short_cost))];
-            run.measure(Samples::Many, &name, Shape::new(batch, 1), ours, beside);
-            for ((_, size), cost) in [(SHORT, short_cost), (LONG, long_cost)] {
-                run.note(TABLE, &format!("{name}, {size}"), &cost.micros());
-            }
-        }
-    }
-}
-
-/// A queue that its first measurement fills; a filter may leave it unmeasured.
-struct FilledQueue<'a> {
-    fixture: &'a Fixture,
-    kind: QueueKind,
-    size: usize,
-    name: String,
-    queue: OnceCell<LeasingQueue>,
-}
-
-impl<'a> FilledQueue<'a> {
-    fn new(fixture: &'a Fixture, kind: QueueKind, size: usize) -> Self {
-        Self {
-            fixture,
-            kind,
-            size,
-            name: fixture.fresh(),
-            queue: OnceCell::new(),
-        }
-    }
-
-    fn cycle<'b>(&'b self, batch: usize, cost: &'b Cost) -> Work<'b> {
-        Box::new(move |rounds| {
-            let queue = self.queue.get_or_init(|| self.fill());
-            ours::cycle_behind(self.fixture, queue, batch, cost)(rounds)
-        })
-    }
-
-    fn fill(&self) -> LeasingQueue {
-        self.fixture.runtime.block_on(async {
-            let queue = ours::open(&self.fixture.backend, &self.name, self.kind).await;
-            queue.fill(self.size).await;
-            queue
-        })
-    }
-}
-
-impl Drop for FilledQueue<'_> {
-    fn drop(&mut self) {
-        if self.queue.get().is_some() {
-            self.fixture.clear(&self.name);
-        }
-    }
-}
-
-fn footprints(run: &mut Run<'_>) {
-    const TABLE: &str = "bytes a message: 100,000 ready, of 100 B";
-    let fixture = run.fixture;
-    for kind in QueueKind::LEASING {
-        let (floor, weighed) = match kind {
-            QueueKind::Reliable => (Floor::List, &Strategy::ALL[..]),
-            QueueKind::Bounded => (Floor::List, &[][..]),
-            _ => (Floor::ZsetAndHash, &[][..]),
-        };
-        let mut names = vec![kind.as_str(), floor.name()];
-        names.extend(weighed.iter().map(|strategy| strategy.name()));
-        let bytes: Vec<_> = names.iter().map(|_| footprint::Bytes::default()).collect();
-        let ours = footprint::ours(fixture, kind, &bytes[0]);
-        let mut beside = vec![(floor.name(), footprint::floor(fixture, floor, &bytes[1]))];
-        for (strategy, bytes) in weighed.iter().zip(&bytes[2..]) {
-            let work = footprint::structure(fixture, *strategy, bytes);
-            beside.push((strategy.name(), work));
-        }
-        let name = format!("footprint/{}", kind.as_str());
-        let shape = Shape::new(footprint::MESSAGES, 1);
-        run.measure(Samples::Few, &name, shape, ours, beside);
-        for (what, bytes) in names.iter().zip(&bytes) {
-            run.note(TABLE, &format!("{name}: {what}"), &bytes.borrow());
-        }
-    }
 }

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use queue_core::{AnyQueue, DelayQueue, Due, LeasingExt, QueueKind, Scheduled, Timestamp};
 use queue_redis::RedisBackend;
-use redis::Script;
 
 use super::{
     fixture::Fixture,
     ours::{LEASE, count, measured, open},
-    raw::add_to_zset,
+    plain::{PAST, Zset},
 };
 use crate::{kinds::BODY, pairs::Work};
 
@@ -18,8 +17,6 @@ pub const MESSAGES: usize = 100_000;
 /// Long enough to push them all before they are due, on an idle machine.
 const AHEAD: Duration = Duration::from_millis(1_500);
 const BATCH: usize = 128;
-/// A time that was due long ago.
-const PAST: u64 = 1_500_000_000_000;
 
 /// The lateness of messages after their due time, in milliseconds.
 #[derive(Debug, Clone, Copy)]
@@ -114,23 +111,20 @@ async fn schedule(delay: &dyn DelayQueue) -> Duration {
 ///
 /// If the server does not answer.
 pub fn raw(fixture: &Fixture) -> Work<'_> {
-    let take = Script::new(include_str!("../../lua/raw/take_due.lua"));
     measured(fixture, move |name, rounds| {
         (0..rounds)
             .map(|round| {
-                let (line, bodies) = (format!("{name}{round}line"), format!("{name}{round}bodies"));
+                let name = format!("{name}{round}");
                 fixture.runtime.block_on(async {
-                    let mut raw = fixture.raw.clone();
-                    fill(&mut raw, &line, &bodies).await;
+                    let mut zset = Zset::open(fixture.raw.clone(), &name).await;
+                    zset.fill_at(PAST, MESSAGES).await;
                     let start = Instant::now();
                     let mut taken = 0;
                     let mut first = None;
                     while taken < MESSAGES {
-                        let mut call = take.key(&line);
-                        let call = call.key(&bodies).arg(BATCH).invoke_async(&mut raw);
-                        let batch: Vec<Vec<u8>> = call.await.expect("taken");
-                        assert!(!batch.is_empty());
-                        taken += batch.len();
+                        let batch = zset.take_up_to(BATCH).await;
+                        assert!(batch > 0);
+                        taken += batch;
                         first.get_or_insert_with(Instant::now);
                     }
                     first.unwrap_or(start).elapsed()
@@ -138,13 +132,6 @@ pub fn raw(fixture: &Fixture) -> Work<'_> {
             })
             .sum()
     })
-}
-
-async fn fill(raw: &mut redis::aio::MultiplexedConnection, line: &str, bodies: &str) {
-    for start in (0..MESSAGES as u64).step_by(1_000) {
-        let trip = add_to_zset(line, bodies, PAST, start..start + 1_000);
-        trip.exec_async(raw).await.expect("filled");
-    }
 }
 
 fn now() -> Duration {

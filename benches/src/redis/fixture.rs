@@ -1,8 +1,7 @@
 //! A server, a client on a runtime of its own, and fresh keys for every measurement.
 
 use std::{
-    cell::{Cell, RefCell},
-    fmt,
+    cell::{Cell, OnceCell, RefCell},
     future::Future,
     time::{Duration, Instant},
 };
@@ -83,14 +82,6 @@ pub struct Fixture {
     server: Server,
     admin: RefCell<Connection>,
     names: Cell<u64>,
-}
-
-impl fmt::Debug for Fixture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fixture")
-            .field("placement", &self.placement)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Fixture {
@@ -245,6 +236,39 @@ impl Fixture {
             .arg(section)
             .query(&mut *self.admin.borrow_mut());
         info.expect("the server answers INFO")
+    }
+}
+
+/// What its first use makes on the server, and whose keys go with it.
+///
+/// A filter may leave a measurement out: then what it needs is never made.
+pub struct Kept<'a, T> {
+    fixture: &'a Fixture,
+    name: String,
+    made: OnceCell<T>,
+}
+
+impl<'a, T> Kept<'a, T> {
+    /// A place for it, under a name of its own.
+    pub fn new(fixture: &'a Fixture) -> Self {
+        Self {
+            fixture,
+            name: fixture.fresh(),
+            made: OnceCell::new(),
+        }
+    }
+
+    /// What is kept, made under its name if nobody has used it yet.
+    pub fn get(&self, make: impl FnOnce(&str) -> T) -> &T {
+        self.made.get_or_init(|| make(&self.name))
+    }
+}
+
+impl<T> Drop for Kept<'_, T> {
+    fn drop(&mut self) {
+        if self.made.get().is_some() {
+            self.fixture.clear(&self.name);
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub mod footprint;
 pub mod jobs;
 pub mod ours;
 pub mod placement;
+pub mod plain;
 pub mod raw;
 pub mod report;
 pub mod slow_log;

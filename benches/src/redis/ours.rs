@@ -121,27 +121,6 @@ pub fn push(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Leases batches and settles each, in two calls.
-pub fn lease_and_settle(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
-    measured(fixture, move |name, rounds| {
-        fixture.runtime.block_on(async {
-            let queue = open(&fixture.backend, name, kind).await;
-            fill(&queue, rounds as usize * shape.messages()).await;
-            let caller = || {
-                let queue = queue.clone();
-                async move {
-                    let queue = queue.leasing();
-                    for _ in 0..rounds {
-                        let leased = lease(queue, shape.batch).await;
-                        settle(queue, &leased).await;
-                    }
-                }
-            };
-            shape.time(caller).await
-        })
-    })
-}
-
 /// Settles a batch and leases the next, in one call.
 ///
 /// # Panics
@@ -179,33 +158,24 @@ pub fn cycle<'a>(fixture: &'a Fixture, kind: QueueKind, batch: usize, cost: &'a 
     measured(fixture, move |name, rounds| {
         let queue = fixture.runtime.block_on(open(&fixture.backend, name, kind));
         cost.of(fixture, &["evalsha"], rounds * batch as u64, || {
-            fixture.runtime.block_on(cycles(&queue, batch, rounds))
+            let start = Instant::now();
+            fixture.runtime.block_on(cycles(&queue, batch, rounds));
+            start.elapsed()
         })
     })
 }
 
-/// The same, on a queue with a backlog.
-pub fn cycle_behind<'a>(
-    fixture: &'a Fixture,
-    queue: &'a LeasingQueue,
-    batch: usize,
-    cost: &'a Cost,
-) -> Work<'a> {
-    Box::new(move |rounds| {
-        cost.of(fixture, &["evalsha"], rounds * batch as u64, || {
-            fixture.runtime.block_on(cycles(queue, batch, rounds))
-        })
-    })
-}
-
-async fn cycles(queue: &LeasingQueue, batch: usize, rounds: u64) -> Duration {
-    let start = Instant::now();
+/// Pushes, leases and settles a batch so many times.
+///
+/// # Panics
+///
+/// If the queue refuses.
+pub async fn cycles(queue: &LeasingQueue, batch: usize, rounds: u64) {
     for _ in 0..rounds {
         queue.put(batch).await;
         let leased = lease(queue.leasing(), batch).await;
         settle(queue.leasing(), &leased).await;
     }
-    start.elapsed()
 }
 
 /// Puts items into a ring.

@@ -1,20 +1,22 @@
 //! The raw side: structures without leases, by which the limit of this client and server shows.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
 use redis::{AsyncCommands, Direction, Pipeline, Script, Value, aio::MultiplexedConnection};
 
-use crate::{
-    kinds::BODY,
-    redis::raw::{TAKE, add_to_zset},
-};
+use crate::kinds::BODY;
 
 /// A time that was due long ago.
-const PAST: u64 = 1_500_000_000_000;
+pub(super) const PAST: u64 = 1_500_000_000_000;
+/// A due time long after all measurements.
+pub(crate) const LATER: u64 = 4_000_000_000_000;
 /// The bodies of one call while a structure is filled.
 const MOST: usize = 1_000;
-const ANSWERED: &str = "the server answers";
+pub(super) const ANSWERED: &str = "the server answers";
 
+/// Moves a batch from one list to another, in one call.
+static TAKE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/take.lua")));
 static TAKE_DUE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/take_due.lua")));
 
@@ -47,14 +49,12 @@ impl List {
     ///
     /// If the server does not answer.
     pub async fn push(&mut self, batch: usize) {
-        let body = BODY;
-        let bodies = vec![&body[..]; batch];
-        let _: i64 = self.link.rpush(&self.ready, bodies).await.expect(ANSWERED);
+        push_to_list(&mut self.link, &self.ready, batch).await;
     }
 
     /// Pushes any number of bodies.
     pub async fn fill(&mut self, messages: usize) {
-        self.fill_by(MOST, messages).await;
+        fill_list(&mut self.link, &self.ready, messages).await;
     }
 
     /// Pushes any number of bodies, in batches of this size.
@@ -90,14 +90,20 @@ impl List {
     ///
     /// If there is nothing to delete.
     pub async fn turn_with(&mut self, batch: usize, again: usize) {
+        let trip = self.turn_trip(batch, again);
+        let answers: Vec<Value> = trip.query_async(&mut self.link).await.expect(ANSWERED);
+        assert_eq!(answers[0], Value::Int(1));
+    }
+
+    /// The commands of [`turn_with`](Self::turn_with).
+    pub(super) fn turn_trip(&self, batch: usize, again: usize) -> Pipeline {
         let mut trip = redis::pipe();
         self.add_delete(&mut trip, batch);
         for _ in 0..again {
             trip.rpush(&self.ready, &BODY[..]);
         }
         self.add_take(&mut trip, batch);
-        let answers: Vec<Value> = trip.query_async(&mut self.link).await.expect(ANSWERED);
-        assert_eq!(answers[0], Value::Int(1));
+        trip
     }
 
     /// Deletes a batch that was taken.
@@ -147,7 +153,6 @@ pub struct Zset {
     link: MultiplexedConnection,
     line: String,
     bodies: String,
-    score: u64,
     next: u64,
 }
 
@@ -163,7 +168,6 @@ impl Zset {
             link,
             line: format!("{name}line"),
             bodies: format!("{name}bodies"),
-            score: PAST,
             next: 0,
         }
     }
@@ -174,7 +178,7 @@ impl Zset {
     ///
     /// If the server does not answer.
     pub async fn push(&mut self, batch: usize) {
-        self.push_at(self.score, batch).await;
+        self.push_at(PAST, batch).await;
     }
 
     /// Pushes any number of bodies with this score.
@@ -201,9 +205,47 @@ impl Zset {
     ///
     /// If there are fewer.
     pub async fn take(&mut self, batch: usize) {
-        let mut call = TAKE_DUE.key(&self.line);
-        let call = call.key(&self.bodies).arg(batch);
-        let taken = call.invoke_async::<Vec<Vec<u8>>>(&mut self.link).await;
-        assert_eq!(taken.expect(ANSWERED).len(), batch);
+        assert_eq!(self.take_up_to(batch).await, batch);
     }
+
+    /// [`take`](Self::take), but fewer if there are no more; answers their number.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer.
+    pub async fn take_up_to(&mut self, most: usize) -> usize {
+        let mut call = TAKE_DUE.key(&self.line);
+        let call = call.key(&self.bodies).arg(most);
+        let taken = call.invoke_async::<Vec<Vec<u8>>>(&mut self.link).await;
+        taken.expect(ANSWERED).len()
+    }
+}
+
+/// Pushes a batch to a list: one `RPUSH`.
+pub(super) async fn push_to_list(link: &mut MultiplexedConnection, key: &str, batch: usize) {
+    let body = BODY;
+    let bodies = vec![&body[..]; batch];
+    let _: i64 = link.rpush(key, bodies).await.expect(ANSWERED);
+}
+
+/// Pushes any number of bodies to a list.
+pub(super) async fn fill_list(link: &mut MultiplexedConnection, key: &str, messages: usize) {
+    for start in (0..messages).step_by(MOST) {
+        push_to_list(link, key, MOST.min(messages - start)).await;
+    }
+}
+
+/// Puts bodies into a hash under these ids, and the ids into a zset with this score.
+pub(super) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>) -> Pipeline {
+    let mut trip = redis::pipe();
+    trip.cmd("ZADD").arg(line);
+    for id in ids.clone() {
+        trip.arg(score).arg(&id.to_be_bytes()[1..]);
+    }
+    trip.ignore().cmd("HSET").arg(bodies);
+    for id in ids {
+        trip.arg(&id.to_be_bytes()[1..]).arg(&BODY[..]);
+    }
+    trip.ignore();
+    trip
 }

@@ -1,35 +1,24 @@
 //! The other side: raw commands through the redis crate. They keep none of the contract's rules;
 //! they show the limit of this client and this server.
 
-use std::{ops::Range, sync::LazyLock, time::Instant};
+use std::{sync::LazyLock, time::Instant};
 
 use redis::{
-    AsyncCommands, Direction, Pipeline, Script, ScriptInvocation, Value, aio::MultiplexedConnection,
+    AsyncCommands, Direction, Script, ScriptInvocation, Value, aio::MultiplexedConnection,
 };
 
 use super::{
     fixture::{Fixture, Shape},
     ours::measured,
+    plain::{ANSWERED, LATER, List, add_to_zset, fill_list, push_to_list},
 };
 use crate::{kinds::BODY, pairs::Work};
-
-/// Moves a batch from one list to another, in one call.
-pub(crate) static TAKE: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("../../lua/raw/take.lua")));
 
 /// Our own scripts without what they decide: their commands alone, with as many keys and arguments.
 static PUSH: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
 static TURN: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/turn.lua")));
-
-/// The most bodies that one call pushes outside the measured time.
-const MOST: usize = 1_000;
-
-/// A due time long after all measurements.
-pub(crate) const LATER: u64 = 4_000_000_000_000;
-
-const ANSWERED: &str = "the server answers";
 
 /// One `LPUSH` or, of many bodies, one `RPUSH`.
 pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
@@ -43,7 +32,7 @@ pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
                         let pushed: i64 = raw.lpush(&key, &BODY[..]).await.expect(ANSWERED);
                         assert!(pushed > 0);
                     } else {
-                        push_many(&mut raw, &key, shape.batch).await;
+                        push_to_list(&mut raw, &key, shape.batch).await;
                     }
                 }
             }
@@ -72,39 +61,23 @@ pub fn zset_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
     })
 }
 
-/// Moves bodies from a list into a backup and removes them there, in one trip or in two.
-pub fn list_turn(fixture: &Fixture, shape: Shape, trips: usize) -> Work<'_> {
+/// Removes bodies from the backup of a list and moves the next ones into it, in one trip.
+pub fn list_turn(fixture: &Fixture, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
-        let (ready, backup) = (format!("{name}ready"), format!("{name}backup"));
         fixture.runtime.block_on(async {
-            let mut raw = fixture.raw.clone();
-            fill(&mut raw, &ready, (rounds as usize + 1) * shape.messages()).await;
-            let mut take = redis::pipe();
-            add_take(&mut take, &ready, &backup, shape.batch);
-            let mut ack = redis::pipe();
-            for _ in 0..shape.batch {
-                ack.lrem(&backup, 1, &BODY[..]);
-            }
-            load(&mut raw).await;
+            let mut list = List::open(fixture.raw.clone(), name).await;
+            list.fill((rounds as usize + 1) * shape.messages()).await;
             for _ in 0..shape.in_flight {
-                take.exec_async(&mut raw).await.expect(ANSWERED);
+                list.take(shape.batch).await;
             }
+            let turn = list.turn_trip(shape.batch, 0);
             let caller = || {
-                let (mut raw, mut take, mut ack) = (fixture.raw.clone(), take.clone(), ack.clone());
-                let (ready, backup) = (ready.clone(), backup.clone());
+                let (mut raw, turn) = (fixture.raw.clone(), turn.clone());
                 async move {
-                    if trips == 1 {
-                        add_take(&mut ack, &ready, &backup, shape.batch);
-                    }
                     for _ in 0..rounds {
-                        let answers: Vec<redis::Value> =
-                            ack.query_async(&mut raw).await.expect(ANSWERED);
-                        assert_eq!(answers[0], redis::Value::Int(1));
-                        if trips == 2 {
-                            take.exec_async(&mut raw).await.expect(ANSWERED);
-                        }
+                        let answers: Vec<Value> = turn.query_async(&mut raw).await.expect(ANSWERED);
+                        assert_eq!(answers[0], Value::Int(1));
                     }
-                    take.clear();
                 }
             };
             shape.time(caller).await
@@ -173,7 +146,7 @@ impl BareQueue {
             .hset_multiple(&self.0[0], &fields)
             .await
             .expect(ANSWERED);
-        fill(raw, &self.0[7], messages).await;
+        fill_list(raw, &self.0[7], messages).await;
     }
 
     fn call<'a>(&self, script: &'a Script) -> ScriptInvocation<'a> {
@@ -192,7 +165,7 @@ pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         let key = format!("{name}ring");
         fixture.runtime.block_on(async {
-            fill(&mut fixture.raw.clone(), &key, items).await;
+            fill_list(&mut fixture.raw.clone(), &key, items).await;
             let caller = || {
                 let (mut raw, key) = (fixture.raw.clone(), key.clone());
                 async move {
@@ -210,45 +183,4 @@ pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
             shape.time(caller).await
         })
     })
-}
-
-/// Puts bodies into a hash under these ids, and the ids into a zset with this score.
-pub(crate) fn add_to_zset(line: &str, bodies: &str, score: u64, ids: Range<u64>) -> Pipeline {
-    let mut trip = redis::pipe();
-    trip.cmd("ZADD").arg(line);
-    for id in ids.clone() {
-        trip.arg(score).arg(&id.to_be_bytes()[1..]);
-    }
-    trip.ignore().cmd("HSET").arg(bodies);
-    for id in ids {
-        trip.arg(&id.to_be_bytes()[1..]).arg(&BODY[..]);
-    }
-    trip.ignore();
-    trip
-}
-
-/// Adds one `LMOVE`, or the script for a batch.
-fn add_take(trip: &mut Pipeline, ready: &str, backup: &str, batch: usize) {
-    if batch == 1 {
-        trip.lmove(ready, backup, Direction::Left, Direction::Right);
-    } else {
-        trip.invoke_script(TAKE.key(ready).key(backup).arg(batch));
-    }
-}
-
-async fn load(raw: &mut MultiplexedConnection) {
-    TAKE.load_async(raw).await.expect(ANSWERED);
-}
-
-async fn fill(raw: &mut MultiplexedConnection, key: &str, messages: usize) {
-    for start in (0..messages).step_by(MOST) {
-        push_many(raw, key, MOST.min(messages - start)).await;
-    }
-}
-
-async fn push_many(raw: &mut MultiplexedConnection, key: &str, batch: usize) {
-    let body = BODY;
-    let bodies = vec![&body[..]; batch];
-    let pushed: i64 = raw.rpush(key, bodies).await.expect(ANSWERED);
-    assert!(pushed > 0);
 }

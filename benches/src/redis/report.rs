@@ -1,6 +1,6 @@
 //! The report at the end of a run.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode};
 
@@ -45,14 +45,6 @@ pub struct Run<'a> {
     pub fixture: &'a Fixture,
     criterion: &'a mut Criterion,
     report: &'a mut Report,
-}
-
-impl fmt::Debug for Run<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
-            .field("fixture", self.fixture)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<'a> Run<'a> {

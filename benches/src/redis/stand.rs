@@ -1,22 +1,24 @@
 //! A strategy while it is measured: its queue, filled as in use, on a connection of its own.
 
-use std::cell::OnceCell;
-
 use queue_core::QueueKind;
 
-use super::{contenders::Contender, counting::Counted, fixture::Fixture, jobs::Jobs, tally::Tally};
+use super::{
+    contenders::Contender,
+    counting::Counted,
+    fixture::{Fixture, Kept},
+    jobs::Jobs,
+    tally::Tally,
+};
 use crate::pairs::Work;
 
 /// The length of a bounded queue, which is full, and the items of a ring.
 const LENGTH: usize = 1_000;
 
 /// A strategy, and its queue, which the first measurement opens; a filter may leave it unmeasured.
-#[derive(Debug)]
 pub struct Stand<'a> {
     fixture: &'a Fixture,
     contender: &'a Contender,
-    name: String,
-    opened: OnceCell<(Counted, Jobs)>,
+    opened: Kept<'a, (Counted, Jobs)>,
 }
 
 impl<'a> Stand<'a> {
@@ -25,8 +27,7 @@ impl<'a> Stand<'a> {
         Self {
             fixture,
             contender,
-            name: fixture.fresh(),
-            opened: OnceCell::new(),
+            opened: Kept::new(fixture),
         }
     }
 
@@ -39,7 +40,7 @@ impl<'a> Stand<'a> {
     /// scripts, and ends at a distributor's tick, so that the next one meets no tick half-way.
     pub fn jobs<'b>(&'b self, batch: usize, tally: &'b Tally) -> Work<'b> {
         Box::new(move |rounds| {
-            let (counted, jobs) = self.opened.get_or_init(|| self.open());
+            let (counted, jobs) = self.opened.get(|name| self.open(name));
             let runtime = &self.fixture.runtime;
             runtime.block_on(jobs.rounds(batch, 1));
             tally.of(self.fixture, counted, rounds * batch as u64, || {
@@ -48,11 +49,11 @@ impl<'a> Stand<'a> {
         })
     }
 
-    fn open(&self) -> (Counted, Jobs) {
+    fn open(&self, name: &str) -> (Counted, Jobs) {
         let counted = self.fixture.connect_counted();
         let (backend, plain) = (&counted.backend, &self.fixture.raw);
         let jobs = self.fixture.runtime.block_on(async {
-            let jobs = Jobs::open(self.contender, backend, plain, &self.name, LENGTH).await;
+            let jobs = Jobs::open(self.contender, backend, plain, name, LENGTH).await;
             if matches!(
                 self.contender.kind,
                 QueueKind::Bounded | QueueKind::Rotating
@@ -62,13 +63,5 @@ impl<'a> Stand<'a> {
             jobs
         });
         (counted, jobs)
-    }
-}
-
-impl Drop for Stand<'_> {
-    fn drop(&mut self) {
-        if self.opened.get().is_some() {
-            self.fixture.clear(&self.name);
-        }
     }
 }

@@ -10,7 +10,6 @@ use super::effort::Effort;
 use crate::redis::{fixture::Fixture, placement::Placement};
 
 /// The server and the client of one placement, and how much to measure there.
-#[derive(Debug)]
 pub struct Stage {
     /// The server and the client.
     pub fixture: Fixture,

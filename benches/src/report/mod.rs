@@ -8,7 +8,6 @@ pub mod chance;
 pub mod effort;
 pub mod floor;
 pub mod meter;
-pub mod plain;
 pub mod plot;
 pub mod plots;
 pub mod readme;

@@ -1,10 +1,9 @@
 //! What a scenario is: cases, each measured on our side and on the raw one.
 
-use std::fmt;
-
 use super::meter::Stage;
 
 /// A scenario of the report.
+#[derive(Debug)]
 pub struct Scenario {
     /// Its name, as `--only` takes it.
     pub name: &'static str,
@@ -27,14 +26,6 @@ impl Scenario {
             Some(label) => format!("{}; by {label}", self.about),
             None => self.about.to_owned(),
         }
-    }
-}
-
-impl fmt::Debug for Scenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scenario")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }
 
@@ -149,14 +140,6 @@ impl Case {
     }
 }
 
-impl fmt::Debug for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Case")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Measures once; answers a value for each figure of the scenario.
 pub type Side<'a> = Box<dyn FnMut() -> Vec<f64> + 'a>;
 
@@ -175,11 +158,5 @@ impl<'a> Sides<'a> {
             ours: Box::new(ours),
             raw: Box::new(raw),
         }
-    }
-}
-
-impl fmt::Debug for Sides<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sides").finish_non_exhaustive()
     }
 }

@@ -1,20 +1,17 @@
 //! The cost of a job while many others wait.
 
-use std::{cell::OnceCell, fmt};
-
 use queue_core::QueueKind;
-use redis::aio::MultiplexedConnection;
 
 use super::cycle::raw_name;
 use crate::{
     kinds::LeasingQueue,
     redis::{
-        ours::{lease, open, settle},
-        raw::LATER,
+        fixture::Kept,
+        ours::{cycles, open},
+        plain::{LATER, List, Zset},
     },
     report::{
         meter::{Spent, Stage},
-        plain::{List, Zset},
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };
@@ -46,30 +43,26 @@ fn sides(stage: &Stage, kind: QueueKind, size: usize) -> Sides<'_> {
     let rounds = stage.effort.pick(5, 1_000);
     // A thousandth keeps the one size larger than the other.
     let size = stage.effort.pick(size / 1_000, size);
-    let ours = Filled::new(stage, move |name| {
-        stage.fixture.runtime.block_on(async {
-            let queue = open(&stage.fixture.backend, name, kind).await;
-            queue.fill(size).await;
-            queue
-        })
-    });
-    let raw = Filled::new(stage, move |name| {
-        let filled = Plain::filled(stage.fixture.raw.clone(), kind, name, size);
-        stage.fixture.runtime.block_on(filled)
-    });
+    let (ours, raw) = (Kept::new(&stage.fixture), Kept::new(&stage.fixture));
     let both = |spent: Spent| vec![spent.server_micros(), spent.rate()];
     Sides::new(
-        move || both(stage.spend(rounds * BATCH, cycles(ours.get(), rounds))),
-        move || both(stage.spend(rounds * BATCH, raw.get().clone().cycles(rounds))),
+        move || {
+            let queue = ours.get(|name| filled(stage, kind, name, size));
+            both(stage.spend(rounds * BATCH, cycles(queue, BATCH, rounds as u64)))
+        },
+        move || {
+            let plain = raw.get(|name| Plain::filled(stage, kind, name, size));
+            both(stage.spend(rounds * BATCH, plain.clone().cycles(rounds)))
+        },
     )
 }
 
-async fn cycles(queue: &LeasingQueue, rounds: usize) {
-    for _ in 0..rounds {
-        queue.put(BATCH).await;
-        let held = lease(queue.leasing(), BATCH).await;
-        settle(queue.leasing(), &held).await;
-    }
+fn filled(stage: &Stage, kind: QueueKind, name: &str, size: usize) -> LeasingQueue {
+    stage.fixture.runtime.block_on(async {
+        let queue = open(&stage.fixture.backend, name, kind).await;
+        queue.fill(size).await;
+        queue
+    })
 }
 
 /// The raw structure of a kind.
@@ -80,19 +73,22 @@ enum Plain {
 }
 
 impl Plain {
-    async fn filled(link: MultiplexedConnection, kind: QueueKind, name: &str, size: usize) -> Self {
-        match kind {
-            QueueKind::Reliable | QueueKind::Bounded => {
-                let mut list = List::open(link, name).await;
-                list.fill(size).await;
-                Self::List(list)
+    fn filled(stage: &Stage, kind: QueueKind, name: &str, size: usize) -> Self {
+        let link = stage.fixture.raw.clone();
+        stage.fixture.runtime.block_on(async {
+            match kind {
+                QueueKind::Reliable | QueueKind::Bounded => {
+                    let mut list = List::open(link, name).await;
+                    list.fill(size).await;
+                    Self::List(list)
+                }
+                _ => {
+                    let mut zset = Zset::open(link, name).await;
+                    zset.fill_at(LATER, size).await;
+                    Self::Zset(zset)
+                }
             }
-            _ => {
-                let mut zset = Zset::open(link, name).await;
-                zset.fill_at(LATER, size).await;
-                Self::Zset(zset)
-            }
-        }
+        })
     }
 
     async fn cycles(mut self, rounds: usize) {
@@ -108,45 +104,6 @@ impl Plain {
                     zset.take(BATCH).await;
                 }
             }
-        }
-    }
-}
-
-/// What its first measurement fills, and whose keys go with it.
-struct Filled<'a, T> {
-    stage: &'a Stage,
-    name: String,
-    fill: Box<dyn Fn(&str) -> T + 'a>,
-    filled: OnceCell<T>,
-}
-
-impl<'a, T> Filled<'a, T> {
-    fn new(stage: &'a Stage, fill: impl Fn(&str) -> T + 'a) -> Self {
-        Self {
-            stage,
-            name: stage.fixture.fresh(),
-            fill: Box::new(fill),
-            filled: OnceCell::new(),
-        }
-    }
-
-    fn get(&self) -> &T {
-        self.filled.get_or_init(|| (self.fill)(&self.name))
-    }
-}
-
-impl<T> fmt::Debug for Filled<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filled")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<T> Drop for Filled<'_, T> {
-    fn drop(&mut self) {
-        if self.filled.get().is_some() {
-            self.stage.fixture.clear(&self.name);
         }
     }
 }

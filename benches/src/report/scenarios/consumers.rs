@@ -11,10 +11,10 @@ use crate::{
     redis::{
         fixture::Shape,
         ours::{fill, lease, open, settle},
+        plain::List,
     },
     report::{
         meter::Stage,
-        plain::List,
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };

@@ -5,10 +5,12 @@ use queue_core::{QueueKind, Settled, Settlement};
 
 use crate::{
     kinds::LeasingQueue,
-    redis::ours::{LEASE, count, lease, open},
+    redis::{
+        ours::{LEASE, count, lease, open},
+        plain::{List, Zset},
+    },
     report::{
         meter::Stage,
-        plain::{List, Zset},
         scenario::{Figure, Sides},
     },
 };

@@ -4,12 +4,12 @@ use queue_core::QueueKind;
 
 use crate::{
     redis::{
+        footprint::weigh,
         ours::{fill, open},
-        raw::LATER,
+        plain::{LATER, List, Zset},
     },
     report::{
         meter::Stage,
-        plain::{List, Zset},
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };
@@ -58,16 +58,7 @@ fn sides(stage: &Stage, kind: QueueKind) -> Sides<'_> {
         });
     };
     Sides::new(
-        move || vec![weigh(stage, messages, ours)],
-        move || vec![weigh(stage, messages, raw)],
+        move || vec![weigh(fixture, messages, ours)],
+        move || vec![weigh(fixture, messages, raw)],
     )
-}
-
-fn weigh(stage: &Stage, messages: usize, fill: impl FnOnce(&str)) -> f64 {
-    stage.named(|name| {
-        let before = stage.fixture.memory();
-        fill(name);
-        let grown = stage.fixture.memory().saturating_sub(before);
-        grown as f64 / messages as f64
-    })
 }

@@ -17,11 +17,11 @@ use crate::{
     redis::{
         fixture::Shape,
         ours::{fill, open},
+        plain::List,
     },
     report::{
         chance::Chance,
         meter::Stage,
-        plain::List,
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };

@@ -8,10 +8,12 @@ use tokio::time::sleep;
 use super::cycle::turn;
 use crate::{
     kinds::LeasingQueue,
-    redis::ours::{count, fill, lease, open},
+    redis::{
+        ours::{count, fill, lease, open},
+        plain::List,
+    },
     report::{
         meter::Stage,
-        plain::List,
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };

@@ -8,10 +8,10 @@ use crate::{
     redis::{
         fixture::Shape,
         ours::{fill, open},
+        plain::List,
     },
     report::{
         meter::Stage,
-        plain::List,
         scenario::{Axis, Case, Figure, Scenario, Sides},
     },
 };
