@@ -1,4 +1,4 @@
-//! The memory backend compared with in-process channels, and with itself behind a long backlog.
+//! The memory backend compared with tokio's channel, and with itself behind a long backlog.
 //!
 //! `cargo bench -p queue-benches --bench memory`, which takes some minutes; the ratios come last.
 
@@ -8,7 +8,7 @@ use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use queue_benches::{
     kinds::{self, CAPACITY, fresh, still},
     pairs::{Pairs, Work},
-    peers::{self, Deque, Flume, Mpsc},
+    peers::{self, Mpsc},
 };
 use queue_core::{AnyQueue, RotatingQueue};
 use queue_memory::MemoryBackend;
@@ -53,40 +53,25 @@ fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
     let runtime = &current_thread();
     let mut group = group(criterion, "1 thread");
     let queues = runtime.block_on(kinds::queues(MemoryBackend::new, CAPACITY));
-    let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+    let ring = runtime.block_on(kinds::ring(&MemoryBackend::new(), "ring", CAPACITY));
     for batch in BATCHES {
-        let beside = || {
-            let (deque, flume) = (Deque::default(), Flume::default());
-            [
-                (
-                    "tokio mpsc",
-                    work(move |rounds| peers::mpsc_alone(runtime, batch, still, rounds)),
-                ),
-                (
-                    "Mutex<VecDeque>",
-                    work(move |rounds| peers::alone(runtime, &deque, batch, still, rounds)),
-                ),
-                (
-                    "flume",
-                    work(move |rounds| peers::alone(runtime, &flume, batch, still, rounds)),
-                ),
-            ]
+        let mpsc = |body| {
+            let work = work(move |rounds| peers::mpsc_alone(runtime, batch, body, rounds));
+            [("tokio mpsc", work)]
         };
         let messages = batch as u64;
         for (kind, queue) in &queues {
             let mut ours = work(|rounds| peers::alone(runtime, queue, batch, still, rounds));
             let name = format!("{kind}, batch {batch}");
-            pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+            pairs.measure(&mut group, &name, messages, &mut ours, &mut mpsc(still));
         }
         let (_, reliable) = &queues[0];
         let mut ours = work(|rounds| peers::alone(runtime, reliable, batch, fresh, rounds));
-        let mpsc = work(move |rounds| peers::mpsc_alone(runtime, batch, fresh, rounds));
         let name = format!("reliable, fresh bodies, batch {batch}");
-        let mut beside_fresh = [("tokio mpsc", mpsc)];
-        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside_fresh);
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut mpsc(fresh));
         let mut ours = work(|rounds| kinds::turn_alone(runtime, &*ring, batch, rounds));
         let name = format!("rotating, batch {batch}");
-        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
+        pairs.measure(&mut group, &name, messages, &mut ours, &mut mpsc(still));
     }
 }
 
@@ -98,24 +83,12 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
     let runtime = &runtime.expect("a runtime starts");
     let mut group = group(criterion, "4 producers and 4 consumers");
     let queues = runtime.block_on(kinds::queues(MemoryBackend::new, CAPACITY));
-    let ring = &runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+    let ring = &runtime.block_on(kinds::ring(&MemoryBackend::new(), "ring", CAPACITY));
     for batch in BATCHES {
         let beside = || {
-            let (mpsc, deque, flume) = (Mpsc::default(), Deque::default(), Flume::default());
-            [
-                (
-                    "tokio mpsc",
-                    work(move |rounds| peers::together(runtime, &mpsc, batch, rounds)),
-                ),
-                (
-                    "Mutex<VecDeque>",
-                    work(move |rounds| peers::together(runtime, &deque, batch, rounds)),
-                ),
-                (
-                    "flume",
-                    work(move |rounds| peers::together(runtime, &flume, batch, rounds)),
-                ),
-            ]
+            let mpsc = Mpsc::default();
+            let work = work(move |rounds| peers::together(runtime, &mpsc, batch, rounds));
+            [("tokio mpsc", work)]
         };
         let messages = batch as u64;
         for (kind, queue) in &queues {
@@ -143,7 +116,7 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
         queues
     };
     let (short, long) = (filled(SHORT), filled(LONG));
-    let ring = |items| runtime.block_on(kinds::ring(MemoryBackend::new(), items));
+    let ring = |items| runtime.block_on(kinds::ring(&MemoryBackend::new(), "ring", items));
     let (short_ring, long_ring) = (ring(SHORT), ring(LONG));
     for batch in BATCHES {
         let messages = batch as u64;

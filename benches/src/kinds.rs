@@ -34,6 +34,9 @@ pub fn fresh() -> Bytes {
 /// The capacity of a bounded queue, and of the bounded channel it is compared with.
 pub const CAPACITY: usize = 1024;
 
+/// The most that one call takes.
+pub const MOST: usize = 128;
+
 /// Producers, and as many consumers.
 pub const TASKS: u64 = 4;
 
@@ -198,7 +201,7 @@ impl LeasingQueue {
     pub async fn fill(&self, backlog: usize) {
         let mut left = backlog;
         while left > 0 {
-            let size = left.min(128);
+            let size = left.min(MOST);
             let start = backlog - left;
             match &self.queue {
                 AnyQueue::Delay(queue) => {
@@ -242,24 +245,30 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
     })
 }
 
-/// Opens a ring with this many items.
+/// Opens a ring of this name, with this many items.
 ///
 /// # Panics
 ///
 /// If it cannot be opened.
-pub async fn ring(backend: impl Backend, items: usize) -> Arc<dyn RotatingQueue> {
-    let name = QueueName::new(NAME).expect("the name is allowed");
-    let opened = backend
-        .open_rotating(&name, &RotatingConfig::default())
-        .await;
+pub async fn ring(backend: &impl Backend, name: &str, items: usize) -> Arc<dyn RotatingQueue> {
+    let name = QueueName::new(name).expect("the name is allowed");
+    let config = RotatingConfig::default();
+    let opened = backend.open_rotating(&name, &config).await;
     let ring = opened.expect("the ring opens");
-    for start in (0..items).step_by(128) {
-        let batch: Vec<_> = (start..items.min(start + 128))
-            .map(|_| Insert::new(BODY))
-            .collect();
-        ring.insert(&batch).await.expect("inserted");
+    for start in (0..items).step_by(MOST) {
+        insert(&*ring, MOST.min(items - start)).await;
     }
     ring
+}
+
+/// Puts items into a ring, in one call.
+///
+/// # Panics
+///
+/// If the ring refuses.
+pub async fn insert(ring: &dyn RotatingQueue, items: usize) {
+    let batch: Vec<_> = (0..items).map(|_| Insert::new(BODY)).collect();
+    ring.insert(&batch).await.expect("inserted");
 }
 
 /// Rounds on one thread: each visits this many items.

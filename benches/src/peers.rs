@@ -1,17 +1,16 @@
-//! The other side: channels, which a program would use in process if it needed no leases; and the
-//! rounds that both sides play.
+//! The other side: tokio's channel, which a program would use in process if it needed no leases; and
+//! the rounds that both sides play.
 
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use tokio::{
     runtime::Runtime,
-    sync::{Mutex as AsyncMutex, mpsc},
-    task::{JoinSet, yield_now},
+    sync::{Mutex, mpsc},
+    task::JoinSet,
 };
 
 use crate::kinds::{Body, CAPACITY, LeasingQueue, shares, still};
@@ -36,65 +35,17 @@ impl Peer for LeasingQueue {
     }
 }
 
-/// `Mutex<VecDeque>`, with the bound of the channels.
-#[derive(Debug, Clone, Default)]
-pub struct Deque(Arc<Mutex<VecDeque<Bytes>>>);
-
-impl Deque {
-    fn locked<R>(&self, work: impl FnOnce(&mut VecDeque<Bytes>) -> R) -> R {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Peer for Deque {
-    async fn put(&self, size: usize, body: Body) {
-        loop {
-            let put = self.locked(|deque| {
-                let room = deque.len() + size <= CAPACITY;
-                if room {
-                    deque.extend((0..size).map(|_| body()));
-                }
-                room
-            });
-            if put {
-                return;
-            }
-            yield_now().await;
-        }
-    }
-
-    async fn take(&self, size: usize) -> usize {
-        loop {
-            let taken = self.locked(|deque| match size {
-                1 => deque.pop_front().map_or(0, |body| drop_one(&body)),
-                _ => {
-                    let size = size.min(deque.len());
-                    deque.drain(..size).collect::<Vec<_>>().len()
-                }
-            });
-            if taken > 0 {
-                return taken;
-            }
-            yield_now().await;
-        }
-    }
-}
-
-fn drop_one(body: &Bytes) -> usize {
-    usize::from(!body.is_empty())
-}
-
 /// tokio's bounded channel; several consumers share its one receiver behind a lock.
 #[derive(Debug, Clone)]
 pub struct Mpsc {
     sender: mpsc::Sender<Bytes>,
-    receiver: Arc<AsyncMutex<mpsc::Receiver<Bytes>>>,
+    receiver: Arc<Mutex<mpsc::Receiver<Bytes>>>,
 }
 
 impl Default for Mpsc {
     fn default() -> Self {
         let (sender, receiver) = mpsc::channel(CAPACITY);
-        let receiver = Arc::new(AsyncMutex::new(receiver));
+        let receiver = Arc::new(Mutex::new(receiver));
         Self { sender, receiver }
     }
 }
@@ -113,45 +64,15 @@ impl Peer for Mpsc {
 
 async fn take_from(receiver: &mut mpsc::Receiver<Bytes>, size: usize) -> usize {
     match size {
-        1 => receiver.recv().await.map_or(0, |body| drop_one(&body)),
+        1 => receiver
+            .recv()
+            .await
+            .map_or(0, |body| usize::from(!body.is_empty())),
         _ => {
             receiver
                 .recv_many(&mut Vec::with_capacity(size), size)
                 .await
         }
-    }
-}
-
-/// flume's bounded channel.
-#[derive(Debug, Clone)]
-pub struct Flume {
-    sender: flume::Sender<Bytes>,
-    receiver: flume::Receiver<Bytes>,
-}
-
-impl Default for Flume {
-    fn default() -> Self {
-        let (sender, receiver) = flume::bounded(CAPACITY);
-        Self { sender, receiver }
-    }
-}
-
-impl Peer for Flume {
-    async fn put(&self, size: usize, body: Body) {
-        for _ in 0..size {
-            let _ = self.sender.send_async(body()).await;
-        }
-    }
-
-    async fn take(&self, size: usize) -> usize {
-        let first = self.receiver.recv_async().await;
-        let first = first.map_or(0, |body| drop_one(&body));
-        if size == 1 {
-            return first;
-        }
-        let mut taken = Vec::with_capacity(size);
-        taken.extend(self.receiver.try_iter().take(size - 1));
-        first + taken.len()
     }
 }
 

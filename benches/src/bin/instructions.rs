@@ -32,11 +32,11 @@ fn main() {
     }
     let found = QueueKind::ALL.into_iter().find(|one| one.as_str() == kind);
     let kind = found.unwrap_or_else(|| panic!("{kind} is no kind of queue"));
+    let backend = MemoryBackend::new();
     if kind == QueueKind::Rotating {
-        let ring = runtime.block_on(kinds::ring(MemoryBackend::new(), CAPACITY));
+        let ring = runtime.block_on(kinds::ring(&backend, "counted", CAPACITY));
         kinds::turn_alone(runtime, &*ring, batch, rounds as u64);
     } else {
-        let backend = MemoryBackend::new();
         let queue = runtime.block_on(LeasingQueue::open(&backend, "counted", kind, CAPACITY));
         peers::alone(runtime, &queue, batch, still, rounds as u64);
     }

@@ -6,25 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use queue_core::{
-    Backend, Delivery, Insert, Leasing, QueueKind, QueueName, RotatingConfig, RotatingQueue,
-    Settled, Settlement,
-};
+use queue_core::{Backend, Delivery, Leasing, QueueKind, Settled, Settlement};
 
 use super::{
     cost::Cost,
     fixture::{Fixture, Shape},
 };
 use crate::{
-    kinds::{BODY, LeasingQueue},
+    kinds::{LeasingQueue, MOST, insert, ring},
     pairs::Work,
 };
 
 /// Long enough that no lease expires during a measurement.
 pub const LEASE: Duration = Duration::from_secs(600);
-
-/// The most that one call takes.
-const MOST: usize = 128;
 
 /// The capacity of a bounded queue, which is never reached.
 const AMPLE: usize = u32::MAX as usize;
@@ -36,18 +30,6 @@ const AMPLE: usize = u32::MAX as usize;
 /// If it cannot be opened.
 pub async fn open(backend: &impl Backend, name: &str, kind: QueueKind) -> LeasingQueue {
     LeasingQueue::open(backend, name, kind, AMPLE).await
-}
-
-/// Opens a ring.
-///
-/// # Panics
-///
-/// If it cannot be opened.
-pub async fn open_ring(backend: &impl Backend, name: &str) -> Arc<dyn RotatingQueue> {
-    let name = QueueName::new(name).expect("the name is allowed");
-    let config = RotatingConfig::default();
-    let ring = backend.open_rotating(&name, &config);
-    ring.await.expect("the ring opens")
 }
 
 /// A count that is not zero.
@@ -64,17 +46,6 @@ pub async fn fill(queue: &LeasingQueue, messages: usize) {
     for start in (0..messages).step_by(MOST) {
         queue.put(MOST.min(messages - start)).await;
     }
-}
-
-async fn fill_ring(ring: &dyn RotatingQueue, items: usize) {
-    for start in (0..items).step_by(MOST) {
-        insert(ring, MOST.min(items - start)).await;
-    }
-}
-
-async fn insert(ring: &dyn RotatingQueue, items: usize) {
-    let batch: Vec<_> = (0..items).map(|_| Insert::new(BODY)).collect();
-    ring.insert(&batch).await.expect("inserted");
 }
 
 fn receipts(deliveries: &[Delivery]) -> Vec<Settlement> {
@@ -182,7 +153,7 @@ pub async fn cycles(queue: &LeasingQueue, batch: usize, rounds: u64) {
 pub fn ring_insert(fixture: &Fixture, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
-            let ring = open_ring(&fixture.backend, name).await;
+            let ring = ring(&fixture.backend, name, 0).await;
             let caller = || {
                 let ring = Arc::clone(&ring);
                 async move {
@@ -204,8 +175,7 @@ pub fn ring_insert(fixture: &Fixture, shape: Shape) -> Work<'_> {
 pub fn ring_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
-            let ring = open_ring(&fixture.backend, name).await;
-            fill_ring(&*ring, items).await;
+            let ring = ring(&fixture.backend, name, items).await;
             let caller = || {
                 let ring = Arc::clone(&ring);
                 async move {

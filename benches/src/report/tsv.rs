@@ -39,12 +39,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Writes rows under a line of the columns' names.
 pub fn write(rows: &[Row]) -> String {
-    let mut text = head();
+    let mut text = head() + "\n";
     for row in rows {
-        text.push('\n');
         text.push_str(&COLUMNS.map(|(_, cell)| cell(row)).join("\t"));
+        text.push('\n');
     }
-    text + "\n"
+    text
 }
 
 fn head() -> String {
