@@ -33,8 +33,6 @@ pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::Stored);
     let longest = "x".repeat(128);
     let names = [
         "a",
@@ -86,7 +84,6 @@ pub(crate) async fn r2_a_handle_that_confirms_nothing_makes_no_call(stage: &Stag
 }
 
 pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
         open(stage, kind, kind.as_str()).await.expect("opens again");
@@ -101,7 +98,6 @@ pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<
 }
 
 pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let kinds = stage.kinds();
     let list = async |after: Option<&str>, limit| {
         let after = after.map(name);
@@ -151,7 +147,6 @@ pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>
 }
 
 pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         let config = QueueConfig::of(kind, 5);
         let opened = stage.backend().open(&name(kind.as_str()), &config).await;
@@ -175,7 +170,6 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let other = stage.connect().await;
     for kind in stage.kinds() {
         let mut config = QueueConfig::of(kind, 7);
@@ -209,7 +203,6 @@ pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stag
 }
 
 pub(crate) async fn configuration_a_live_queue_is_reconfigured(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let other = stage.connect().await;
     for kind in stage.kinds() {
         let (queue, old) = (name(kind.as_str()), QueueConfig::of(kind, 7));
@@ -261,7 +254,6 @@ async fn open_as(stage: &Stage<'_>, queue: &QueueName, config: &QueueConfig) -> 
 }
 
 pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
     }

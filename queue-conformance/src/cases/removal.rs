@@ -333,7 +333,6 @@ pub(crate) async fn operators_a_removal_wakes_who_waits(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn operators_a_removal_makes_room_for_who_waits(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     if !stage.kinds().contains(&QueueKind::Bounded) {
         return;
     }

@@ -42,7 +42,6 @@ pub(crate) async fn b7_a_key_replaces_its_undelivered_entry(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_full_queue_replaces_too(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     assert_eq!(offer_keyed(&queue, Overflow::Reject).await, accepted(1));
     fill(&queue, 1).await;
@@ -53,7 +52,6 @@ pub(crate) async fn b7_a_full_queue_replaces_too(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_key_replaces_within_a_batch(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let batch = [keyed("a"), Offer::new("x"), keyed("b"), keyed("c")];
     let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -125,7 +123,6 @@ pub(crate) async fn b7_an_expired_entry_is_replaced(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_key_is_free_once_its_message_is_gone(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     offer_keyed(&queue, Overflow::Reject).await;
     ack(&*queue, &take_one(&*queue).await).await;

@@ -21,7 +21,6 @@ async fn offer_keyed(queue: &Arc<dyn BoundedQueue>, message: Offer) -> Offered {
 }
 
 pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let batch = vec![later(FAR); 3];
     let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -31,7 +30,6 @@ pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     let batch = [later(2 * FAR), later(FAR), Offer::new("ready")];
     queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -49,7 +47,6 @@ pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(9).await;
     fill(&queue, 2).await;
     let third = queue.offer_one(later(ms(10)), Overflow::Reject).await;
@@ -68,7 +65,6 @@ pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     assert_eq!(offer_keyed(&queue, later(FAR)).await, accepted(1));
     fill(&queue, 1).await;
@@ -85,7 +81,6 @@ pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_message_keeps_its_key_when_it_is_due(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     assert_eq!(offer_keyed(&queue, later(ms(10))).await, accepted(1));
     stage.advance(10).await;

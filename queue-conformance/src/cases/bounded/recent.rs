@@ -12,7 +12,6 @@ async fn recent(queue: &Arc<dyn BoundedQueue>, n: usize) -> Vec<u64> {
 }
 
 pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     assert_eq!(recent(&queue, 5).await, Vec::<u64>::new());
     let push = Push::new("body").with_header("tenant", "acme");
@@ -34,7 +33,6 @@ pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &S
 }
 
 pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 5).await;
@@ -52,7 +50,6 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
 }
 
 pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     assert_eq!(cancel(&*queue, &[6, 1, 3]).await, [Cancelled::Cancelled; 3]);
@@ -62,7 +59,6 @@ pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     for delivery in take(&*queue, 2).await {

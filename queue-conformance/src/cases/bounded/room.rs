@@ -18,7 +18,6 @@ pub(super) async fn producer(
 }
 
 pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     for number in 2..=4 {
@@ -31,7 +30,6 @@ pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let held = take(&*queue, 4).await;
@@ -53,7 +51,6 @@ pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
@@ -74,7 +71,6 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     fill(&queue, 2).await;
     let later = Offer::new(Push::new("x").with_due(FAR));
@@ -91,7 +87,6 @@ pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage
         .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
         .await;
@@ -126,7 +121,6 @@ pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &
 }
 
 pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
@@ -149,7 +143,6 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
 /// Two producers wait for room and learn of it one after the other; the first one's message is in
 /// the queue already.
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
     queue
@@ -176,7 +169,6 @@ pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>
 }
 
 pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let producer = queue.clone();
@@ -193,7 +185,6 @@ pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_
 }
 
 pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage
         .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
         .await;
@@ -205,7 +196,6 @@ pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<
 }
 
 pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     for polls in 0..1_000 {
         fill(&queue, 1).await;
@@ -234,7 +224,6 @@ pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(st
 }
 
 pub(crate) async fn b4_blocked_producers_all_get_through(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let mut producers = Vec::new();
     for _ in 0..5 {

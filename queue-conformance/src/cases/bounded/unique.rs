@@ -24,7 +24,6 @@ async fn marks(queue: &Arc<dyn BoundedQueue>) -> u64 {
 }
 
 pub(crate) async fn l9_an_eviction_frees_the_unique_key(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     assert_eq!(put(&queue, unique("key")).await, accepted(1));
     assert_eq!(
@@ -43,7 +42,6 @@ pub(crate) async fn l9_an_eviction_frees_the_unique_key(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l9_a_replacement_frees_the_unique_key(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(9).await;
     let first = put(&queue, replacing_offer(unique("a"))).await;
     assert_eq!(first, accepted(1));
@@ -61,7 +59,6 @@ pub(crate) async fn l9_a_replacement_frees_the_unique_key(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l9_a_resize_frees_the_unique_keys_of_what_it_drops(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     for key in ["held", "ready"] {
         put(&queue, unique(key)).await;
@@ -78,7 +75,6 @@ pub(crate) async fn l9_a_resize_frees_the_unique_keys_of_what_it_drops(stage: &S
 }
 
 pub(crate) async fn l9_a_batch_frees_the_unique_keys_of_what_it_evicts(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     let [a, b] = ["a", "b"].map(|key| Offer::new(unique(key)));
     let batch = [a.clone(), b.clone(), a.clone(), a.clone()];

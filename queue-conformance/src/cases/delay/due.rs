@@ -83,7 +83,6 @@ pub(crate) async fn d2_due_messages_come_by_due_time_then_id(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for delay in [30, 10, 20, 30, 90, 80] {
         schedule(&queue, delay).await;
@@ -100,7 +99,6 @@ pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>
 }
 
 pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for _ in 0..4 {
         schedule(&queue, 0).await;
@@ -123,7 +121,6 @@ pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     schedule(&queue, 0).await;
     bury_next(&*queue, "dead").await;
@@ -136,7 +133,6 @@ pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     let batch = vec![Scheduled::new("x", ms(0)); 100];
     queue.schedule(&batch).await.expect("is accepted");
@@ -152,7 +148,6 @@ pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage
 }
 
 pub(crate) async fn d2_a_purge_takes_what_is_due_first(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for delay in [90, 10, 0, 50] {
         schedule(&queue, delay).await;
@@ -226,7 +221,6 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.delay().await;
     let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
     for delay in [LONG, LONG - Duration::from_micros(999), FAR] {

@@ -104,7 +104,6 @@ pub(crate) async fn l13_a_cap_of_zero_keeps_none(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l13_another_cap_holds_at_once(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let queue = stage.leasing().await;
     queue.put_numbered(8).await;
     for _ in 0..5 {

@@ -217,7 +217,6 @@ pub(crate) async fn l10_a_lease_is_timed_from_the_claim_not_from_the_push(stage:
 }
 
 pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(1_200).await;
     let tokens = |deliveries: Vec<Delivery>| -> Vec<u64> {

@@ -202,7 +202,6 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
 }
 
 pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_52(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let living = |limit| Push::new("x").with_time_to_live(TimeToLive::bury_after(limit));
     let over = MAX_DELAY + ms(1);
@@ -258,7 +257,6 @@ pub(crate) async fn configuration_out_of_range_is_refused(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn configuration_that_differs_is_a_mismatch(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let queue = stage.leasing_with(|config| config.max_attempts = 7).await;
     queue.put_numbered(1).await;
     let open = |set: fn(&mut LeasingConfig)| stage.try_leasing("queue", set);

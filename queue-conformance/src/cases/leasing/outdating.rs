@@ -10,7 +10,6 @@ use crate::{
 };
 
 pub(crate) async fn l17_a_message_that_nobody_took_is_dropped_at_its_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(dropped_after(1_000)).await;
     queue.put("x").await;
@@ -23,7 +22,6 @@ pub(crate) async fn l17_a_message_that_nobody_took_is_dropped_at_its_end(stage: 
 }
 
 pub(crate) async fn l17_a_message_is_delivered_until_its_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let limit = TimeToLive::drop_after(Duration::from_micros(10_001));
     queue.put(Push::new("x").with_time_to_live(limit)).await;
@@ -37,7 +35,6 @@ pub(crate) async fn l17_a_message_is_delivered_until_its_end(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let headers = Headers::new().with("tenant", "acme");
     let push = buried_after(1_000).with_headers(headers.clone());
@@ -70,7 +67,6 @@ pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &St
 }
 
 pub(crate) async fn l17_what_waits_for_its_due_time_or_its_retry_ends_too(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put_due(dropped_after(1_000), NEVER).await;
     queue.put_due(buried_after(1_000), NEVER).await;
@@ -88,7 +84,6 @@ pub(crate) async fn l17_what_waits_for_its_due_time_or_its_retry_ends_too(stage:
 }
 
 pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = vec![dropped_after(100); 3];
     queue.try_put(&batch).await.expect("is accepted");
@@ -108,7 +103,6 @@ pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let ways: [fn(Receipt) -> Settlement; 4] = [
         Settlement::release,
@@ -131,7 +125,6 @@ pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &S
 }
 
 pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(dropped_after(100)).await;
     let held = take_one(&*queue).await;
@@ -145,7 +138,6 @@ pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stag
 }
 
 pub(crate) async fn l17_an_expired_lease_charges_its_attempt_first(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [dropped_after(50), buried_after(100), buried_after(101)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -160,7 +152,6 @@ pub(crate) async fn l17_an_expired_lease_charges_its_attempt_first(stage: &Stage
 }
 
 pub(crate) async fn l17_who_dies_on_the_last_attempt_dies_of_that(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
     let batch = [dropped_after(50), buried_after(50), buried_after(50)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -177,7 +168,6 @@ pub(crate) async fn l17_who_dies_on_the_last_attempt_dies_of_that(stage: &Stage<
 }
 
 pub(crate) async fn l17_each_message_of_a_batch_has_its_own_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [
         dropped_after(300),
@@ -200,7 +190,6 @@ pub(crate) async fn l17_each_message_of_a_batch_has_its_own_end(stage: &Stage<'_
 }
 
 pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let marked = |millis: u64| dropped_after(millis).with_dedup("key", LONG);
     queue.put(marked(1_000)).await;
@@ -225,7 +214,6 @@ pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stag
 
 pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>) {
     use Pushed::{Accepted, Duplicate};
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [
         dropped_after(100).with_unique("dropped", LONG),
@@ -249,7 +237,6 @@ pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>
 /// A handle may know nothing of ends, as long as it has pushed no time to live: a backend on a
 /// server may leave them out of its calls.
 pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let unique = || dropped_after(100).with_unique("key", LONG);
     assert_eq!(queue.put(unique()).await, Pushed::Accepted(id(1)));
@@ -266,7 +253,6 @@ pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<
 }
 
 pub(crate) async fn l17_a_revived_message_has_no_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [buried_after(100), buried_after(100)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -283,7 +269,6 @@ pub(crate) async fn l17_a_revived_message_has_no_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_it_is_too_late_to_cancel_what_has_ended(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [dropped_after(100), buried_after(100)];
     queue.try_put(&batch).await.expect("is accepted");

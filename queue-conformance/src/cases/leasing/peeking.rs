@@ -108,7 +108,6 @@ async fn past(queue: &dyn Leasing) -> (u32, Option<String>, Duration) {
 }
 
 pub(crate) async fn l16_delayed_messages_tell_when_they_are_due(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_due("later", ms(50)).await;
     queue.put_due("sooner", ms(30)).await;
