@@ -15,6 +15,20 @@ pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Res
     Ok(())
 }
 
+/// Another configuration than [`open`] asks for, in everything that the kind has.
+pub(super) fn otherwise(kind: QueueKind) -> QueueConfig {
+    let mut config = QueueConfig::of(kind, 9);
+    if let Some(leasing) = config.leasing_mut() {
+        (leasing.max_attempts, leasing.dead_letter_cap) = (2, 1);
+    }
+    match &mut config {
+        QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
+        QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
+        _ => {}
+    }
+    config
+}
+
 pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
     refused(QueueName::new(""), "must not be empty");
     refused(QueueName::new("x".repeat(129)), "129 bytes");
@@ -48,12 +62,7 @@ pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>
     for queue in names {
         open(stage, stage.kinds()[0], queue).await.expect("opens");
     }
-    let infos = stage
-        .backend()
-        .queues(None, count(100))
-        .await
-        .expect("lists");
-    assert_eq!(infos.len(), names.len());
+    assert_eq!(queues(stage.backend()).await.len(), names.len());
 }
 
 pub(crate) async fn r2_a_handle_that_confirms_nothing_makes_no_call(stage: &Stage<'_>) {
@@ -158,8 +167,7 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
             queue.pause().await.expect("pauses");
         }
     }
-    let listed = stage.backend().queues(None, count(10)).await;
-    for info in listed.expect("lists") {
+    for info in queues(stage.backend()).await {
         let ring = info.kind == QueueKind::Rotating;
         let mut expected = QueueState::default();
         expected.depth.ready = if ring { 3 } else { 2 };
@@ -172,16 +180,7 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
 pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stage<'_>) {
     let other = stage.connect().await;
     for kind in stage.kinds() {
-        let mut config = QueueConfig::of(kind, 7);
-        if let Some(leasing) = config.leasing_mut() {
-            (leasing.max_attempts, leasing.dead_letter_cap) = (3, 11);
-        }
-        match &mut config {
-            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            _ => {}
-        }
-        let queue = name(kind.as_str());
+        let (queue, config) = (name(kind.as_str()), otherwise(kind));
         let absent = stage.backend().open_stored(&queue).await;
         assert!(absent.expect("an answer").is_none(), "{kind}: not made yet");
         let small = config.clone().with_max_body(9);
@@ -198,23 +197,15 @@ pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stag
         let state = QueueState::of(&opened).await.expect("reads");
         assert_eq!(state.depth.ready, 1, "{kind}: one queue");
     }
-    let listed = other.queues(None, count(10)).await.expect("lists");
-    assert_eq!(listed.len(), stage.kinds().len(), "nothing else was made");
+    let listed = queues(&other).await.len();
+    assert_eq!(listed, stage.kinds().len(), "nothing else was made");
 }
 
 pub(crate) async fn configuration_a_live_queue_is_reconfigured(stage: &Stage<'_>) {
     let other = stage.connect().await;
     for kind in stage.kinds() {
         let (queue, old) = (name(kind.as_str()), QueueConfig::of(kind, 7));
-        let mut new = QueueConfig::of(kind, 9);
-        if let Some(leasing) = new.leasing_mut() {
-            (leasing.max_attempts, leasing.dead_letter_cap) = (2, 1);
-        }
-        match &mut new {
-            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            _ => {}
-        }
+        let new = otherwise(kind);
         let absent = other.reconfigure(&queue, &new).await;
         assert!(!absent.expect("an answer"), "{kind}: not made yet");
         let opened = stage.backend().open(&queue, &old).await.expect("opens");
@@ -258,13 +249,8 @@ pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>)
         open(stage, kind, kind.as_str()).await.expect("opens");
     }
     let other = stage.connect().await;
-    let theirs = other.queues(None, count(10)).await.expect("lists");
-    let ours = stage
-        .backend()
-        .queues(None, count(10))
-        .await
-        .expect("lists");
-    assert_eq!(theirs, ours);
+    let ours = queues(stage.backend()).await;
+    assert_eq!(queues(&other).await, ours);
     assert_eq!(ours.len(), stage.kinds().len());
 }
 

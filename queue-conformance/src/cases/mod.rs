@@ -186,6 +186,7 @@ macro_rules! __cases {
                 limits_a_retry_delay_has_an_end [ExactClock],
                 limits_dedup_keys_and_windows_have_limits,
                 limits_a_time_to_live_is_1_ms_to_2_to_the_52 (TimeToLive),
+                limits_a_delay_is_shorter_than_the_time_to_live (TimeToLive),
                 limits_pages_and_purges_have_at_most_1000_entries,
                 configuration_out_of_range_is_refused,
                 configuration_that_differs_is_a_mismatch (Stored),
@@ -243,7 +244,6 @@ macro_rules! __cases {
                 waiting_a_plain_push_wakes_who_sleeps_towards_a_later,
                 waiting_all_that_is_due_at_once_wakes_as_many,
                 limits_a_due_time_has_an_end,
-                limits_a_delay_is_shorter_than_the_time_to_live (TimeToLive),
             }
             reliable {
                 f1_messages_are_first_delivered_in_push_order (Whole),
@@ -283,7 +283,6 @@ macro_rules! __cases {
                 l17_a_reschedule_does_not_move_the_end [ExactClock] (TimeToLive),
                 l17_next_due_tells_of_no_end [ExactClock] (TimeToLive),
                 limits_a_due_time_has_an_end,
-                limits_a_delay_is_shorter_than_the_time_to_live (TimeToLive),
             }
             priority {
                 p1_the_most_urgent_ready_message_comes_first,

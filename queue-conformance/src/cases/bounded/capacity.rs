@@ -36,10 +36,7 @@ pub(crate) async fn b1_what_one_call_leased_takes_room_until_it_is_settled(stage
     }
     let full = offer(&queue, Overflow::Reject).await;
     assert_eq!(full, Offered::Full, "8 leased");
-    let acks: Vec<_> = held
-        .iter()
-        .map(|one| Settlement::ack(one.receipt))
-        .collect();
+    let acks = settlements(&held, Settlement::ack);
     assert_eq!(
         queue.settle(&acks[..2]).await.expect("settles"),
         [Settled::Done; 2]
@@ -174,10 +171,7 @@ pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stag
         assert_eq!(again, Offered::Duplicate(id(1)), "{policy:?}");
     }
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(2, 1));
-    let again = queue
-        .offer_one(marked(), Overflow::Reject)
-        .await
-        .expect("offers");
+    let again = put(&queue, marked()).await;
     assert_eq!(
         again,
         Offered::Duplicate(id(1)),
@@ -299,15 +293,22 @@ pub(crate) async fn b5_open_or_resize_sets_the_capacity(stage: &Stage<'_>) {
     let open = |capacity| stage.open_or_resize(BoundedConfig::new(capacity));
     let created = open(3).await.expect("creates");
     assert_eq!(created.capacity().await.expect("capacity"), count(3));
+    let two = BoundedConfig::new(2);
+    let other = stage.try_bounded("queue", &two).await.map(drop);
+    let values = ["capacity", "3", "2"];
+    refused_as(ErrorKind::ConfigMismatch, other, &values);
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
     let smaller = open(2).await.expect("opens");
     assert_eq!(queue.capacity().await.expect("capacity"), count(2));
+    let counters = queue.counters().await.expect("counters");
     assert_eq!(
-        smaller.depth().await.expect("depth").ready,
-        2,
+        (counters.depth.ready, counters.evicted),
+        (2, 1),
         "the oldest was dropped"
     );
+    let another = stage.bounded(3).await;
+    assert_eq!(another.capacity().await.expect("capacity"), count(2));
     assert_eq!(ids(&take(&*smaller, 3).await), [2, 3]);
     refused(open(0).await.map(drop), "capacity of 0");
     let other = BoundedConfig::new(3).with_max_attempts(9);

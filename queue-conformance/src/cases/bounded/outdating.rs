@@ -5,15 +5,6 @@ use queue_core::*;
 use super::*;
 use crate::{stage::Stage, steps::*};
 
-async fn put(queue: &Arc<dyn BoundedQueue>, offer: impl Into<Offer> + Send) -> Offered {
-    let offered = queue.offer_one(offer, Overflow::Reject).await;
-    offered.expect("offers")
-}
-
-fn keyed(push: impl Into<Push>) -> Offer {
-    Offer::new(push).with_distinct("key")
-}
-
 pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));

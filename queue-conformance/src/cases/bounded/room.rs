@@ -37,10 +37,7 @@ pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) 
     for _ in 0..4 {
         waiting.push(producer(stage, &queue).await);
     }
-    let acks: Vec<_> = held
-        .iter()
-        .map(|one| Settlement::ack(one.receipt))
-        .collect();
+    let acks = settlements(&held, Settlement::ack);
     let settled = queue.settle(&acks).await.expect("settles");
     assert_eq!(settled, [Settled::Done; 4]);
     for task in waiting {
@@ -73,9 +70,8 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
 pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 2).await;
-    let later = Offer::new(Push::new("x").with_due(FAR));
-    let third = queue.offer_one(later, Overflow::Reject).await;
-    assert_eq!(third.expect("offers"), accepted(3));
+    let later = Push::new("x").with_due(FAR);
+    assert_eq!(put(&queue, later).await, accepted(3));
     let waiting = [producer(stage, &queue).await, producer(stage, &queue).await];
     let gone = [Cancelled::Cancelled; 2];
     assert_eq!(cancel(&*queue, &[1, 3]).await, gone, "ready, and delayed");
@@ -106,13 +102,8 @@ pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &
     for _ in 0..4 {
         waiting.push(producer(stage, &queue).await);
     }
-    let acks = deliveries
-        .iter()
-        .map(|delivery| Settlement::ack(delivery.receipt));
-    queue
-        .settle(&acks.collect::<Vec<_>>())
-        .await
-        .expect("settles");
+    let acks = settlements(&deliveries, Settlement::ack);
+    queue.settle(&acks).await.expect("settles");
     for task in waiting {
         let offered = stage.prompt("one of four offers", task).await;
         assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
@@ -145,10 +136,7 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
-    queue
-        .offer_one(marked(), Overflow::Reject)
-        .await
-        .expect("offers");
+    put(&queue, marked()).await;
     let held = take_one(&*queue).await;
     // On several threads, either of them may be told first.
     let mut producers = Vec::new();

@@ -48,9 +48,7 @@ pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &St
     stage.advance(501).await;
     assert_eq!(depth(&*queue).await, [0, 0, 0, 1]);
     stage.advance(10).await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!((letter.id, letter.attempts), (id(1), 1));
     assert_eq!((&letter.body[..], &letter.headers), (&b"x"[..], &headers));
     assert_eq!(letter.reason, DeathReason::Outdated);
@@ -91,8 +89,7 @@ pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
     let receipt = |index: usize| held[index].receipt;
     stage.advance(1_000).await;
     assert_eq!(depth(&*queue).await, [0, 0, 3, 0]);
-    let extended = queue.extend(&[receipt(0)], LONG).await;
-    assert_eq!(extended.expect("extends"), [Extended::Extended]);
+    extend(&*queue, receipt(0), LONG).await;
     ack(&*queue, &held[0]).await;
     ack(&*queue, &held[1]).await;
     let bury = Settlement::bury(receipt(2), "no such order");
@@ -126,15 +123,17 @@ pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &S
 
 pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    queue.put(dropped_after(100)).await;
-    let held = take_one(&*queue).await;
-    stage.advance(100).await;
-    let back = [Settlement::release(held.receipt)];
-    let turned = queue.turn(&back, count(1), LONG, None).await;
-    let (settled, leased) = turned.expect("turns");
-    assert_eq!(settled, [Settled::Done]);
-    assert_eq!(leased, Leased::nothing(None));
-    assert_eq!(ended(&*queue).await, (1, 0));
+    for (brief, expected) in [(dropped_after(100), (1, 0)), (buried_after(100), (1, 1))] {
+        queue.put(brief).await;
+        let held = take_one(&*queue).await;
+        stage.advance(100).await;
+        let back = [Settlement::release(held.receipt)];
+        let turned = queue.turn(&back, count(1), LONG, None).await;
+        let (settled, leased) = turned.expect("turns");
+        assert_eq!(settled, [Settled::Done]);
+        assert_eq!(leased, Leased::nothing(None));
+        assert_eq!(ended(&*queue).await, expected);
+    }
 }
 
 pub(crate) async fn l17_an_expired_lease_charges_its_attempt_first(stage: &Stage<'_>) {

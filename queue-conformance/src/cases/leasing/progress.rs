@@ -125,15 +125,11 @@ pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
 
 pub(crate) async fn l7_a_peek_reclaims(stage: &Stage<'_>) {
     let queue = lapsed(stage).await;
-    let leased = peek(&*queue, Place::Leased).await;
-    let left: Vec<u64> = leased.iter().map(|one| one.message.id.get()).collect();
-    assert_eq!(left, [129, 130], "leased still, though expired");
-    for one in leased {
-        let Standing::Leased { time_left, .. } = one.standing else {
-            panic!("{one:?} is not leased");
-        };
-        assert_eq!(time_left, ms(0));
-    }
+    let leased = leases(&*queue).await.into_iter();
+    let left = leased.map(|(receipt, time_left, _)| (receipt.id, time_left));
+    let left: Vec<_> = left.collect();
+    let expected = [129, 130].map(|number| (id(number), ms(0)));
+    assert_eq!(left, expected, "leased still, though expired");
     let all: Vec<u64> = (1..=130).collect();
     assert_eq!(shown(&*queue, Place::Ready).await, all);
     assert_eq!(shown(&*queue, Place::Leased).await, Vec::<u64>::new());

@@ -205,17 +205,3 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
     queue.put(at(limits::MAX_TIME - 1)).await;
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
 }
-
-pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
-    let queue = stage.leasing().await;
-    let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
-    for delay in [LONG, LONG - Duration::from_micros(999), FAR] {
-        let batch = [Push::new("good"), living().with_due(delay)];
-        refused(queue.try_put(&batch).await, "of 3600000 ms and a delay");
-    }
-    assert_eq!(depth(&*queue).await, [0; 4]);
-    queue.put(living().with_due(LONG - ms(1))).await;
-    queue.put(living().with_due(NEVER)).await;
-    let order = shown(&*queue, Place::Delayed).await;
-    assert_eq!(order, [1, 2], "nobody compares a point in time");
-}
