@@ -214,7 +214,7 @@ macro_rules! __cases {
                 waiting_without_end_ends_with_a_push,
                 waiting_moves_nothing,
                 waiting_for_a_message_brings_it_or_a_hint,
-                waiting_for_a_message_takes_none_out_of_turn,
+                waiting_for_a_message_takes_none_out_of_turn (Whole),
                 waiting_for_a_message_of_a_paused_queue_brings_none,
             }
             lines {
