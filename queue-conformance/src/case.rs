@@ -1,6 +1,6 @@
 //! One case of the suite.
 
-use queue_core::QueueKind;
+use queue_core::{Feature, QueueKind};
 
 use crate::{Capabilities, Capability, Play, stage::Stage};
 
@@ -10,6 +10,8 @@ pub struct Case {
     pub(crate) name: &'static str,
     pub(crate) kind: Option<QueueKind>,
     pub(crate) needs: &'static [Capability],
+    /// What its queues have to have.
+    pub(crate) features: &'static [Feature],
     pub(crate) play: for<'s> fn(&'s Stage<'_>) -> Play<'s>,
 }
 

@@ -22,9 +22,10 @@
 //!
 //! A backend whose queues have less than everything says so by its
 //! [`Guarantees`](queue_core::Guarantees), and the suite asks them. A case is skipped at once if its
-//! rule, which begins its name, is one that the queue breaks. It is skipped from where it asks for
-//! something that the queue lacks: a method, a part of a message, several messages at once. Where ids
-//! are names, the suite numbers the messages as they arrive. What only the
+//! rule, which begins its name, is one that the queue breaks, or if the queue lacks a
+//! [`Feature`](queue_core::Feature) that the list of cases says the case needs. It is skipped from
+//! where it asks for something else that the queue lacks: a method, a part of a message, several
+//! messages at once. Where ids are names, the suite numbers the messages as they arrive. What only the
 //! counters could show, it reads from the depth, or leaves out. [`Case::run`] answers how the case
 //! ended ([`Ending`]) and why it was skipped ([`Skip`]), so that a test can check that as many cases
 //! as it expects play to their end. On a backend that has everything, which is the default, no case
@@ -109,7 +110,11 @@ macro_rules! suite {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tests {
-    ($($module:ident: $kind:expr => { $($source:ident { $($name:ident $([$($need:ident)+])?),* $(,)? })+ })+) => {
+    ($(
+        $module:ident: $kind:expr => { $($source:ident {
+            $($name:ident $([$($need:ident)+])? $(($($feature:ident)+))?),* $(,)?
+        })+ }
+    )+) => {
         $(
             mod $module {
                 $($(

@@ -15,8 +15,9 @@ impl Case {
     /// Plays the case in the harness's runtime, or says on standard error why it skips it.
     ///
     /// A case is skipped before it begins if the harness lacks a capability, or if the backend's
-    /// [`Guarantees`](queue_core::Guarantees) for its kind break its rule. It is skipped from where
-    /// it asks a queue for something that the queue lacks by its guarantees.
+    /// [`Guarantees`](queue_core::Guarantees) for its kind break its rule or lack a feature that it
+    /// needs. It is skipped from where it asks a queue for something else that the queue lacks by its
+    /// guarantees.
     ///
     /// # Panics
     ///
@@ -49,6 +50,9 @@ impl Case {
     async fn play_on_a_stage(&self, harness: &dyn Harness, exit: Exit) {
         let stage = Stage::set(harness, self.kind, exit).await;
         stage.needs_rule_of(self);
+        for feature in self.features {
+            stage.needs(*feature);
+        }
         (self.play)(&stage).await;
         stage.close().await;
     }

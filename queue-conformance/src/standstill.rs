@@ -1,15 +1,16 @@
 //! Finds cases in which virtual time stands still, which would otherwise run for ever.
 
 use std::{
-    future::poll_fn,
     pin::pin,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    task::Waker,
+    sync::{
+        Arc,
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
     thread,
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 /// The longest real time that a case may stay at one virtual instant: far more than any case takes,
 /// on a busy machine too.
@@ -21,84 +22,38 @@ const LOOKS: u32 = 10;
 /// if tasks wake each other for ever, or if all wait for something that never comes and no timer
 /// runs. A clock that is not paused never stands still.
 pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration) -> T {
-    let watch = Watch::begin(patience / LOOKS);
+    let look = Arc::new(Notify::new());
+    let _watched = watch(Arc::clone(&look), patience / LOOKS);
     let mut case = pin!(case);
     let (mut since, mut looks) = (None, 0);
-    poll_fn(|cx| {
-        if watch.asks(cx.waker()) {
-            let now = Some(Instant::now());
-            looks = if since == now { looks + 1 } else { 0 };
-            since = now;
-            assert!(
-                looks < LOOKS,
-                "virtual time stands still: for {patience:?} of real time tasks have gone on without \
-                 any time passing, or all have waited for what never comes"
-            );
-        }
-        case.as_mut().poll(cx)
-    })
-    .await
-}
-
-/// A thread that now and then asks the case to compare the time. Dropping this ends it.
-struct Watch(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    waker: Option<Waker>,
-    asks: bool,
-    over: bool,
-}
-
-impl Watch {
-    fn begin(every: Duration) -> Self {
-        let shared = Arc::new(Shared::default());
-        let watched = Arc::clone(&shared);
-        thread::spawn(move || watched.watch(every));
-        Self(shared)
-    }
-
-    /// Whether to compare the time now. Stores the waker for the next look.
-    fn asks(&self, waker: &Waker) -> bool {
-        let mut state = self.0.lock();
-        state.waker = Some(waker.clone());
-        std::mem::take(&mut state.asks)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.0.lock().over = true;
-        self.0.ended.notify_all();
-    }
-}
-
-impl Shared {
-    fn watch(&self, every: Duration) {
-        let mut state = self.lock();
-        loop {
-            let waited = self.ended.wait_timeout(state, every);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if state.over {
-                return;
+    loop {
+        tokio::select! {
+            biased;
+            () = look.notified() => {
+                let now = Some(Instant::now());
+                looks = if since == now { looks + 1 } else { 0 };
+                since = now;
+                assert!(
+                    looks < LOOKS,
+                    "virtual time stands still: for {patience:?} of real time tasks have gone on \
+                     without any time passing, or all have waited for what never comes"
+                );
             }
+            answer = &mut case => return answer,
+        }
+    }
+}
+
+/// Starts a thread that now and then asks the case to compare the time. Dropping the answer ends it.
+fn watch(look: Arc<Notify>, every: Duration) -> Sender<()> {
+    let (watched, over) = channel();
+    thread::spawn(move || {
+        while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             // If the case had no time for the last look, the two count as one.
-            state.asks = true;
-            if let Some(waker) = state.waker.take() {
-                waker.wake();
-            }
+            look.notify_one();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    });
+    watched
 }
 
 #[cfg(test)]

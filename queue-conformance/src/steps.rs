@@ -4,6 +4,7 @@ use std::{
     future::Future,
     num::NonZeroUsize,
     pin::{Pin, pin},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
@@ -73,6 +74,19 @@ pub(crate) async fn ack_all(queue: &dyn Leasing, deliveries: &[Delivery]) {
     }
 }
 
+/// Ends each of these leases so, for one call that settles them all.
+pub(crate) fn settlements(
+    deliveries: &[Delivery],
+    end: impl Fn(Receipt) -> Settlement,
+) -> Vec<Settlement> {
+    deliveries.iter().map(|one| end(one.receipt)).collect()
+}
+
+/// Extends one lease, which must be live.
+pub(crate) async fn extend(queue: &dyn Leasing, receipt: Receipt, ttl: Duration) {
+    queue.extend_one(receipt, ttl).await.expect("extends");
+}
+
 /// Leases and acks, one at a time, until nothing is ready: the ids in delivery order.
 pub(crate) async fn drain(queue: &dyn Leasing) -> Vec<u64> {
     let mut drained = Vec::new();
@@ -99,6 +113,13 @@ pub(crate) async fn dead(queue: &dyn Leasing) -> Vec<DeadLetter> {
     page.entries
 }
 
+/// The only dead letter.
+pub(crate) async fn one_dead(queue: &dyn Leasing) -> DeadLetter {
+    let mut letters = dead(queue).await;
+    assert_eq!(letters.len(), 1, "one dead letter: {letters:?}");
+    letters.remove(0)
+}
+
 /// All messages of a place.
 pub(crate) async fn peek(queue: &dyn Leasing, place: Place) -> Vec<Peeked> {
     let page = queue.peek(place, Page::first(limits::MAX_PAGE)).await;
@@ -111,6 +132,56 @@ pub(crate) async fn peek(queue: &dyn Leasing, place: Place) -> Vec<Peeked> {
 pub(crate) async fn shown(queue: &dyn Leasing, place: Place) -> Vec<u64> {
     let peeked = peek(queue, place).await;
     peeked.iter().map(|one| one.message.id.get()).collect()
+}
+
+/// All leases as a peek shows them: each with the time that it has left, and its holder.
+pub(crate) async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration, Option<Holder>)> {
+    let leased = peek(queue, Place::Leased).await.into_iter();
+    let told = leased.map(|one| match one.standing {
+        Standing::Leased {
+            receipt,
+            time_left,
+            holder,
+        } => {
+            assert_eq!(receipt.id, one.message.id, "its own lease");
+            (receipt, time_left, holder)
+        }
+        other => panic!("{other:?} is not leased"),
+    });
+    told.collect()
+}
+
+/// The holders of all leases, by id.
+pub(crate) async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>)> {
+    let leases = leases(queue).await.into_iter();
+    let mut told: Vec<_> = leases
+        .map(|(receipt, _, holder)| (receipt, holder))
+        .collect();
+    told.sort_by_key(|(receipt, _)| receipt.id);
+    told
+}
+
+/// The pages of a listing, of at most so many entries each.
+pub(crate) async fn pages<T, L>(limit: usize, list: impl Fn(Page) -> L) -> Vec<Vec<T>>
+where
+    L: Future<Output = Result<Paged<T>>>,
+{
+    let (mut pages, mut page) = (Vec::new(), Page::first(limit));
+    loop {
+        let Paged { entries, next } = list(page).await.expect("lists");
+        assert!(entries.len() <= limit);
+        let is_empty = entries.is_empty();
+        pages.push(entries);
+        let Some(next) = next else { return pages };
+        assert!(!is_empty, "a page that is not the last has entries");
+        page = Page::after(next, limit);
+    }
+}
+
+/// All queues of a backend.
+pub(crate) async fn queues(backend: &Arc<dyn Backend>) -> Vec<QueueInfo> {
+    let listed = backend.queues(None, count(limits::MAX_PAGE)).await;
+    listed.expect("lists")
 }
 
 /// Cancels the messages of these numbers, in one call.

@@ -69,7 +69,7 @@ impl MemoryBackend {
 #[derive(Debug)]
 struct Registry {
     clock: Clock,
-    queues: Mutex<BTreeMap<QueueName, Opened>>,
+    queues: Mutex<BTreeMap<QueueName, Arc<dyn Registered>>>,
     once: Mutex<BTreeMap<QueueName, Arc<OnceHandle>>>,
 }
 
@@ -81,12 +81,6 @@ impl Default for Registry {
             once: Mutex::default(),
         }
     }
-}
-
-#[derive(Debug)]
-struct Opened {
-    kind: QueueKind,
-    queue: Arc<dyn Registered>,
 }
 
 /// A `Queue` of any kind's state.
@@ -110,12 +104,8 @@ impl<S: Opens> Registered for Queue<S> {
 
     fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue> {
         let config = self.read(|state| state.config().clone())?;
-        let home = Place::<S> {
-            registry: Arc::clone(registry),
-            name: self.name().clone(),
-            config: config.clone(),
-        };
-        let queue = S::handle(Handle::new(self, limits::DEFAULT_MAX_BODY, Arc::new(home)));
+        let handle = registry.handle_to(self, &config, limits::DEFAULT_MAX_BODY);
+        let queue = S::handle(handle);
         let config: QueueConfig = config.into();
         let config = config.with_max_body(limits::DEFAULT_MAX_BODY);
         Ok(StoredQueue { config, queue })
@@ -173,11 +163,10 @@ impl<S> Home<S> for Nowhere {
 
 impl Registry {
     fn queue(&self, name: &QueueName) -> Option<Arc<dyn Registered>> {
-        let queues = self.lock();
-        queues.get(name).map(|opened| Arc::clone(&opened.queue))
+        self.lock().get(name).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Opened>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Arc<dyn Registered>>> {
         step!();
         // Nothing panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
@@ -199,33 +188,39 @@ impl Registry {
         config: &S::Config,
         agrees: impl FnOnce(&S) -> Result<()>,
     ) -> Result<Arc<Queue<S>>> {
-        S::check(config)?;
         let mut queues = self.lock();
-        if let Some(opened) = queues.get(name) {
-            let queue = Arc::clone(&opened.queue) as Arc<dyn Any + Send + Sync>;
-            let Ok(queue) = queue.downcast::<Queue<S>>() else {
-                return Err(config_mismatch("kind", opened.kind, S::KIND));
-            };
+        if let Some(queue) = queues.get(name) {
+            let queue = of_kind::<S>(queue)?;
             queue.read(agrees)??;
             return Ok(queue);
         }
         let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));
         let queue = Arc::new(queue);
-        let opened = Opened {
-            kind: S::KIND,
-            queue: Arc::clone(&queue) as Arc<dyn Registered>,
-        };
-        queues.insert(name.clone(), opened);
+        queues.insert(name.clone(), Arc::clone(&queue) as Arc<dyn Registered>);
         Ok(queue)
+    }
+
+    fn handle_to<S: Opens>(
+        self: &Arc<Self>,
+        queue: Arc<Queue<S>>,
+        config: &S::Config,
+        max_body: usize,
+    ) -> Handle<S> {
+        let home = Place::<S> {
+            registry: Arc::clone(self),
+            name: queue.name().clone(),
+            config: config.clone(),
+        };
+        Handle::new(queue, max_body, Arc::new(home))
     }
 
     fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let mut queues = self.lock();
-        let Some(opened) = queues.get(name) else {
+        let Some(queue) = queues.get(name) else {
             return Ok(false);
         };
         // Under both locks, so that the queues in the map are those that take calls.
-        let rest = opened.queue.end(removal)?;
+        let rest = queue.end(removal)?;
         planted!(RemovedStaysListed => return Ok(true));
         queues.remove(name);
         drop(queues);
@@ -234,9 +229,17 @@ impl Registry {
     }
 }
 
+/// The queue, which must be of this kind.
+fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<Queue<S>>> {
+    let kind = queue.kind();
+    let queue = Arc::clone(queue) as Arc<dyn Any + Send + Sync>;
+    let queue = queue.downcast::<Queue<S>>();
+    queue.map_err(|_| config_mismatch("kind", kind, S::KIND))
+}
+
 /// An open.
 struct Opening<'a> {
-    backend: &'a MemoryBackend,
+    registry: &'a Arc<Registry>,
     name: &'a QueueName,
     max_body: usize,
 }
@@ -246,15 +249,15 @@ impl ByKind for Opening<'_> {
 
     fn work<S: Opens>(self, config: &S::Config) -> Result<AnyQueue> {
         let agrees = |state: &S| state.agrees(config);
-        let queue = self.backend.0.open(self.name, config, agrees)?;
-        let handle = self.backend.handle_to(queue, config, self.max_body);
+        let queue = self.registry.open(self.name, config, agrees)?;
+        let handle = self.registry.handle_to(queue, config, self.max_body);
         Ok(S::handle(handle))
     }
 }
 
 /// A change of the configuration; answers whether there is such a queue.
 struct Change<'a> {
-    backend: &'a MemoryBackend,
+    registry: &'a Registry,
     name: &'a QueueName,
 }
 
@@ -262,15 +265,10 @@ impl ByKind for Change<'_> {
     type Answer = Result<bool>;
 
     fn work<S: Opens>(self, config: &S::Config) -> Result<bool> {
-        S::check(config)?;
-        let Some(queue) = self.backend.0.queue(self.name) else {
+        let Some(queue) = self.registry.queue(self.name) else {
             return Ok(false);
         };
-        let kind = queue.kind();
-        let queue = queue as Arc<dyn Any + Send + Sync>;
-        let Ok(queue) = queue.downcast::<Queue<S>>() else {
-            return Err(config_mismatch("kind", kind, S::KIND));
-        };
+        let queue = of_kind::<S>(&queue)?;
         match queue.call(|state, now| state.reconfigure(now, config))? {
             ControlFlow::Break(changed) => changed.map(|()| true),
             // Somebody removed it meanwhile.
@@ -279,27 +277,12 @@ impl ByKind for Change<'_> {
     }
 }
 
-impl MemoryBackend {
-    fn handle_to<S: Opens>(
-        &self,
-        queue: Arc<Queue<S>>,
-        config: &S::Config,
-        max_body: usize,
-    ) -> Handle<S> {
-        let home = Place::<S> {
-            registry: Arc::clone(&self.0),
-            name: queue.name().clone(),
-            config: config.clone(),
-        };
-        Handle::new(queue, max_body, Arc::new(home))
-    }
-}
-
 #[async_trait]
 impl Backend for MemoryBackend {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        config.check().map_err(|error| error.with_queue(name))?;
         let opening = Opening {
-            backend: self,
+            registry: &self.0,
             name,
             max_body: config.max_body(),
         };
@@ -311,19 +294,20 @@ impl Backend for MemoryBackend {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
+        config.check().map_err(|error| error.with_queue(name))?;
         let agrees = |state: &State<Bounded>| state.agrees_but_for_capacity(config);
         let queue = self.0.open(name, config, agrees)?;
-        let handle = self.handle_to(queue, config, config.leasing.max_body);
+        let handle = self.0.handle_to(queue, config, config.leasing.max_body);
         handle.call(|state, now| state.ensure_capacity(now, config.capacity))?;
         Ok(Arc::new(handle))
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         let change = Change {
-            backend: self,
+            registry: &self.0,
             name,
         };
-        let changed = by_kind(config, change);
+        let changed = config.check().and_then(|()| by_kind(config, change));
         changed.map_err(|error| error.with_queue(name))
     }
 
@@ -353,13 +337,12 @@ impl Backend for MemoryBackend {
         let page: Vec<_> = {
             let queues = self.0.lock();
             let rest = queues.range::<QueueName, _>((start, Unbounded));
-            let queue = |(name, opened): (&QueueName, &Opened)| {
-                (name.clone(), opened.kind, Arc::clone(&opened.queue))
-            };
-            rest.take(limit.get()).map(queue).collect()
+            let rest = rest.map(|(name, queue)| (name.clone(), Arc::clone(queue)));
+            rest.take(limit.get()).collect()
         };
         let mut infos = Vec::with_capacity(page.len());
-        for (name, kind, queue) in page {
+        for (name, queue) in page {
+            let kind = queue.kind();
             // A queue that a panic has left half-way must not hide the others.
             let state = QueueState::of(&queue.looked_at()).await.ok();
             infos.push(QueueInfo { name, kind, state });

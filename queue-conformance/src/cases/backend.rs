@@ -15,6 +15,20 @@ pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Res
     Ok(())
 }
 
+/// Another configuration than [`open`] asks for, in everything that the kind has.
+pub(super) fn otherwise(kind: QueueKind) -> QueueConfig {
+    let mut config = QueueConfig::of(kind, 9);
+    if let Some(leasing) = config.leasing_mut() {
+        (leasing.max_attempts, leasing.dead_letter_cap) = (2, 1);
+    }
+    match &mut config {
+        QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
+        QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
+        _ => {}
+    }
+    config
+}
+
 pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
     refused(QueueName::new(""), "must not be empty");
     refused(QueueName::new("x".repeat(129)), "129 bytes");
@@ -33,8 +47,6 @@ pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::Stored);
     let longest = "x".repeat(128);
     let names = [
         "a",
@@ -50,12 +62,7 @@ pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>
     for queue in names {
         open(stage, stage.kinds()[0], queue).await.expect("opens");
     }
-    let infos = stage
-        .backend()
-        .queues(None, count(100))
-        .await
-        .expect("lists");
-    assert_eq!(infos.len(), names.len());
+    assert_eq!(queues(stage.backend()).await.len(), names.len());
 }
 
 pub(crate) async fn r2_a_handle_that_confirms_nothing_makes_no_call(stage: &Stage<'_>) {
@@ -86,7 +93,6 @@ pub(crate) async fn r2_a_handle_that_confirms_nothing_makes_no_call(stage: &Stag
 }
 
 pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
         open(stage, kind, kind.as_str()).await.expect("opens again");
@@ -101,7 +107,6 @@ pub(crate) async fn configuration_a_name_is_one_queue_of_one_kind(stage: &Stage<
 }
 
 pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let kinds = stage.kinds();
     let list = async |after: Option<&str>, limit| {
         let after = after.map(name);
@@ -151,7 +156,6 @@ pub(crate) async fn operators_queues_lists_what_exists_by_name(stage: &Stage<'_>
 }
 
 pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         let config = QueueConfig::of(kind, 5);
         let opened = stage.backend().open(&name(kind.as_str()), &config).await;
@@ -163,8 +167,7 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
             queue.pause().await.expect("pauses");
         }
     }
-    let listed = stage.backend().queues(None, count(10)).await;
-    for info in listed.expect("lists") {
+    for info in queues(stage.backend()).await {
         let ring = info.kind == QueueKind::Rotating;
         let mut expected = QueueState::default();
         expected.depth.ready = if ring { 3 } else { 2 };
@@ -175,19 +178,9 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let other = stage.connect().await;
     for kind in stage.kinds() {
-        let mut config = QueueConfig::of(kind, 7);
-        if let Some(leasing) = config.leasing_mut() {
-            (leasing.max_attempts, leasing.dead_letter_cap) = (3, 11);
-        }
-        match &mut config {
-            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            _ => {}
-        }
-        let queue = name(kind.as_str());
+        let (queue, config) = (name(kind.as_str()), otherwise(kind));
         let absent = stage.backend().open_stored(&queue).await;
         assert!(absent.expect("an answer").is_none(), "{kind}: not made yet");
         let small = config.clone().with_max_body(9);
@@ -204,24 +197,15 @@ pub(crate) async fn configuration_a_stored_queue_is_opened_as_it_is(stage: &Stag
         let state = QueueState::of(&opened).await.expect("reads");
         assert_eq!(state.depth.ready, 1, "{kind}: one queue");
     }
-    let listed = other.queues(None, count(10)).await.expect("lists");
-    assert_eq!(listed.len(), stage.kinds().len(), "nothing else was made");
+    let listed = queues(&other).await.len();
+    assert_eq!(listed, stage.kinds().len(), "nothing else was made");
 }
 
 pub(crate) async fn configuration_a_live_queue_is_reconfigured(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let other = stage.connect().await;
     for kind in stage.kinds() {
         let (queue, old) = (name(kind.as_str()), QueueConfig::of(kind, 7));
-        let mut new = QueueConfig::of(kind, 9);
-        if let Some(leasing) = new.leasing_mut() {
-            (leasing.max_attempts, leasing.dead_letter_cap) = (2, 1);
-        }
-        match &mut new {
-            QueueConfig::Priority(config) => config.ageing = Some(ms(20)),
-            QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-            _ => {}
-        }
+        let new = otherwise(kind);
         let absent = other.reconfigure(&queue, &new).await;
         assert!(!absent.expect("an answer"), "{kind}: not made yet");
         let opened = stage.backend().open(&queue, &old).await.expect("opens");
@@ -261,18 +245,12 @@ async fn open_as(stage: &Stage<'_>, queue: &QueueName, config: &QueueConfig) -> 
 }
 
 pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     for kind in stage.kinds() {
         open(stage, kind, kind.as_str()).await.expect("opens");
     }
     let other = stage.connect().await;
-    let theirs = other.queues(None, count(10)).await.expect("lists");
-    let ours = stage
-        .backend()
-        .queues(None, count(10))
-        .await
-        .expect("lists");
-    assert_eq!(theirs, ours);
+    let ours = queues(stage.backend()).await;
+    assert_eq!(queues(&other).await, ours);
     assert_eq!(ours.len(), stage.kinds().len());
 }
 

@@ -18,7 +18,6 @@ impl Stage<'_> {
 }
 
 pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.reliable().await;
     for number in 1..=20_u64 {
         let pushed = queue.push_one(format!("m{number}")).await.expect("pushes");
@@ -29,7 +28,6 @@ pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<
 }
 
 pub(crate) async fn f1_concurrent_consumers_see_one_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     // Tokens tell the order of the leases.
     stage.needs_rule("L4");
     let queue = stage.reliable().await;
@@ -71,7 +69,6 @@ pub(crate) async fn f1_concurrent_consumers_see_one_order(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn f2_a_batch_keeps_its_inner_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.reliable().await;
     let mut producers = Vec::new();
     for producer in ["a", "b", "c"] {
@@ -109,7 +106,6 @@ pub(crate) async fn f2_a_batch_keeps_its_inner_order(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn f2_push_all_splits_and_keeps_the_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.reliable().await;
     assert_eq!(queue.push_all(&[]).await.expect("pushes"), []);
     let pushes: Vec<Push> = (1..=300)

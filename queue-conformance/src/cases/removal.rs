@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-use super::backend::open;
+use super::{
+    backend::{open, otherwise},
+    bounded::accepted,
+};
 use crate::{
     stage::{Stage, ms, name},
     steps::*,
@@ -15,19 +18,6 @@ async fn opened(stage: &Stage<'_>, kind: QueueKind) -> AnyQueue {
     let config = QueueConfig::of(kind, 5);
     let opened = stage.backend().open(&name(kind.as_str()), &config).await;
     opened.expect("opens")
-}
-
-/// Another configuration than [`opened`] asks for.
-fn otherwise(kind: QueueKind) -> QueueConfig {
-    let mut config = QueueConfig::of(kind, 7);
-    match &mut config {
-        QueueConfig::Rotating(config) => config.pace = Some(ms(30)),
-        config => {
-            let leasing = config.leasing_mut().expect("it leases");
-            leasing.max_attempts = 9;
-        }
-    }
-    config
 }
 
 async fn remove(stage: &Stage<'_>, kind: QueueKind, removal: Removal) -> Result<bool> {
@@ -46,13 +36,6 @@ async fn put(queue: &AnyQueue, body: &'static str) -> Offered {
     put[0]
 }
 
-fn accepted(number: u64) -> Offered {
-    Offered::Accepted {
-        id: id(number),
-        evicted: None,
-    }
-}
-
 /// The id of a queue's first message, if that went in.
 fn first_of(stage: &Stage<'_>, kind: QueueKind, put: Offered) -> MessageId {
     let Offered::Accepted {
@@ -69,8 +52,7 @@ fn first_of(stage: &Stage<'_>, kind: QueueKind, put: Offered) -> MessageId {
 }
 
 async fn listed(stage: &Stage<'_>) -> Vec<String> {
-    let listed = stage.backend().queues(None, count(100)).await;
-    let listed = listed.expect("lists").into_iter();
+    let listed = queues(stage.backend()).await.into_iter();
     listed.map(|info| info.name.to_string()).collect()
 }
 
@@ -333,7 +315,6 @@ pub(crate) async fn operators_a_removal_wakes_who_waits(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn operators_a_removal_makes_room_for_who_waits(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     if !stage.kinds().contains(&QueueKind::Bounded) {
         return;
     }

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use queue_core::*;
@@ -67,22 +68,10 @@ impl LeasingQueue {
 
     /// Pushes plain messages that are all due then, in the way of the kind.
     pub(crate) async fn put_all_due(&self, messages: &[Push], due: Due) -> Vec<MessageId> {
-        let put = if let AnyQueue::Delay(queue) = &self.queue {
-            let scheduled = messages.iter().cloned();
-            let scheduled: Vec<_> = scheduled.map(|push| Scheduled::new(push, due)).collect();
-            queue.schedule(&scheduled).await
-        } else {
-            let delayed: Vec<_> = messages
-                .iter()
-                .cloned()
-                .map(|push| push.with_due(due))
-                .collect();
-            self.try_put(&delayed).await
-        };
-        put.expect("is accepted")
-            .into_iter()
-            .map(Pushed::id)
-            .collect()
+        let delayed = messages.iter().cloned().map(|push| push.with_due(due));
+        let delayed: Vec<Push> = delayed.collect();
+        let put = self.try_put(&delayed).await.expect("is accepted");
+        put.into_iter().map(Pushed::id).collect()
     }
 
     /// Pushes this many numbered messages: in a fresh queue, body `m1` under id 1, and so on.
@@ -109,6 +98,13 @@ impl Stage<'_> {
         let receive = async move { queue.receive_one(LONG, LONG).await };
         let received = async move { receive.await.expect("receives").expect("a message") };
         self.start(received).await
+    }
+
+    /// Somebody who waits for a hint that there are messages, for this long at most.
+    pub(crate) async fn waiter(&self, queue: &LeasingQueue, timeout: Duration) -> JoinHandle<()> {
+        let queue = queue.clone();
+        let wait = async move { queue.wait_for_arrival(timeout).await.expect("waits") };
+        self.start(wait).await
     }
 }
 

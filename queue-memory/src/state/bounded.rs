@@ -13,7 +13,7 @@ use super::{
     fifo::Fifo,
     kind::Kind,
     leasing::State,
-    opening::Openable,
+    opening::Leases,
 };
 
 /// A fixed length.
@@ -25,31 +25,18 @@ impl Kind for Bounded {
     type Config = BoundedConfig;
 }
 
-impl Openable for State<Bounded> {
-    type Config = BoundedConfig;
+impl Leases for Bounded {
     const KIND: QueueKind = QueueKind::Bounded;
 
-    fn check(config: &BoundedConfig) -> Result<()> {
-        config.check()
+    fn create(config: &BoundedConfig) -> State<Self> {
+        State::with(config, &config.leasing, Lined::default(), config.capacity)
     }
 
-    fn create(config: &BoundedConfig) -> Self {
-        Self::with(config, &config.leasing, Lined::default(), config.capacity)
-    }
-
-    fn config(&self) -> &BoundedConfig {
-        &self.config
-    }
-
-    fn reconfigure(&mut self, now: Timestamp, config: &BoundedConfig) -> Result<()> {
-        self.reconfigure_leasing(now, &config.leasing);
-        self.config.leasing = config.leasing.clone();
-        self.ensure_capacity(now, config.capacity);
+    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &BoundedConfig) -> Result<()> {
+        state.reconfigure_leasing(now, &config.leasing);
+        state.config.leasing = config.leasing.clone();
+        state.ensure_capacity(now, config.capacity);
         Ok(())
-    }
-
-    fn agrees(&self, asked: &BoundedConfig) -> Result<()> {
-        asked.check_stored(&self.config, self.resized)
     }
 }
 
@@ -181,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_bounded_queue_does_not_grow() {
-        let state = State::<Bounded>::create(
+        let state = Bounded::create(
             &BoundedConfig::new(64)
                 .with_dead_letter_cap(DEAD_LETTERS)
                 .with_max_attempts(3),

@@ -6,7 +6,7 @@ use queue_core::{
     DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
 };
 
-use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::State, opening::Openable};
+use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::State, opening::Leases};
 
 /// Each message at its due time.
 #[derive(Debug)]
@@ -17,30 +17,17 @@ impl Kind for Delay {
     type Config = DelayConfig;
 }
 
-impl Openable for State<Delay> {
-    type Config = DelayConfig;
+impl Leases for Delay {
     const KIND: QueueKind = QueueKind::Delay;
 
-    fn check(config: &DelayConfig) -> Result<()> {
-        config.check()
+    fn create(config: &DelayConfig) -> State<Self> {
+        State::with(config, &config.leasing, DueLine::default(), usize::MAX)
     }
 
-    fn create(config: &DelayConfig) -> Self {
-        Self::with(config, &config.leasing, DueLine::default(), usize::MAX)
-    }
-
-    fn config(&self) -> &DelayConfig {
-        &self.config
-    }
-
-    fn reconfigure(&mut self, now: Timestamp, config: &DelayConfig) -> Result<()> {
-        self.reconfigure_leasing(now, &config.leasing);
-        self.config = config.clone();
+    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &DelayConfig) -> Result<()> {
+        state.reconfigure_leasing(now, &config.leasing);
+        state.config = config.clone();
         Ok(())
-    }
-
-    fn agrees(&self, asked: &DelayConfig) -> Result<()> {
-        asked.check_stored(&self.config)
     }
 }
 
@@ -80,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_delay_queue_does_not_grow() {
-        let state = State::<Delay>::create(
+        let state = Delay::create(
             &DelayConfig::default()
                 .with_dead_letter_cap(DEAD_LETTERS)
                 .with_max_attempts(3),

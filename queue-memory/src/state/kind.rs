@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use queue_core::QueueConfig;
+
 use super::backlog::Backlog;
 
 /// A leasing kind of queue.
@@ -10,5 +12,5 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
     type Backlog: Backlog;
 
     /// The configuration that the first open fixes.
-    type Config: Debug + Clone + Send + 'static;
+    type Config: Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
 }

@@ -17,7 +17,6 @@ use super::{
     index::Index,
     kind::Kind,
     marks::Marks,
-    removing::Removable,
     timeline::Timeline,
 };
 
@@ -50,7 +49,7 @@ pub(crate) struct State<K: Kind> {
     pub(super) counters: Counters,
     pub(super) last_id: u64,
     last_token: u64,
-    latest: Timestamp,
+    pub(super) latest: Timestamp,
     /// The time before which nothing expires, comes due or ends by itself.
     quiet_until: Timestamp,
 }
@@ -326,12 +325,5 @@ impl<K: Kind> Waitable for State<K> {
         }
         let times = [self.leases.first_time(), self.ends.first_end()];
         Availability::at(times.into_iter().flatten().min(), now)
-    }
-}
-
-impl<K: Kind> Removable for State<K> {
-    fn leased(&mut self, now: Timestamp) -> u64 {
-        self.latest = self.latest.max(now);
-        (self.leases.len() - self.leases.count_until(self.latest)) as u64
     }
 }

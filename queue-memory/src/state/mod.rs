@@ -34,7 +34,6 @@ mod outdating;
 mod planted;
 mod priority;
 mod reliable;
-mod removing;
 mod rotating;
 mod settling;
 mod sorted_slots;

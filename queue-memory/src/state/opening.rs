@@ -4,28 +4,76 @@ use std::fmt::Debug;
 
 use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
-use super::{availability::Waitable, removing::Removable};
+use super::{availability::Waitable, kind::Kind, leasing::State};
 
 /// A state that a queue can be opened with.
-pub(crate) trait Openable: Waitable + Removable + Debug + Send + 'static {
+pub(crate) trait Openable: Waitable + Debug + Send + 'static {
     /// The configuration that the first open fixes.
     type Config: Clone + Into<QueueConfig> + Send + Sync + 'static;
 
     /// The name of its kind.
     const KIND: QueueKind;
 
-    /// Checks the limits.
-    fn check(config: &Self::Config) -> Result<()>;
-
-    /// An empty queue.
+    /// An empty queue. The configuration was checked.
     fn create(config: &Self::Config) -> Self;
 
     /// The stored configuration.
     fn config(&self) -> &Self::Config;
 
+    /// Whether a resize has changed the stored capacity.
+    fn is_resized(&self) -> bool {
+        false
+    }
+
     /// Stores another configuration, which was checked.
     fn reconfigure(&mut self, now: Timestamp, config: &Self::Config) -> Result<()>;
 
+    /// How many messages are leased at this time. It reclaims none. A ring leases nothing.
+    fn leased(&mut self, _now: Timestamp) -> u64 {
+        0
+    }
+
     /// Checks a later open's configuration against the stored one.
-    fn agrees(&self, asked: &Self::Config) -> Result<()>;
+    fn agrees(&self, asked: &Self::Config) -> Result<()> {
+        let [asked, stored] = [asked, self.config()].map(|config| config.clone().into());
+        asked.check_stored(&stored, self.is_resized())
+    }
+}
+
+/// A leasing kind of queue that can be opened.
+pub(crate) trait Leases: Kind + Sized {
+    /// The name of the kind.
+    const KIND: QueueKind;
+
+    /// An empty queue.
+    fn create(config: &Self::Config) -> State<Self>;
+
+    /// Stores another configuration, which was checked.
+    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &Self::Config) -> Result<()>;
+}
+
+impl<K: Leases> Openable for State<K> {
+    type Config = K::Config;
+    const KIND: QueueKind = K::KIND;
+
+    fn create(config: &K::Config) -> Self {
+        K::create(config)
+    }
+
+    fn config(&self) -> &K::Config {
+        &self.config
+    }
+
+    fn is_resized(&self) -> bool {
+        self.resized
+    }
+
+    fn reconfigure(&mut self, now: Timestamp, config: &K::Config) -> Result<()> {
+        K::reconfigure(self, now, config)
+    }
+
+    fn leased(&mut self, now: Timestamp) -> u64 {
+        self.latest = self.latest.max(now);
+        (self.leases.len() - self.leases.count_until(self.latest)) as u64
+    }
 }

@@ -6,7 +6,7 @@ use super::{
     backlog::{Lined, Lines},
     kind::Kind,
     leasing::State,
-    opening::Openable,
+    opening::Leases,
     urgency::Urgency,
 };
 
@@ -19,39 +19,26 @@ impl Kind for Priority {
     type Config = PriorityConfig;
 }
 
-impl Openable for State<Priority> {
-    type Config = PriorityConfig;
+impl Leases for Priority {
     const KIND: QueueKind = QueueKind::Priority;
 
-    fn check(config: &PriorityConfig) -> Result<()> {
-        config.check()
-    }
-
-    fn create(config: &PriorityConfig) -> Self {
+    fn create(config: &PriorityConfig) -> State<Self> {
         let urgency = Urgency::new(config.ageing.map(millis_ceil));
-        Self::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
+        State::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
     }
 
-    fn config(&self) -> &PriorityConfig {
-        &self.config
-    }
-
-    fn reconfigure(&mut self, now: Timestamp, config: &PriorityConfig) -> Result<()> {
-        if config.ageing != self.config.ageing {
-            self.begin(now);
-            match self.backlog.lines.len() {
+    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &PriorityConfig) -> Result<()> {
+        if config.ageing != state.config.ageing {
+            state.begin(now);
+            match state.backlog.lines.len() {
                 0 => {}
                 ready => return Err(PriorityConfig::ageing_of_ready(ready as u64)),
             }
-            self.backlog.lines = Urgency::new(config.ageing.map(millis_ceil));
+            state.backlog.lines = Urgency::new(config.ageing.map(millis_ceil));
         }
-        self.reconfigure_leasing(now, &config.leasing);
-        self.config = config.clone();
+        state.reconfigure_leasing(now, &config.leasing);
+        state.config = config.clone();
         Ok(())
-    }
-
-    fn agrees(&self, asked: &PriorityConfig) -> Result<()> {
-        asked.check_stored(&self.config)
     }
 }
 
@@ -82,7 +69,7 @@ mod tests {
                 .with_dead_letter_cap(DEAD_LETTERS)
                 .with_max_attempts(3);
             config.ageing = ageing;
-            let state = State::<Priority>::create(&config);
+            let state = Priority::create(&config);
             churn(state, |state, now, round, pushes| {
                 // The test takes fewer messages than it pushes, so the least urgent would wait for
                 // ever.

@@ -2,7 +2,7 @@
 
 use queue_core::{Push, Pushed, QueueKind, ReliableConfig, Result, Timestamp};
 
-use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::State, opening::Openable};
+use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::State, opening::Leases};
 
 /// First in, first out.
 #[derive(Debug)]
@@ -13,30 +13,17 @@ impl Kind for Reliable {
     type Config = ReliableConfig;
 }
 
-impl Openable for State<Reliable> {
-    type Config = ReliableConfig;
+impl Leases for Reliable {
     const KIND: QueueKind = QueueKind::Reliable;
 
-    fn check(config: &ReliableConfig) -> Result<()> {
-        config.check()
+    fn create(config: &ReliableConfig) -> State<Self> {
+        State::with(config, &config.leasing, Lined::default(), usize::MAX)
     }
 
-    fn create(config: &ReliableConfig) -> Self {
-        Self::with(config, &config.leasing, Lined::default(), usize::MAX)
-    }
-
-    fn config(&self) -> &ReliableConfig {
-        &self.config
-    }
-
-    fn reconfigure(&mut self, now: Timestamp, config: &ReliableConfig) -> Result<()> {
-        self.reconfigure_leasing(now, &config.leasing);
-        self.config = config.clone();
+    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &ReliableConfig) -> Result<()> {
+        state.reconfigure_leasing(now, &config.leasing);
+        state.config = config.clone();
         Ok(())
-    }
-
-    fn agrees(&self, asked: &ReliableConfig) -> Result<()> {
-        asked.check_stored(&self.config)
     }
 }
 
@@ -55,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_reliable_queue_does_not_grow() {
-        let state = State::<Reliable>::create(
+        let state = Reliable::create(
             &ReliableConfig::default()
                 .with_dead_letter_cap(DEAD_LETTERS)
                 .with_max_attempts(3),

@@ -13,7 +13,6 @@ use super::{
     entry::{KEPT, Key, Slot},
     index::Index,
     opening::Openable,
-    removing::Removable,
     sorted_slots::SortedSlots,
 };
 
@@ -58,10 +57,6 @@ impl Openable for Ring {
     type Config = RotatingConfig;
     const KIND: QueueKind = QueueKind::Rotating;
 
-    fn check(config: &RotatingConfig) -> Result<()> {
-        config.check()
-    }
-
     fn create(config: &RotatingConfig) -> Self {
         Self {
             config: config.clone(),
@@ -94,10 +89,6 @@ impl Openable for Ring {
         self.pace = config.pace.map_or(0, millis_ceil);
         self.config = config.clone();
         Ok(())
-    }
-
-    fn agrees(&self, asked: &RotatingConfig) -> Result<()> {
-        asked.check_stored(&self.config)
     }
 }
 
@@ -271,13 +262,6 @@ impl Waitable for Ring {
     /// A ring always has room.
     fn room(&self, _now: Timestamp) -> Availability {
         Availability::Now
-    }
-}
-
-impl Removable for Ring {
-    /// Nobody holds an item.
-    fn leased(&mut self, _now: Timestamp) -> u64 {
-        0
     }
 }
 

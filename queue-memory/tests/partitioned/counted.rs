@@ -8,12 +8,11 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, Error, ErrorKind, Leasing, QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt,
-    Result, Settlement,
-    call::{Answer, Call, Layer, Layered, Service},
+    Error, ErrorKind, Leasing, QueueName, ReliableQueue, ReliableQueueExt, Result, Settlement,
+    call::{Answer, Call, Layer, Service},
 };
 
-use crate::{LEASE, count, memory, name, on};
+use crate::{LEASE, count, reliable_behind};
 
 /// Refuses the calls to the part whose name has this in it.
 #[derive(Debug, Clone, Default)]
@@ -86,12 +85,7 @@ impl Service for Counted {
 
 async fn counted(parts: usize) -> (Counting, Arc<dyn ReliableQueue>) {
     let counting = Counting::default();
-    let layered: Arc<dyn Backend> = Arc::new(Layered::new(counting.clone(), memory()));
-    let config = ReliableConfig::default();
-    let queue = on(&layered, parts)
-        .open_reliable(&name("jobs"), &config)
-        .await
-        .unwrap();
+    let queue = reliable_behind(counting.clone(), parts).await;
     (counting, queue)
 }
 

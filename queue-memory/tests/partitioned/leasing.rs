@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Backend, Cancelled, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId,
-    Outcome, Page, Place, Receipt, ReliableConfig, ReliableQueueExt, Rescheduled, Revived, Settled,
-    Settlement, Token, call::Layered,
+    Cancelled, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId, Outcome,
+    Page, Receipt, ReliableQueueExt, Rescheduled, Revived, Settled, Settlement, Token,
 };
 
-use crate::{HOUR, LEASE, count, counted::Refusing, delay, memory, ms, name, on, reliable};
+use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable, reliable_behind};
 
 #[tokio::test]
 async fn each_message_is_handed_out_once_and_settled_in_its_part() {
@@ -88,38 +87,10 @@ async fn an_id_of_no_part_is_of_no_message() {
     assert_eq!(cancelled, [Cancelled::NeverWas, Cancelled::Cancelled]);
 }
 
-#[tokio::test]
-async fn a_listing_goes_through_all_parts_in_pages_of_any_length() {
-    let queue = delay(7).await;
-    let mut all = Vec::new();
-    for n in 0..23 {
-        all.push(queue.schedule_one(n.to_string(), HOUR).await.unwrap().id());
-    }
-    all.sort_unstable();
-    for limit in 1..=24 {
-        let (mut shown, mut page) = (Vec::new(), Page::first(limit));
-        loop {
-            let paged = queue.peek(Place::Delayed, page).await.unwrap();
-            assert!(!paged.entries.is_empty() && paged.entries.len() <= limit);
-            shown.extend(paged.entries.into_iter().map(|peeked| peeked.message.id));
-            match paged.next {
-                Some(next) => page = Page::after(next, limit),
-                None => break,
-            }
-        }
-        assert_eq!(shown, all, "in pages of {limit}");
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_down_hides_no_message_of_the_others() {
     let refusing = Refusing::default();
-    let layered: std::sync::Arc<dyn Backend> =
-        std::sync::Arc::new(Layered::new(refusing.clone(), memory()));
-    let jobs = on(&layered, 3)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {
         jobs.push_one(n.to_string()).await.unwrap();
     }
@@ -170,12 +141,7 @@ async fn a_part_that_is_down_hides_no_message_of_the_others() {
 #[tokio::test]
 async fn a_turn_whose_settlement_fails_leases_nothing() {
     let refusing = Refusing::default();
-    let layered: std::sync::Arc<dyn Backend> =
-        std::sync::Arc::new(Layered::new(refusing.clone(), memory()));
-    let jobs = on(&layered, 3)
-        .open_reliable(&name("jobs"), &ReliableConfig::default())
-        .await
-        .unwrap();
+    let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {
         jobs.push_one(n.to_string()).await.unwrap();
     }

@@ -11,7 +11,10 @@ mod waiting;
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::*;
+use queue_core::{
+    call::{Layer, Layered},
+    *,
+};
 use queue_memory::MemoryBackend;
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -26,6 +29,16 @@ fn fresh(parts: usize) -> Partitioned {
 async fn reliable(parts: usize) -> Arc<dyn ReliableQueue> {
     let config = ReliableConfig::default();
     let opened = fresh(parts).open_reliable(&name("jobs"), &config).await;
+    opened.expect("it opens")
+}
+
+/// A fresh reliable queue of so many parts, each of them behind the layer.
+async fn reliable_behind(layer: impl Layer, parts: usize) -> Arc<dyn ReliableQueue> {
+    let layered: Arc<dyn Backend> = Arc::new(Layered::new(layer, memory()));
+    let config = ReliableConfig::default();
+    let opened = on(&layered, parts)
+        .open_reliable(&name("jobs"), &config)
+        .await;
     opened.expect("it opens")
 }
 

@@ -22,7 +22,21 @@ pub(crate) async fn open(
     backend: &(impl Backend + ?Sized),
     config: impl Into<QueueConfig>,
 ) -> Result<AnyQueue> {
-    backend.open(&name("jobs"), &config.into()).await
+    open_as(backend, "jobs", config).await
+}
+
+async fn open_as(
+    backend: &(impl Backend + ?Sized),
+    queue: &str,
+    config: impl Into<QueueConfig>,
+) -> Result<AnyQueue> {
+    backend.open(&name(queue), &config.into()).await
+}
+
+/// The queue as it is stored.
+async fn stored(backend: &impl Backend) -> StoredQueue {
+    let stored = backend.open_stored(&name("jobs")).await.unwrap();
+    stored.expect("it is there")
 }
 
 /// Opens the queue in so many parts, which goes well.
@@ -48,22 +62,14 @@ async fn another_number_of_parts_is_refused_with_both() {
     opened(&memory, 8, ReliableConfig::default()).await;
     let refused = open(&*memory, ReliableConfig::default()).await;
     is_refused(mismatch, refused, &["queue jobs"]);
-    let plain = memory
-        .open(&name("plain"), &ReliableConfig::default().into())
-        .await;
+    let config = ReliableConfig::default();
+    let plain = open_as(&*memory, "plain", config.clone()).await;
     plain.unwrap();
-    let parted = on(&memory, 8)
-        .open(&name("plain"), &ReliableConfig::default().into())
-        .await;
-    is_refused(
-        mismatch,
-        parted,
-        &["queue plain", "number of parts is 1", "asks for 8"],
-    );
-    on(&memory, 1)
-        .open(&name("plain"), &ReliableConfig::default().into())
-        .await
-        .unwrap();
+    let parted = open_as(&on(&memory, 8), "plain", config.clone()).await;
+    let named = ["queue plain", "number of parts is 1", "asks for 8"];
+    is_refused(mismatch, parted, &named);
+    let one = open_as(&on(&memory, 1), "plain", config).await;
+    one.unwrap();
 }
 
 #[tokio::test]
@@ -90,8 +96,8 @@ async fn another_kind_or_configuration_is_refused_as_of_one_queue() {
         .await
         .unwrap();
     assert_eq!(queue.capacity().await.unwrap(), count(10));
-    let stored = three.open_stored(&name("jobs")).await.unwrap().unwrap();
-    assert_eq!(stored.config, BoundedConfig::new(10).into());
+    let ten = BoundedConfig::new(10).into();
+    assert_eq!(stored(&three).await.config, ten);
     let refused = queue.resize(count(2)).await;
     is_refused(ErrorKind::Invalid, refused, &["capacity of 2 for 3 parts"]);
     queue.resize(count(4)).await.unwrap();
@@ -114,11 +120,9 @@ async fn a_ring_and_a_bad_number_or_name_are_refused() {
         &["queue jobs", "ring", "on the backend itself"],
     );
     opened(&memory, 1, RotatingConfig::default()).await;
-    let part = name("orders--1of3-5");
     for parts in [1, 3] {
-        let opened = on(&memory, parts)
-            .open(&part, &ReliableConfig::default().into())
-            .await;
+        let (backend, config) = (on(&memory, parts), ReliableConfig::default());
+        let opened = open_as(&backend, "orders--1of3-5", config).await;
         is_refused(ErrorKind::Invalid, opened, &["name of a part"]);
     }
 }
@@ -154,25 +158,14 @@ async fn a_listing_shows_each_queue_once_and_no_part() {
     let memory = memory();
     let three = on(&memory, 3);
     for queue in ["jobs", "jobs-1", "jobs.1", "a"] {
-        three
-            .open(&name(queue), &ReliableConfig::default().into())
-            .await
-            .unwrap();
+        let opened = open_as(&three, queue, ReliableConfig::default()).await;
+        opened.unwrap();
     }
-    memory
-        .open(&name("jobs-"), &DelayConfig::default().into())
-        .await
-        .unwrap();
-    memory
-        .open(&name("ring"), &RotatingConfig::default().into())
-        .await
-        .unwrap();
-    let jobs = three
-        .open_stored(&name("jobs"))
-        .await
-        .unwrap()
-        .unwrap()
-        .queue;
+    let delay = open_as(&*memory, "jobs-", DelayConfig::default()).await;
+    delay.unwrap();
+    let ring = open_as(&*memory, "ring", RotatingConfig::default()).await;
+    ring.unwrap();
+    let jobs = stored(&three).await.queue;
     for _ in 0..5 {
         jobs.put(&["x".into()]).await.unwrap();
     }
@@ -197,12 +190,7 @@ async fn a_listing_shows_each_queue_once_and_no_part() {
     // A tool need not know the number.
     let tool = on(&memory, 1);
     assert_eq!(tool.queues(None, count(100)).await.unwrap(), all);
-    let jobs = tool
-        .open_stored(&name("jobs"))
-        .await
-        .unwrap()
-        .unwrap()
-        .queue;
+    let jobs = stored(&tool).await.queue;
     assert_eq!(jobs.leasing().unwrap().depth().await.unwrap().ready, 5);
 }
 

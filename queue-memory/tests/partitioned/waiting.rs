@@ -1,6 +1,6 @@
 //! Waiting on all parts at once.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     BoundedQueue, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Offer, Offered, Overflow,
@@ -9,25 +9,6 @@ use queue_core::{
 use tokio::time::Instant;
 
 use crate::{HOUR, LEASE, bounded, count, delay, ms, reliable};
-
-#[tokio::test(start_paused = true)]
-async fn a_message_in_any_part_wakes_who_waits() {
-    let jobs = reliable(5).await;
-    let mut parts = BTreeSet::new();
-    for _ in 0..5 {
-        let consumer = Arc::clone(&jobs);
-        let waiting = tokio::spawn(async move { consumer.receive_one(LEASE, HOUR).await });
-        tokio::time::sleep(ms(100)).await;
-        let start = Instant::now();
-        let pushed = jobs.push_one("x").await.unwrap();
-        let received = waiting.await.unwrap().unwrap().expect("a message");
-        assert_eq!(received.id(), pushed.id());
-        assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
-        parts.insert(pushed.id().get() >> 56);
-        jobs.ack(received.receipt).await.unwrap();
-    }
-    assert_eq!(parts.len(), 5);
-}
 
 #[tokio::test(start_paused = true)]
 async fn each_of_many_who_wait_gets_its_message() {

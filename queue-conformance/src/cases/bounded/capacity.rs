@@ -36,10 +36,7 @@ pub(crate) async fn b1_what_one_call_leased_takes_room_until_it_is_settled(stage
     }
     let full = offer(&queue, Overflow::Reject).await;
     assert_eq!(full, Offered::Full, "8 leased");
-    let acks: Vec<_> = held
-        .iter()
-        .map(|one| Settlement::ack(one.receipt))
-        .collect();
+    let acks = settlements(&held, Settlement::ack);
     assert_eq!(
         queue.settle(&acks[..2]).await.expect("settles"),
         [Settled::Done; 2]
@@ -61,7 +58,6 @@ pub(crate) async fn b1_what_one_call_leased_takes_room_until_it_is_settled(stage
 }
 
 pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let config = BoundedConfig::new(2).with_max_attempts(1);
     let queue = stage.bounded_with(config).await;
     fill(&queue, 2).await;
@@ -133,7 +129,6 @@ pub(crate) async fn b1_the_length_holds_at_every_instant(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b3_a_rejected_entry_changes_nothing(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let batch = ["a", "b", "c"].map(|key| Offer::new(Push::new(key).with_dedup(key, LONG)));
     let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
@@ -159,7 +154,6 @@ pub(crate) async fn b3_a_rejected_entry_changes_nothing(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     let marked = || Offer::new(Push::new("x").with_dedup("key", LONG));
     for policy in [Overflow::Reject, Overflow::DropOldest] {
@@ -177,10 +171,7 @@ pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stag
         assert_eq!(again, Offered::Duplicate(id(1)), "{policy:?}");
     }
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(2, 1));
-    let again = queue
-        .offer_one(marked(), Overflow::Reject)
-        .await
-        .expect("offers");
+    let again = put(&queue, marked()).await;
     assert_eq!(
         again,
         Offered::Duplicate(id(1)),
@@ -189,7 +180,6 @@ pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stag
 }
 
 pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     fill(&queue, 2).await;
     bury_next(&*queue, "dead").await;
@@ -209,7 +199,6 @@ pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(6).await;
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 2).await;
@@ -238,7 +227,6 @@ pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &
 }
 
 pub(crate) async fn b5_a_resize_drops_more_than_one_step_takes(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(400).await;
     for _ in 0..3 {
         let batch = vec![Offer::new("x"); 100];
@@ -253,7 +241,6 @@ pub(crate) async fn b5_a_resize_drops_more_than_one_step_takes(stage: &Stage<'_>
 }
 
 pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let deliveries = take(&*queue, 4).await;
@@ -273,7 +260,6 @@ pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'
 }
 
 pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
     for (delivery, delay) in take(&*queue, 3).await.iter().zip([3, 1, 2]) {
@@ -304,19 +290,25 @@ pub(crate) async fn b5_after_a_resize_the_stored_capacity_wins(stage: &Stage<'_>
 }
 
 pub(crate) async fn b5_open_or_resize_sets_the_capacity(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let open = |capacity| stage.open_or_resize(BoundedConfig::new(capacity));
     let created = open(3).await.expect("creates");
     assert_eq!(created.capacity().await.expect("capacity"), count(3));
+    let two = BoundedConfig::new(2);
+    let other = stage.try_bounded("queue", &two).await.map(drop);
+    let values = ["capacity", "3", "2"];
+    refused_as(ErrorKind::ConfigMismatch, other, &values);
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
     let smaller = open(2).await.expect("opens");
     assert_eq!(queue.capacity().await.expect("capacity"), count(2));
+    let counters = queue.counters().await.expect("counters");
     assert_eq!(
-        smaller.depth().await.expect("depth").ready,
-        2,
+        (counters.depth.ready, counters.evicted),
+        (2, 1),
         "the oldest was dropped"
     );
+    let another = stage.bounded(3).await;
+    assert_eq!(another.capacity().await.expect("capacity"), count(2));
     assert_eq!(ids(&take(&*smaller, 3).await), [2, 3]);
     refused(open(0).await.map(drop), "capacity of 0");
     let other = BoundedConfig::new(3).with_max_attempts(9);

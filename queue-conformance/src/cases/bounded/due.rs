@@ -10,20 +10,14 @@ use crate::{
     steps::*,
 };
 
-/// An offer that is due this long after it.
-fn later(delay: Duration) -> Offer {
-    Offer::new(Push::new("x").with_due(delay))
-}
-
-async fn offer_keyed(queue: &Arc<dyn BoundedQueue>, message: Offer) -> Offered {
-    let offered = queue.offer_one(message.with_distinct("key"), Overflow::Reject);
-    offered.await.expect("offers")
+/// A push that is due this long after it.
+fn later(delay: Duration) -> Push {
+    Push::new("x").with_due(delay)
 }
 
 pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
-    let batch = vec![later(FAR); 3];
+    let batch = vec![Offer::new(later(FAR)); 3];
     let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
     assert_eq!(offered, [accepted(1), accepted(2), Offered::Full]);
     assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
@@ -31,9 +25,8 @@ pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
-    let batch = [later(2 * FAR), later(FAR), Offer::new("ready")];
+    let batch = [later(2 * FAR), later(FAR), Push::new("ready")].map(Offer::new);
     queue.offer(&batch, Overflow::Reject).await.expect("offers");
     let offered = offer(&queue, Overflow::DropOldest).await;
     assert_eq!(offered, evicting(4, 3), "what is ready goes first");
@@ -49,11 +42,9 @@ pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(9).await;
     fill(&queue, 2).await;
-    let third = queue.offer_one(later(ms(10)), Overflow::Reject).await;
-    assert_eq!(third.expect("offers"), accepted(3));
+    assert_eq!(put(&queue, later(ms(10))).await, accepted(3));
     let recent = async || {
         let messages = queue.recent(9).await.expect("reads");
         let ids = messages.iter().map(|message| message.id.get());
@@ -68,29 +59,25 @@ pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
-    assert_eq!(offer_keyed(&queue, later(FAR)).await, accepted(1));
+    assert_eq!(put(&queue, keyed(later(FAR))).await, accepted(1));
     fill(&queue, 1).await;
-    let at_once = Offer::new("at once");
-    let offered = offer_keyed(&queue, at_once).await;
+    let offered = put(&queue, keyed("at once")).await;
     assert_eq!(offered, replacing(3, 1), "also when full");
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
-    assert_eq!(offer_keyed(&queue, later(FAR)).await, replacing(4, 3));
+    assert_eq!(put(&queue, keyed(later(FAR))).await, replacing(4, 3));
     let places = depth(&*queue).await;
     assert_eq!(places, [1, 1, 0, 0], "and the other way round");
-    assert_eq!(offer_keyed(&queue, later(FAR)).await, replacing(5, 4));
+    assert_eq!(put(&queue, keyed(later(FAR))).await, replacing(5, 4));
     assert_eq!(drain(&*queue).await, [2]);
     assert_eq!(shown(&*queue, Place::Delayed).await, [5]);
 }
 
 pub(crate) async fn b7_a_message_keeps_its_key_when_it_is_due(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
-    assert_eq!(offer_keyed(&queue, later(ms(10))).await, accepted(1));
+    assert_eq!(put(&queue, keyed(later(ms(10)))).await, accepted(1));
     stage.advance(10).await;
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
-    let at_once = Offer::new("at once");
-    assert_eq!(offer_keyed(&queue, at_once).await, replacing(2, 1));
+    assert_eq!(put(&queue, keyed("at once")).await, replacing(2, 1));
     assert_eq!(drain(&*queue).await, [2]);
 }

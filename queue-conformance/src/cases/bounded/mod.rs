@@ -40,11 +40,22 @@ async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {
     }
 }
 
+/// Offers one message, for which the queue makes no room.
+async fn put(queue: &Arc<dyn BoundedQueue>, offer: impl Into<Offer> + Send) -> Offered {
+    let offered = queue.offer_one(offer, Overflow::Reject).await;
+    offered.expect("offers")
+}
+
+/// An offer that replaces the one before it (B7).
+fn keyed(push: impl Into<Push>) -> Offer {
+    Offer::new(push).with_distinct("key")
+}
+
 async fn offer(queue: &Arc<dyn BoundedQueue>, overflow: Overflow) -> Offered {
     queue.offer_one("x", overflow).await.expect("offers")
 }
 
-const fn accepted(number: u64) -> Offered {
+pub(super) const fn accepted(number: u64) -> Offered {
     Offered::Accepted {
         id: MessageId::new(number),
         evicted: None,

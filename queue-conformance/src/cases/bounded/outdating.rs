@@ -5,18 +5,7 @@ use queue_core::*;
 use super::*;
 use crate::{stage::Stage, steps::*};
 
-async fn put(queue: &Arc<dyn BoundedQueue>, offer: impl Into<Offer> + Send) -> Offered {
-    let offered = queue.offer_one(offer, Overflow::Reject).await;
-    offered.expect("offers")
-}
-
-fn keyed(push: impl Into<Push>) -> Offer {
-    Offer::new(push).with_distinct("key")
-}
-
 pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(2).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));
     let delayed = buried_after(100).with_due(NEVER);
@@ -33,8 +22,6 @@ pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_has_ended_is_not_evicted(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(2).await;
     fill(&queue, 1).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(2));
@@ -44,8 +31,6 @@ pub(crate) async fn l17_what_has_ended_is_not_evicted(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_waiting_producer_learns_of_an_end(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(1).await;
     assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));
     let waiting = producer(stage, &queue).await;
@@ -57,7 +42,6 @@ pub(crate) async fn l17_a_waiting_producer_learns_of_an_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_distinct_key_is_free_at_the_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(9).await;
     let both = [dropped_after(100), buried_after(100)];
     for (message, number) in both.into_iter().zip(1..) {
@@ -69,7 +53,6 @@ pub(crate) async fn l17_a_distinct_key_is_free_at_the_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_replacement_has_the_end_of_its_own_push(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.bounded(9).await;
     let message = || keyed(dropped_after(100));
     assert_eq!(put(&queue, message()).await, accepted(1));

@@ -27,7 +27,6 @@ pub(crate) async fn b1_what_drops_the_oldest_is_never_longer(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     for number in 1..=5 {
         let offered = queue.offer_one(format!("m{number}"), Overflow::DropOldest);
@@ -48,7 +47,6 @@ pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     for number in 1..=3 {
         assert_eq!(
@@ -80,7 +78,6 @@ pub(crate) async fn b2_what_came_back_is_next_and_is_dropped_first(stage: &Stage
 }
 
 pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let deliveries = take(&*queue, 3).await;
@@ -112,7 +109,6 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
 }
 
 pub(crate) async fn b2_what_was_cancelled_is_not_dropped(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     assert_eq!(cancel(&*queue, &[1, 3]).await, [Cancelled::Cancelled; 2]);
@@ -126,7 +122,6 @@ pub(crate) async fn b2_what_was_cancelled_is_not_dropped(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_all_leased_means_full(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     fill(&queue, 2).await;
     let deliveries = take(&*queue, 2).await;
@@ -138,7 +133,6 @@ pub(crate) async fn b2_all_leased_means_full(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b2_a_batch_longer_than_the_queue_leaves_its_end(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let batch = vec![Offer::new("x"); 4];
     let offered = queue
@@ -153,7 +147,6 @@ pub(crate) async fn b2_a_batch_longer_than_the_queue_leaves_its_end(stage: &Stag
 }
 
 pub(crate) async fn b2_offer_all_splits_and_reports(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(250).await;
     let batch = vec![Offer::new("x"); 300];
     let offered = queue

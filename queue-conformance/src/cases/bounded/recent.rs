@@ -12,14 +12,10 @@ async fn recent(queue: &Arc<dyn BoundedQueue>, n: usize) -> Vec<u64> {
 }
 
 pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     assert_eq!(recent(&queue, 5).await, Vec::<u64>::new());
     let push = Push::new("body").with_header("tenant", "acme");
-    queue
-        .offer_one(push.clone(), Overflow::Reject)
-        .await
-        .expect("offers");
+    put(&queue, push.clone()).await;
     fill(&queue, 4).await;
     assert_eq!(recent(&queue, 3).await, [5, 4, 3]);
     assert_eq!(recent(&queue, 5).await, [5, 4, 3, 2, 1]);
@@ -34,7 +30,6 @@ pub(crate) async fn b6_recent_reads_the_newest_first_and_takes_nothing(stage: &S
 }
 
 pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 5).await;
@@ -52,7 +47,6 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
 }
 
 pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     assert_eq!(cancel(&*queue, &[6, 1, 3]).await, [Cancelled::Cancelled; 3]);
@@ -62,7 +56,6 @@ pub(crate) async fn b6_recent_leaves_out_what_was_cancelled(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     for delivery in take(&*queue, 2).await {
@@ -80,10 +73,7 @@ pub(crate) async fn b6_recent_reads_no_more_than_8_mib(stage: &Stage<'_>) {
     let queue = stage.bounded_with(config).await;
     let half = limits::MAX_BATCH_BYTES / 2;
     for size in [2 * half, half, half, half + 1] {
-        queue
-            .offer_one(vec![0; size], Overflow::Reject)
-            .await
-            .expect("offers");
+        put(&queue, vec![0; size]).await;
     }
     let newest = recent(&queue, 10).await;
     assert_eq!(newest, [4], "the next would be one byte too many");
@@ -119,8 +109,5 @@ pub(crate) async fn limits_recent_reads_1_to_1000(stage: &Stage<'_>) {
     let batch = [keyed(1), keyed(257)];
     refused(queue.offer(&batch, Overflow::Reject).await, "257 bytes");
     assert_eq!(depth(&*queue).await, [0; 4]);
-    queue
-        .offer_one(keyed(256), Overflow::Reject)
-        .await
-        .expect("256 bytes");
+    put(&queue, keyed(256)).await;
 }

@@ -18,7 +18,6 @@ pub(super) async fn producer(
 }
 
 pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     for number in 2..=4 {
@@ -31,7 +30,6 @@ pub(crate) async fn b4_an_ack_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let held = take(&*queue, 4).await;
@@ -39,10 +37,7 @@ pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) 
     for _ in 0..4 {
         waiting.push(producer(stage, &queue).await);
     }
-    let acks: Vec<_> = held
-        .iter()
-        .map(|one| Settlement::ack(one.receipt))
-        .collect();
+    let acks = settlements(&held, Settlement::ack);
     let settled = queue.settle(&acks).await.expect("settles");
     assert_eq!(settled, [Settled::Done; 4]);
     for task in waiting {
@@ -53,7 +48,6 @@ pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
@@ -74,12 +68,10 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(3).await;
     fill(&queue, 2).await;
-    let later = Offer::new(Push::new("x").with_due(FAR));
-    let third = queue.offer_one(later, Overflow::Reject).await;
-    assert_eq!(third.expect("offers"), accepted(3));
+    let later = Push::new("x").with_due(FAR);
+    assert_eq!(put(&queue, later).await, accepted(3));
     let waiting = [producer(stage, &queue).await, producer(stage, &queue).await];
     let gone = [Cancelled::Cancelled; 2];
     assert_eq!(cancel(&*queue, &[1, 3]).await, gone, "ready, and delayed");
@@ -91,7 +83,6 @@ pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage
         .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
         .await;
@@ -111,13 +102,8 @@ pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &
     for _ in 0..4 {
         waiting.push(producer(stage, &queue).await);
     }
-    let acks = deliveries
-        .iter()
-        .map(|delivery| Settlement::ack(delivery.receipt));
-    queue
-        .settle(&acks.collect::<Vec<_>>())
-        .await
-        .expect("settles");
+    let acks = settlements(&deliveries, Settlement::ack);
+    queue.settle(&acks).await.expect("settles");
     for task in waiting {
         let offered = stage.prompt("one of four offers", task).await;
         assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
@@ -126,7 +112,6 @@ pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &
 }
 
 pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
@@ -149,13 +134,9 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
 /// Two producers wait for room and learn of it one after the other; the first one's message is in
 /// the queue already.
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
-    queue
-        .offer_one(marked(), Overflow::Reject)
-        .await
-        .expect("offers");
+    put(&queue, marked()).await;
     let held = take_one(&*queue).await;
     // On several threads, either of them may be told first.
     let mut producers = Vec::new();
@@ -176,7 +157,6 @@ pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>
 }
 
 pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let producer = queue.clone();
@@ -193,7 +173,6 @@ pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_
 }
 
 pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage
         .bounded_with(BoundedConfig::new(1).with_max_attempts(1))
         .await;
@@ -205,7 +184,6 @@ pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<
 }
 
 pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(1).await;
     for polls in 0..1_000 {
         fill(&queue, 1).await;
@@ -234,7 +212,6 @@ pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(st
 }
 
 pub(crate) async fn b4_blocked_producers_all_get_through(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.bounded(2).await;
     let mut producers = Vec::new();
     for _ in 0..5 {

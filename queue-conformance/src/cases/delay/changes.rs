@@ -107,7 +107,6 @@ pub(crate) async fn d4_a_change_dropped_at_any_await_never_half_happens(stage: &
 }
 
 pub(crate) async fn l17_a_reschedule_does_not_move_the_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.delay().await;
     for _ in 0..3 {
         let pushed = queue.schedule_one(dropped_after(100), ms(10)).await;
@@ -131,7 +130,6 @@ pub(crate) async fn l17_a_reschedule_does_not_move_the_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_next_due_tells_of_no_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.delay().await;
     let next_due = async || queue.next_due().await.expect("answers");
     let pushed = queue.schedule_one(dropped_after(100), ms(10)).await;

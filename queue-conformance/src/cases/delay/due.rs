@@ -4,24 +4,10 @@ use queue_core::*;
 
 use super::{now, schedule};
 use crate::{
+    cases::lines,
     stage::{Stage, ms},
     steps::*,
 };
-
-pub(crate) async fn d1_a_message_is_never_early(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    for delay in [1, 2, 500, 86_400_000] {
-        schedule(&queue, delay).await;
-        stage.advance(delay - 1).await;
-        let next = take_nothing(&*queue).await;
-        assert_eq!(next, Some(ms(1)), "1 ms before it is due");
-        assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
-        stage.advance(1).await;
-        let places = depth(&*queue).await;
-        assert_eq!(places, [1, 0, 0, 0], "ready from its due time on");
-        assert_eq!(drain(&*queue).await.len(), 1);
-    }
-}
 
 pub(crate) async fn d1_a_delay_is_rounded_up(stage: &Stage<'_>) {
     let queue = stage.delay().await;
@@ -83,7 +69,6 @@ pub(crate) async fn d2_due_messages_come_by_due_time_then_id(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for delay in [30, 10, 20, 30, 90, 80] {
         schedule(&queue, delay).await;
@@ -100,7 +85,6 @@ pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>
 }
 
 pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for _ in 0..4 {
         schedule(&queue, 0).await;
@@ -123,7 +107,6 @@ pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     schedule(&queue, 0).await;
     bury_next(&*queue, "dead").await;
@@ -136,7 +119,6 @@ pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     let batch = vec![Scheduled::new("x", ms(0)); 100];
     queue.schedule(&batch).await.expect("is accepted");
@@ -152,7 +134,6 @@ pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage
 }
 
 pub(crate) async fn d2_a_purge_takes_what_is_due_first(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.delay().await;
     for delay in [90, 10, 0, 50] {
         schedule(&queue, delay).await;
@@ -199,49 +180,11 @@ pub(crate) async fn d3_schedule_all_splits(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
+    lines::limits_a_due_time_has_an_end(stage).await;
     let queue = stage.delay().await;
-    let over = limits::MAX_DELAY + ms(1);
-    let batch = [Scheduled::new("good", ms(0)), Scheduled::new("x", over)];
-    refused(queue.schedule(&batch).await, "2^52");
-    let at = |time| Timestamp::from_millis(time);
-    refused(
-        queue.schedule_one("x", at(limits::MAX_TIME)).await,
-        "9007199254740992",
-    );
-    assert_eq!(depth(&*queue).await, [0; 4]);
-    queue
-        .schedule_one("x", limits::MAX_DELAY)
-        .await
-        .expect("2^52 ms");
-    queue
-        .schedule_one("x", at(limits::MAX_TIME - 1))
-        .await
-        .expect("2^53 - 1");
-    refused(queue.reschedule(id(1), Due::After(over)).await, "2^52");
-    refused(
-        queue.reschedule(id(1), at(limits::MAX_TIME).into()).await,
-        "9007199254740992",
-    );
+    let over = Due::After(limits::MAX_DELAY + ms(1));
+    refused(queue.reschedule(id(1), over).await, "2^52");
+    let over = Due::At(Timestamp::from_millis(limits::MAX_TIME));
+    refused(queue.reschedule(id(1), over).await, "9007199254740992");
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
-}
-
-pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
-    let queue = stage.delay().await;
-    let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
-    for delay in [LONG, LONG - Duration::from_micros(999), FAR] {
-        let batch = [
-            Scheduled::new("good", ms(0)),
-            Scheduled::new(living(), delay),
-        ];
-        refused(queue.schedule(&batch).await, "of 3600000 ms and a delay");
-    }
-    assert_eq!(depth(&*queue).await, [0; 4]);
-    let batch = [
-        Scheduled::new(living(), LONG - ms(1)),
-        Scheduled::new(living(), NEVER),
-    ];
-    queue.schedule(&batch).await.expect("is accepted");
-    let order = shown(&*queue, Place::Delayed).await;
-    assert_eq!(order, [1, 2], "nobody compares a point in time");
 }

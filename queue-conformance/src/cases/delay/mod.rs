@@ -8,7 +8,14 @@ use std::sync::Arc;
 
 use queue_core::*;
 
+// They hold for delay queues, too, which schedule a push for its due time.
 pub(super) use self::{changes::*, due::*, prompt::*};
+pub(super) use super::lines::{
+    d1_a_pushed_message_is_never_early as d1_a_message_is_never_early,
+    waiting_a_plain_push_wakes_who_sleeps_towards_a_later as d5_a_message_due_now_wakes_who_sleeps_towards_a_later,
+    waiting_a_sooner_push_wakes_who_sleeps_towards_a_later as d5_a_sooner_message_wakes_who_sleeps_towards_a_later,
+    waiting_all_that_is_due_at_once_wakes_as_many as d5_all_that_is_due_at_once_wakes_as_many,
+};
 use crate::{
     stage::{Stage, ms, openers},
     steps::*,

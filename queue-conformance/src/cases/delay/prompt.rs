@@ -28,27 +28,6 @@ pub(crate) async fn d5_a_waiting_consumer_has_a_message_when_it_is_due(stage: &S
     assert_eq!(got, id(1));
 }
 
-pub(crate) async fn d5_a_sooner_message_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    schedule(&queue, 1_000_000).await;
-    let waiting = receiver(stage, &queue).await;
-    schedule(&queue, 500_000).await;
-    schedule(&queue, 60).await;
-    let got = stage
-        .within("a receive of the sooner", ms(60), waiting)
-        .await;
-    assert_eq!(got, id(3));
-}
-
-pub(crate) async fn d5_a_message_due_now_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    schedule(&queue, 1_000_000).await;
-    let waiting = receiver(stage, &queue).await;
-    schedule(&queue, 0).await;
-    let answer = stage.prompt("a receive of what is due now", waiting).await;
-    assert_eq!(answer, id(2));
-}
-
 pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     schedule(&queue, 1_000_000).await;
@@ -60,24 +39,6 @@ pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<
     stage
         .within("a receive of the rescheduled", ms(60), waiting)
         .await;
-}
-
-pub(crate) async fn d5_all_that_is_due_at_once_wakes_as_many(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    let mut waiting = Vec::new();
-    for _ in 0..4 {
-        waiting.push(receiver(stage, &queue).await);
-    }
-    let batch = vec![Scheduled::new("x", ms(60)); 4];
-    queue.schedule(&batch).await.expect("is accepted");
-    let mut after = ms(60);
-    let mut seen = Vec::new();
-    for task in waiting {
-        seen.push(stage.within("one of four", after, task).await.get());
-        after = ms(0);
-    }
-    seen.sort_unstable();
-    assert_eq!(seen, [1, 2, 3, 4]);
 }
 
 pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stage<'_>) {

@@ -58,9 +58,7 @@ pub(crate) async fn l6_a_retry_on_the_last_attempt_answers_dead(stage: &Stage<'_
         assert_eq!(settled, expected, "attempt {attempt}");
     }
     assert_eq!(take_nothing(&*queue).await, None);
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(
         (&letter.reason, letter.attempts),
         (&DeathReason::Retried, 3)
@@ -80,9 +78,7 @@ pub(crate) async fn l6_a_lease_that_expires_on_the_last_attempt_ends_dead(stage:
     assert_eq!(dead(&*queue).await, []);
     stage.advance(1).await;
     assert_eq!(take_nothing(&*queue).await, None);
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(
         (&letter.reason, letter.attempts),
         (&DeathReason::Expired, 2)
@@ -125,9 +121,7 @@ pub(crate) async fn l6_a_burial_on_any_attempt_answers_dead(stage: &Stage<'_>) {
     let delivery = take_one(&*queue).await;
     settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     bury_next(&*queue, "hopeless").await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(letter.attempts, 2);
     assert_eq!(letter.reason, DeathReason::Buried("hopeless".into()));
 }

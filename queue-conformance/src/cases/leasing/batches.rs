@@ -35,22 +35,8 @@ async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
 
 /// Fails unless these leases, and no others, are live, each with its message and its holder.
 async fn are_held(queue: &dyn Leasing, receipts: &[Receipt]) {
-    let mut held = Vec::new();
-    for one in peek(queue, Place::Leased).await {
-        match one.standing {
-            Standing::Leased {
-                receipt,
-                holder: name,
-                ..
-            } => {
-                assert_eq!((receipt.id, name), (one.message.id, holder()));
-                held.push(receipt);
-            }
-            other => panic!("{other:?} is not leased"),
-        }
-    }
-    held.sort_by_key(|receipt| receipt.id);
-    assert_eq!(held, receipts);
+    let held = receipts.iter().map(|receipt| (*receipt, holder()));
+    assert_eq!(holders(queue).await, held.collect::<Vec<_>>());
     assert_eq!(depth(queue).await[2], receipts.len() as u64);
 }
 
@@ -212,14 +198,9 @@ pub(crate) async fn l16_pages_of_what_one_call_leased(stage: &Stage<'_>) {
     let mut held = batch(&queue, 7).await;
     held.extend(batch(&queue, 1).await);
     for length in 1..=8 {
-        let (mut seen, mut page) = (Vec::new(), Page::first(length));
-        loop {
-            let shown = queue.peek(Place::Leased, page).await.expect("peeks");
-            assert!(shown.entries.len() <= length);
-            seen.extend(shown.entries.iter().map(|one| one.message.id));
-            let Some(next) = shown.next else { break };
-            page = Page::after(next, length);
-        }
+        let shown = pages(length, |page| queue.peek(Place::Leased, page)).await;
+        let shown = shown.iter().flatten();
+        let mut seen: Vec<_> = shown.map(|one| one.message.id).collect();
         seen.sort_unstable();
         let expected: Vec<_> = held.iter().map(|receipt| receipt.id).collect();
         assert_eq!(seen, expected, "{length} to a page");

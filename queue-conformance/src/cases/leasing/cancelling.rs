@@ -74,7 +74,6 @@ pub(crate) async fn l15_it_is_too_late_for_what_is_leased_dead_or_gone(stage: &S
 }
 
 pub(crate) async fn l15_an_id_that_no_message_had_is_told_apart(stage: &Stage<'_>) {
-    stage.needs(Feature::Ids);
     let queue = stage.leasing().await;
     assert_eq!(cancel(&*queue, &[0, 1]).await, [NeverWas; 2], "none yet");
     let marked = || Push::new("x").with_dedup("key", LONG);
@@ -115,7 +114,6 @@ pub(crate) async fn l15_a_dedup_mark_outlives_a_cancelled_message(stage: &Stage<
 }
 
 pub(crate) async fn l15_a_long_line_keeps_its_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(300).await;
     let third: Vec<u64> = (3..=300).step_by(3).collect();

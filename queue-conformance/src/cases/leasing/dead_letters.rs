@@ -24,9 +24,7 @@ pub(crate) async fn l13_a_dead_letter_tells_what_why_and_when(stage: &Stage<'_>)
     stage.advance(1_500).await;
     settle(&*queue, Settlement::bury(second.receipt, "no such order")).await;
     stage.advance(10).await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!((letter.id, letter.attempts), (id(1), 2));
     assert_eq!((&letter.body, &letter.headers), (&body, &headers));
     assert_eq!(letter.reason, DeathReason::Buried("no such order".into()));
@@ -39,14 +37,8 @@ pub(crate) async fn l13_dead_letters_are_listed_in_the_order_of_dying(stage: &St
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
     queue.put_numbered(5).await;
     let deliveries = take_for(&*queue, 5, ms(100)).await;
-    queue
-        .extend_one(deliveries[0].receipt, ms(300))
-        .await
-        .expect("extends");
-    queue
-        .extend_one(deliveries[3].receipt, ms(200))
-        .await
-        .expect("extends");
+    extend(&*queue, deliveries[0].receipt, ms(300)).await;
+    extend(&*queue, deliveries[3].receipt, ms(200)).await;
     settle(&*queue, Settlement::bury(deliveries[4].receipt, "first")).await;
     stage.advance(300).await;
     let letters = died(&dead(&*queue).await);
@@ -104,7 +96,6 @@ pub(crate) async fn l13_a_cap_of_zero_keeps_none(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l13_another_cap_holds_at_once(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let queue = stage.leasing().await;
     queue.put_numbered(8).await;
     for _ in 0..5 {
@@ -255,19 +246,8 @@ pub(crate) async fn l13_every_page_length_shows_each_once(stage: &Stage<'_>) {
         bury_next(&*queue, "dead").await;
     }
     for limit in [1, 7, 29, 30, 31, 1_000] {
-        let mut seen = Vec::new();
-        let mut page = Page::first(limit);
-        loop {
-            let part = queue.dead_letters(page).await.expect("lists");
-            assert!(part.entries.len() <= limit);
-            seen.extend(died(&part.entries));
-            let Some(next) = part.next else { break };
-            assert!(
-                !part.entries.is_empty(),
-                "a page that is not the last has entries"
-            );
-            page = Page::after(next, limit);
-        }
+        let letters = pages(limit, |page| queue.dead_letters(page)).await;
+        let seen = died(&letters.concat());
         assert_eq!(seen, (1..=30).collect::<Vec<u64>>(), "in pages of {limit}");
     }
 }

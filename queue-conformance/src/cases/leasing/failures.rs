@@ -57,9 +57,7 @@ pub(crate) async fn l14_only_a_retry_changes_the_reason(stage: &Stage<'_>) {
     assert_eq!((delivery.attempt, &delivery.body), (3, &body));
     assert_eq!(delivery.headers, headers);
     settle(&*queue, Settlement::bury(delivery.receipt, "enough")).await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(letter.reason, DeathReason::Buried("enough".into()));
     assert_eq!(letter.failure.as_deref(), Some("no paper"));
     assert_eq!((&letter.body, &letter.headers), (&body, &headers));
@@ -76,9 +74,7 @@ pub(crate) async fn l14_a_dead_letter_tells_why_it_failed_and_when_it_was_pushed
     let second = take_one(&*queue).await;
     stage.advance(20).await;
     assert_eq!(fail(&*queue, &second, "no ink").await, Settled::Dead);
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(letter.reason, DeathReason::Retried);
     assert_eq!(letter.failure.as_deref(), Some("no ink"));
     assert_eq!(
@@ -120,9 +116,7 @@ pub(crate) async fn l14_a_revived_message_has_no_reason_and_was_pushed_when_it_w
     let delivery = take_one(&*queue).await;
     assert_eq!((delivery.attempt, &delivery.failure), (1, &None));
     settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!(letter.failure, None);
     let pushed_at = pushed.receipt.token.get() / Token::PER_MILLI;
     assert_eq!(letter.pushed_at.as_millis(), pushed_at, "not when revived");

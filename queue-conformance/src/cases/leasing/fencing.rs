@@ -204,11 +204,7 @@ pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
             .all(|delivery| delivery.attempt == 1)
     );
 
-    let acks = leased
-        .deliveries
-        .iter()
-        .map(|delivery| Settlement::ack(delivery.receipt));
-    let acks: Vec<Settlement> = acks.collect();
+    let acks = settlements(&leased.deliveries, Settlement::ack);
     let (settled, leased) = queue
         .turn(&acks, count(1), LONG, None)
         .await

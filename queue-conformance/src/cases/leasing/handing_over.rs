@@ -71,17 +71,6 @@ pub(crate) async fn l16_who_is_handed_a_message_is_its_holder(stage: &Stage<'_>)
     let waiting = stage.start(next(queue.clone(), Some(mailer.clone()))).await;
     queue.put_numbered(1).await;
     let got = stage.prompt("a wait for a message", waiting).await;
-    let leased = peek(&*queue, Place::Leased).await;
-    let [
-        Peeked {
-            standing: Standing::Leased {
-                receipt, holder, ..
-            },
-            ..
-        },
-    ] = &leased[..]
-    else {
-        panic!("{leased:?}");
-    };
-    assert_eq!((*receipt, holder), (got.receipt, &Some(mailer)));
+    let expected = (got.receipt, Some(mailer));
+    assert_eq!(holders(&*queue).await, [expected]);
 }

@@ -19,20 +19,6 @@ async fn turn(queue: &dyn Leasing, settlements: &[Settlement], holder: Option<Ho
     delivery.expect("a message is ready").receipt
 }
 
-/// The receipts and the holders of all leases, by id.
-async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>)> {
-    let leased = peek(queue, Place::Leased).await.into_iter();
-    let told = leased.map(|one| match one.standing {
-        Standing::Leased {
-            receipt, holder, ..
-        } => (receipt, holder),
-        other => panic!("{other:?} is not leased"),
-    });
-    let mut told: Vec<_> = told.collect();
-    told.sort_by_key(|(receipt, _)| receipt.id);
-    told
-}
-
 pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");

@@ -159,11 +159,7 @@ pub(crate) async fn l10_extend_sets_the_deadline_from_now(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     let delivery = take_one_for(&*queue, ms(1_000)).await;
     stage.advance(600).await;
-    let extended = queue
-        .extend(&[delivery.receipt], ms(700))
-        .await
-        .expect("extends");
-    assert_eq!(extended, [Extended::Extended]);
+    extend(&*queue, delivery.receipt, ms(700)).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(700)));
     stage.advance(699).await;
     let places = depth(&*queue).await;
@@ -176,10 +172,7 @@ pub(crate) async fn l10_extend_may_bring_the_deadline_nearer(stage: &Stage<'_>) 
     let queue = stage.leasing().await;
     queue.put_numbered(2).await;
     let deliveries = take_for(&*queue, 2, ms(1_000)).await;
-    queue
-        .extend_one(deliveries[0].receipt, ms(10))
-        .await
-        .expect("extends");
+    extend(&*queue, deliveries[0].receipt, ms(10)).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(10)));
     stage.advance(10).await;
     assert_eq!(ids(&take(&*queue, 2).await), [1]);
@@ -217,7 +210,6 @@ pub(crate) async fn l10_a_lease_is_timed_from_the_claim_not_from_the_push(stage:
 }
 
 pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(1_200).await;
     let tokens = |deliveries: Vec<Delivery>| -> Vec<u64> {

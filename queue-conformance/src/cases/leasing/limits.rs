@@ -124,14 +124,8 @@ pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
         queue.extend(&[delivery.receipt], MAX_LEASE + ms(1)).await,
         "of 86400001 ms",
     );
-    queue
-        .extend_one(delivery.receipt, MAX_LEASE)
-        .await
-        .expect("24 h");
-    queue
-        .extend_one(delivery.receipt, ms(1))
-        .await
-        .expect("1 ms");
+    extend(&*queue, delivery.receipt, MAX_LEASE).await;
+    extend(&*queue, delivery.receipt, ms(1)).await;
 }
 
 pub(crate) async fn limits_a_lease_is_rounded_up_to_a_millisecond(stage: &Stage<'_>) {
@@ -202,7 +196,6 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
 }
 
 pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_52(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let living = |limit| Push::new("x").with_time_to_live(TimeToLive::bury_after(limit));
     let over = MAX_DELAY + ms(1);
@@ -219,6 +212,20 @@ pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_52(stage: &Stage<'
     );
     queue.put(living(MAX_DELAY)).await;
     assert_eq!(drain(&*queue).await, [1], "no id was used up");
+}
+
+pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
+    for delay in [LONG, LONG - Duration::from_micros(999), FAR] {
+        let batch = [Push::new("good"), living().with_due(delay)];
+        refused(queue.try_put(&batch).await, "of 3600000 ms and a delay");
+    }
+    assert_eq!(depth(&*queue).await, [0; 4]);
+    queue.put(living().with_due(LONG - ms(1))).await;
+    queue.put(living().with_due(NEVER)).await;
+    let order = shown(&*queue, Place::Delayed).await;
+    assert_eq!(order, [1, 2], "nobody compares a point in time");
 }
 
 pub(crate) async fn limits_pages_and_purges_have_at_most_1000_entries(stage: &Stage<'_>) {
@@ -249,16 +256,11 @@ pub(crate) async fn configuration_out_of_range_is_refused(stage: &Stage<'_>) {
     refused(over.map(drop), "8388609");
     let over = open(|config| config.dead_letter_cap = (1 << 32) + 1).await;
     refused(over.map(drop), "4294967297");
-    let queues = stage
-        .backend()
-        .queues(None, count(10))
-        .await
-        .expect("lists");
-    assert_eq!(queues, [], "nothing was created");
+    let created = queues(stage.backend()).await;
+    assert_eq!(created, [], "nothing was created");
 }
 
 pub(crate) async fn configuration_that_differs_is_a_mismatch(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let queue = stage.leasing_with(|config| config.max_attempts = 7).await;
     queue.put_numbered(1).await;
     let open = |set: fn(&mut LeasingConfig)| stage.try_leasing("queue", set);

@@ -24,8 +24,6 @@ async fn outdated(stage: &Stage<'_>, count: usize) -> LeasingQueue {
 }
 
 pub(crate) async fn l17_one_call_ends_128_by_end_then_id(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     for limit in [200, 200, 100] {
         let batch = vec![buried_after(limit); 100];
@@ -40,8 +38,6 @@ pub(crate) async fn l17_one_call_ends_128_by_end_then_id(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_messages_end_by_end_then_id_wherever_they_wait(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(buried_after(30)).await;
     queue.put_due(buried_after(20), NEVER).await;
@@ -53,8 +49,6 @@ pub(crate) async fn l17_messages_end_by_end_then_id_wherever_they_wait(stage: &S
 }
 
 pub(crate) async fn l17_a_lease_hands_out_nothing_while_one_is_left(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put("in front").await;
     push(&queue, 300).await;
@@ -69,7 +63,6 @@ pub(crate) async fn l17_a_lease_hands_out_nothing_while_one_is_left(stage: &Stag
 }
 
 pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(dropped_after(100)).await;
     let held = take_one(&*queue).await;
@@ -82,8 +75,6 @@ pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 257).await;
     let made_up = [Settlement::ack(Receipt::new(id(1), Token::new(1)))];
     let turned = queue.turn(&made_up, count(1), LONG, None).await;
@@ -94,8 +85,6 @@ pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 10 * 128).await;
     let made_up = Receipt::new(id(1), Token::new(1));
     let settled = settle(&*queue, Settlement::ack(made_up)).await;
@@ -118,9 +107,7 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_is_left_is_what_it_was(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     use Cancelled::{Cancelled as Gone, TooLate};
-    stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 600).await;
     // 1 to 128 end.
     assert_eq!(queue.purge(count(1)).await.expect("purges"), 1);
@@ -140,8 +127,6 @@ pub(crate) async fn l17_what_is_left_is_what_it_was(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_a_paused_queue_ends_them_too(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
-    stage.needs(Feature::TimeToLive);
     let queue = outdated(stage, 257).await;
     queue.pause().await.expect("pauses");
     let next = take_nothing(&*queue).await;
@@ -153,7 +138,6 @@ pub(crate) async fn l17_a_paused_queue_ends_them_too(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_who_receives_gets_what_is_behind_them(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     push(&queue, 300).await;
     queue.put("behind").await;

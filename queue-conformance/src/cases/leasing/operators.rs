@@ -22,13 +22,14 @@ pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>
     assert_eq!(leased, Leased::nothing(None));
 
     queue.put_numbered(1).await;
-    queue
-        .extend_one(held.receipt, LONG)
-        .await
-        .expect("extending goes on");
+    extend(&*queue, held.receipt, LONG).await;
     ack(&*queue, &held).await;
     let places = depth(&*queue).await;
-    assert_eq!(places, [2, 0, 0, 0], "so do pushing and settling");
+    assert_eq!(
+        places,
+        [2, 0, 0, 0],
+        "pushing, extending and settling go on"
+    );
     same.resume().await.expect("resumes");
     assert!(!queue.counters().await.expect("counters").paused);
     assert_eq!(stage.ordered(drain(&*queue).await), [2, 3]);
@@ -170,13 +171,8 @@ pub(crate) async fn l5_what_goes_in_comes_out_and_nothing_else(stage: &Stage<'_>
             assert_eq!(delivery.body, message.body, "round {round}");
             assert_eq!(delivery.headers, message.headers, "round {round}");
         }
-        let back = deliveries
-            .iter()
-            .map(|delivery| Settlement::release(delivery.receipt));
-        queue
-            .settle(&back.collect::<Vec<_>>())
-            .await
-            .expect("settles");
+        let back = settlements(&deliveries, Settlement::release);
+        queue.settle(&back).await.expect("settles");
     }
 }
 

@@ -10,7 +10,6 @@ use crate::{
 };
 
 pub(crate) async fn l17_a_message_that_nobody_took_is_dropped_at_its_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put(dropped_after(1_000)).await;
     queue.put("x").await;
@@ -23,7 +22,6 @@ pub(crate) async fn l17_a_message_that_nobody_took_is_dropped_at_its_end(stage: 
 }
 
 pub(crate) async fn l17_a_message_is_delivered_until_its_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let limit = TimeToLive::drop_after(Duration::from_micros(10_001));
     queue.put(Push::new("x").with_time_to_live(limit)).await;
@@ -37,7 +35,6 @@ pub(crate) async fn l17_a_message_is_delivered_until_its_end(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let headers = Headers::new().with("tenant", "acme");
     let push = buried_after(1_000).with_headers(headers.clone());
@@ -51,9 +48,7 @@ pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &St
     stage.advance(501).await;
     assert_eq!(depth(&*queue).await, [0, 0, 0, 1]);
     stage.advance(10).await;
-    let [letter] = &dead(&*queue).await[..] else {
-        panic!("one dead letter")
-    };
+    let letter = one_dead(&*queue).await;
     assert_eq!((letter.id, letter.attempts), (id(1), 1));
     assert_eq!((&letter.body[..], &letter.headers), (&b"x"[..], &headers));
     assert_eq!(letter.reason, DeathReason::Outdated);
@@ -70,7 +65,6 @@ pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &St
 }
 
 pub(crate) async fn l17_what_waits_for_its_due_time_or_its_retry_ends_too(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     queue.put_due(dropped_after(1_000), NEVER).await;
     queue.put_due(buried_after(1_000), NEVER).await;
@@ -88,7 +82,6 @@ pub(crate) async fn l17_what_waits_for_its_due_time_or_its_retry_ends_too(stage:
 }
 
 pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = vec![dropped_after(100); 3];
     queue.try_put(&batch).await.expect("is accepted");
@@ -96,8 +89,7 @@ pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
     let receipt = |index: usize| held[index].receipt;
     stage.advance(1_000).await;
     assert_eq!(depth(&*queue).await, [0, 0, 3, 0]);
-    let extended = queue.extend(&[receipt(0)], LONG).await;
-    assert_eq!(extended.expect("extends"), [Extended::Extended]);
+    extend(&*queue, receipt(0), LONG).await;
     ack(&*queue, &held[0]).await;
     ack(&*queue, &held[1]).await;
     let bury = Settlement::bury(receipt(2), "no such order");
@@ -108,7 +100,6 @@ pub(crate) async fn l17_a_live_lease_goes_on(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let ways: [fn(Receipt) -> Settlement; 4] = [
         Settlement::release,
@@ -131,21 +122,21 @@ pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &S
 }
 
 pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
-    queue.put(dropped_after(100)).await;
-    let held = take_one(&*queue).await;
-    stage.advance(100).await;
-    let back = [Settlement::release(held.receipt)];
-    let turned = queue.turn(&back, count(1), LONG, None).await;
-    let (settled, leased) = turned.expect("turns");
-    assert_eq!(settled, [Settled::Done]);
-    assert_eq!(leased, Leased::nothing(None));
-    assert_eq!(ended(&*queue).await, (1, 0));
+    for (brief, expected) in [(dropped_after(100), (1, 0)), (buried_after(100), (1, 1))] {
+        queue.put(brief).await;
+        let held = take_one(&*queue).await;
+        stage.advance(100).await;
+        let back = [Settlement::release(held.receipt)];
+        let turned = queue.turn(&back, count(1), LONG, None).await;
+        let (settled, leased) = turned.expect("turns");
+        assert_eq!(settled, [Settled::Done]);
+        assert_eq!(leased, Leased::nothing(None));
+        assert_eq!(ended(&*queue).await, expected);
+    }
 }
 
 pub(crate) async fn l17_an_expired_lease_charges_its_attempt_first(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [dropped_after(50), buried_after(100), buried_after(101)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -160,7 +151,6 @@ pub(crate) async fn l17_an_expired_lease_charges_its_attempt_first(stage: &Stage
 }
 
 pub(crate) async fn l17_who_dies_on_the_last_attempt_dies_of_that(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
     let batch = [dropped_after(50), buried_after(50), buried_after(50)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -177,7 +167,6 @@ pub(crate) async fn l17_who_dies_on_the_last_attempt_dies_of_that(stage: &Stage<
 }
 
 pub(crate) async fn l17_each_message_of_a_batch_has_its_own_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [
         dropped_after(300),
@@ -200,7 +189,6 @@ pub(crate) async fn l17_each_message_of_a_batch_has_its_own_end(stage: &Stage<'_
 }
 
 pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let marked = |millis: u64| dropped_after(millis).with_dedup("key", LONG);
     queue.put(marked(1_000)).await;
@@ -225,7 +213,6 @@ pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stag
 
 pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>) {
     use Pushed::{Accepted, Duplicate};
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [
         dropped_after(100).with_unique("dropped", LONG),
@@ -249,7 +236,6 @@ pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>
 /// A handle may know nothing of ends, as long as it has pushed no time to live: a backend on a
 /// server may leave them out of its calls.
 pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let unique = || dropped_after(100).with_unique("key", LONG);
     assert_eq!(queue.put(unique()).await, Pushed::Accepted(id(1)));
@@ -266,7 +252,6 @@ pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<
 }
 
 pub(crate) async fn l17_a_revived_message_has_no_end(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [buried_after(100), buried_after(100)];
     queue.try_put(&batch).await.expect("is accepted");
@@ -283,7 +268,6 @@ pub(crate) async fn l17_a_revived_message_has_no_end(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l17_it_is_too_late_to_cancel_what_has_ended(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let queue = stage.leasing().await;
     let batch = [dropped_after(100), buried_after(100)];
     queue.try_put(&batch).await.expect("is accepted");

@@ -5,44 +5,39 @@ use queue_core::*;
 use crate::{stage::Stage, steps::*};
 
 /// The ids of a place, in pages of at most so many.
-async fn pages(queue: &dyn Leasing, place: Place, limit: usize) -> Vec<Vec<u64>> {
-    let mut pages = Vec::new();
-    let mut page = Page::first(limit);
-    loop {
-        let (shown, next) = look(queue, place, page).await;
-        pages.push(shown);
-        assert!(pages.len() < 1_000, "the pages have an end");
-        let Some(next) = next else { return pages };
-        page = Page::after(next, limit);
-    }
+async fn in_pages(queue: &dyn Leasing, place: Place, limit: usize) -> Vec<Vec<u64>> {
+    let pages = pages(limit, |page| queue.peek(place, page)).await;
+    pages.iter().map(|page| numbers_of(page)).collect()
+}
+
+fn numbers_of(page: &[Peeked]) -> Vec<u64> {
+    page.iter().map(|one| one.message.id.get()).collect()
 }
 
 async fn look(queue: &dyn Leasing, place: Place, page: Page) -> (Vec<u64>, Option<Cursor>) {
     let Paged { entries, next } = queue.peek(place, page).await.expect("peeks");
-    let shown = entries.iter().map(|one| one.message.id.get());
-    (shown.collect(), next)
+    (numbers_of(&entries), next)
 }
 
 pub(crate) async fn l16_every_page_length_shows_each_once(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let all: Vec<u64> = (1..=135).collect();
-    let in_pages = async |place: Place| {
+    let shows_all = async |place: Place| {
         for limit in [1, 2, 50, 134, 135, 136, 1_000] {
-            let seen = pages(&*queue, place, limit).await.concat();
+            let seen = in_pages(&*queue, place, limit).await.concat();
             assert_eq!(seen, all, "{place:?}, in pages of {limit}");
         }
     };
     queue.put_numbered(135).await;
-    in_pages(Place::Ready).await;
+    shows_all(Place::Ready).await;
     let mut leased = take(&*queue, 128).await;
     leased.extend(take(&*queue, 128).await);
-    in_pages(Place::Leased).await;
+    shows_all(Place::Leased).await;
     for some in leased.chunks(limits::MAX_BATCH) {
-        let back = some.iter().map(|one| Settlement::defer(one.receipt, FAR));
-        let back: Vec<Settlement> = back.collect();
+        let back = settlements(some, |one| Settlement::defer(one, FAR));
         queue.settle(&back).await.expect("settles");
     }
-    in_pages(Place::Delayed).await;
+    shows_all(Place::Delayed).await;
 }
 
 pub(crate) async fn l16_pages_leave_out_what_was_cancelled(stage: &Stage<'_>) {
@@ -61,7 +56,7 @@ pub(crate) async fn l16_pages_leave_out_what_was_cancelled(stage: &Stage<'_>) {
     let (ready, delayed) = rest.split_at(rest.partition_point(|number| *number <= 300));
     for (place, expected) in [(Place::Ready, ready), (Place::Delayed, delayed)] {
         for limit in [7, 100, 128, 1_000] {
-            let seen = pages(&*queue, place, limit).await.concat();
+            let seen = in_pages(&*queue, place, limit).await.concat();
             assert_eq!(seen, expected, "{place:?}, in pages of {limit}");
         }
     }
@@ -98,7 +93,7 @@ pub(crate) async fn l16_a_page_has_no_more_than_8_mib(stage: &Stage<'_>) {
     }
     let expected: [Vec<u64>; 4] = [vec![1, 2], vec![3], vec![4], vec![5]];
     assert_eq!(
-        pages(&*queue, Place::Ready, 10).await,
+        in_pages(&*queue, Place::Ready, 10).await,
         expected,
         "headers counted, and always one"
     );
@@ -108,9 +103,9 @@ pub(crate) async fn l16_a_page_has_no_more_than_8_mib(stage: &Stage<'_>) {
         assert_eq!(ids(&deliveries), *some, "as for a lease");
         leased.extend(deliveries);
     }
-    assert_eq!(pages(&*queue, Place::Leased, 10).await, expected);
+    assert_eq!(in_pages(&*queue, Place::Leased, 10).await, expected);
     for delivery in &leased {
         settle(&*queue, Settlement::defer(delivery.receipt, FAR)).await;
     }
-    assert_eq!(pages(&*queue, Place::Delayed, 10).await, expected);
+    assert_eq!(in_pages(&*queue, Place::Delayed, 10).await, expected);
 }

@@ -108,7 +108,6 @@ async fn past(queue: &dyn Leasing) -> (u32, Option<String>, Duration) {
 }
 
 pub(crate) async fn l16_delayed_messages_tell_when_they_are_due(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_due("later", ms(50)).await;
     queue.put_due("sooner", ms(30)).await;
@@ -155,16 +154,20 @@ pub(crate) async fn l16_leased_messages_tell_their_receipt_and_time(stage: &Stag
     stage.advance(40).await;
     assert_eq!(
         leases(&*queue).await,
-        [(second, ms(60)), (third, ms(60)), (first.receipt, ms(260))],
+        [
+            (second, ms(60), None),
+            (third, ms(60), None),
+            (first.receipt, ms(260), None)
+        ],
         "by (deadline, id)"
     );
-    queue.extend_one(second, ms(1_000)).await.expect("extends");
+    extend(&*queue, second, ms(1_000)).await;
     assert_eq!(
         leases(&*queue).await,
         [
-            (third, ms(60)),
-            (first.receipt, ms(260)),
-            (second, ms(1_000))
+            (third, ms(60), None),
+            (first.receipt, ms(260), None),
+            (second, ms(1_000), None)
         ]
     );
     let attempts = peek(&*queue, Place::Leased).await;
@@ -172,7 +175,7 @@ pub(crate) async fn l16_leased_messages_tell_their_receipt_and_time(stage: &Stag
     stage.advance(60).await;
     assert_eq!(
         leases(&*queue).await,
-        [(first.receipt, ms(200)), (second, ms(940))],
+        [(first.receipt, ms(200), None), (second, ms(940), None)],
         "what has expired is not leased"
     );
     assert_eq!(past(&*queue).await, (1, None, ms(100)), "but ready");
@@ -183,18 +186,6 @@ pub(crate) async fn l16_leased_messages_tell_their_receipt_and_time(stage: &Stag
     let last = peek(&*queue, Place::Leased).await.remove(2);
     assert_eq!((last.attempts, last.age), (3, ms(100)));
     assert_eq!(last.failure.as_deref(), Some("no paper"));
-}
-
-/// The receipts of all leases and how long they live, as a peek shows them.
-async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration)> {
-    let leased = peek(queue, Place::Leased).await.into_iter();
-    let told = leased.map(|one| match one.standing {
-        Standing::Leased {
-            receipt, time_left, ..
-        } => (receipt, time_left),
-        other => panic!("{other:?} is not leased"),
-    });
-    told.collect()
 }
 
 pub(crate) async fn l16_what_is_shown_first_is_handed_out_first(stage: &Stage<'_>) {

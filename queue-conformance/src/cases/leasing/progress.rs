@@ -21,7 +21,6 @@ async fn expired(stage: &Stage<'_>, count: u64) -> LeasingQueue {
 }
 
 pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 300).await;
     for dead_by_now in [128, 256, 300, 300] {
         let expected: Vec<u64> = (1..=dead_by_now).collect();
@@ -35,7 +34,6 @@ pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 300).await;
     assert_eq!(depth(&*queue).await, [172, 0, 0, 128]);
     let counters = queue.counters().await.expect("counters");
@@ -45,7 +43,6 @@ pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage
 }
 
 pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 129).await;
     let next = take_nothing(&*queue).await;
     assert_eq!(next, Some(ms(0)), "one more has expired already");
@@ -53,7 +50,6 @@ pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 257).await;
     let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
     let (_, leased) = queue
@@ -65,7 +61,6 @@ pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 129).await;
     let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
     assert_eq!(leased, Leased::nothing(Some(ms(0))), "128 of 129");
@@ -87,7 +82,6 @@ pub(crate) async fn l7_a_push_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = expired(stage, 256).await;
     assert_eq!(queue.discard(&[id(1), id(200)]).await.expect("discards"), 1);
     let revived = queue.revive(&[id(2), id(200)]).await.expect("revives");
@@ -99,7 +93,6 @@ pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_purge_reclaims(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(200).await;
     take_for(&*queue, 128, ms(100)).await;
@@ -120,7 +113,6 @@ async fn lapsed(stage: &Stage<'_>) -> LeasingQueue {
 }
 
 pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = lapsed(stage).await;
     assert_eq!(
         cancel(&*queue, &[128, 129]).await,
@@ -132,17 +124,12 @@ pub(crate) async fn l7_a_cancel_reclaims(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_peek_reclaims(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = lapsed(stage).await;
-    let leased = peek(&*queue, Place::Leased).await;
-    let left: Vec<u64> = leased.iter().map(|one| one.message.id.get()).collect();
-    assert_eq!(left, [129, 130], "leased still, though expired");
-    for one in leased {
-        let Standing::Leased { time_left, .. } = one.standing else {
-            panic!("{one:?} is not leased");
-        };
-        assert_eq!(time_left, ms(0));
-    }
+    let leased = leases(&*queue).await.into_iter();
+    let left = leased.map(|(receipt, time_left, _)| (receipt.id, time_left));
+    let left: Vec<_> = left.collect();
+    let expected = [129, 130].map(|number| (id(number), ms(0)));
+    assert_eq!(left, expected, "leased still, though expired");
     let all: Vec<u64> = (1..=130).collect();
     assert_eq!(shown(&*queue, Place::Ready).await, all);
     assert_eq!(shown(&*queue, Place::Leased).await, Vec::<u64>::new());

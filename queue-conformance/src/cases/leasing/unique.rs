@@ -215,8 +215,7 @@ pub(crate) async fn l9_a_unique_repeat_within_a_batch_is_a_duplicate(stage: &Sta
         ];
         assert_eq!(pushed, expected);
         let deliveries = take(&*queue, 3).await;
-        let acks = deliveries.iter().map(|one| Settlement::ack(one.receipt));
-        let acks: Vec<Settlement> = acks.collect();
+        let acks = settlements(&deliveries, Settlement::ack);
         let settled = queue.settle(&acks).await.expect("settles");
         assert_eq!(settled, [Settled::Done; 3]);
         assert_eq!(marks(&queue).await, 0);
@@ -238,8 +237,7 @@ pub(crate) async fn l9_128_unique_marks_end_in_one_call(stage: &Stage<'_>) {
         match end {
             Some(end) => {
                 let deliveries = take(&*queue, 128).await;
-                let all = deliveries.iter().map(|one| end(one.receipt));
-                let all: Vec<Settlement> = all.collect();
+                let all = settlements(&deliveries, end);
                 queue.settle(&all).await.expect("settles");
             }
             None => {
@@ -263,9 +261,7 @@ pub(crate) async fn l9_a_unique_mark_ends_through_handles_that_push_no_key(stage
     // Each call is the first one of its handle.
     let held = take_one(&*stage.leasing().await).await;
     assert_eq!(held.attempt, 1, "it was leased once");
-    let receipts = [held.receipt];
-    let extended = stage.leasing().await.extend(&receipts, LONG).await;
-    assert_eq!(extended.expect("extends"), [Extended::Extended]);
+    extend(&*stage.leasing().await, held.receipt, LONG).await;
     assert_eq!(shown(&*stage.leasing().await, Place::Leased).await, [1]);
     let release = Settlement::release(held.receipt);
     let settled = settle(&*stage.leasing().await, release).await;

@@ -36,14 +36,8 @@ pub(crate) async fn waiting_a_push_before_the_wait_is_not_missed(stage: &Stage<'
         "nothing changes by itself"
     );
     queue.put_numbered(1).await;
-    let waiter = queue.clone();
-    let wait = stage
-        .start(async move { waiter.wait_for_arrival(LONG).await })
-        .await;
-    stage
-        .prompt("a wait after a push", wait)
-        .await
-        .expect("waits");
+    let waiting = stage.waiter(&queue, LONG).await;
+    stage.prompt("a wait after a push", waiting).await;
 }
 
 pub(crate) async fn waiting_one_batch_wakes_as_many_as_it_serves(stage: &Stage<'_>) {
@@ -120,10 +114,7 @@ pub(crate) async fn waiting_a_deadline_brought_nearer_ends_it_sooner(stage: &Sta
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
     let waiting = stage.receiver(&queue).await;
-    queue
-        .extend_one(held.receipt, ms(60))
-        .await
-        .expect("extends");
+    extend(&*queue, held.receipt, ms(60)).await;
     let delivery = stage
         .within("a receive after an expiry", ms(60), waiting)
         .await;
@@ -179,14 +170,8 @@ pub(crate) async fn waiting_ends_at_its_timeout(stage: &Stage<'_>) {
         .await;
     let received = stage.within("a receive of nothing", ms(40), waiting).await;
     assert_eq!(stage.in_vain(received).unwrap_or_default(), []);
-    let waiter = queue.clone();
-    let waiting = stage
-        .start(async move { waiter.wait_for_arrival(ms(40)).await })
-        .await;
-    stage
-        .within("a wait for nothing", ms(40), waiting)
-        .await
-        .expect("waits");
+    let waiting = stage.waiter(&queue, ms(40)).await;
+    stage.within("a wait for nothing", ms(40), waiting).await;
     let at_once = queue.receive_one(LONG, ms(0)).await.expect("receives");
     assert_eq!(at_once, None, "no timeout, no wait");
 }
@@ -206,14 +191,8 @@ pub(crate) async fn waiting_moves_nothing(stage: &Stage<'_>) {
     queue.put_numbered(2).await;
     let before = queue.counters().await.expect("counters");
     for _ in 0..3 {
-        let waiter = queue.clone();
-        let waiting = stage
-            .start(async move { waiter.wait_for_arrival(ms(0)).await })
-            .await;
-        stage
-            .prompt("a wait of no length", waiting)
-            .await
-            .expect("waits");
+        let waiting = stage.waiter(&queue, ms(0)).await;
+        stage.prompt("a wait of no length", waiting).await;
     }
     assert_eq!(
         queue.counters().await.expect("counters").depth,

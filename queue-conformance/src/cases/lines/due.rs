@@ -62,7 +62,6 @@ pub(crate) async fn d1_a_due_time_that_is_over_changes_nothing(stage: &Stage<'_>
 }
 
 pub(crate) async fn d1_what_is_due_joins_behind_what_is_ready(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(3).await;
     let batch = [later(30), later(20), later(20)];
@@ -88,7 +87,6 @@ pub(crate) async fn d1_what_is_due_joins_behind_what_is_ready(stage: &Stage<'_>)
 }
 
 pub(crate) async fn d1_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     let batch = vec![later(30); 100];
     for _ in 0..3 {
@@ -148,7 +146,6 @@ pub(crate) async fn l9_a_delayed_push_has_its_mark_at_once(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l7_a_peek_promotes_128(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue
         .put_all_due(&vec![Push::new("x"); 100], ms(30).into())
@@ -207,19 +204,4 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
     queue.put(Push::new("x").with_due(limits::MAX_DELAY)).await;
     queue.put(at(limits::MAX_TIME - 1)).await;
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
-}
-
-pub(crate) async fn limits_a_delay_is_shorter_than_the_time_to_live(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
-    let queue = stage.leasing().await;
-    let living = || Push::new("x").with_time_to_live(TimeToLive::drop_after(LONG));
-    for delay in [LONG, LONG - Duration::from_micros(999), FAR] {
-        let batch = [Push::new("good"), living().with_due(delay)];
-        refused(queue.try_put(&batch).await, "of 3600000 ms and a delay");
-    }
-    assert_eq!(depth(&*queue).await, [0; 4]);
-    queue.put(living().with_due(LONG - ms(1))).await;
-    queue.put(living().with_due(NEVER)).await;
-    let order = shown(&*queue, Place::Delayed).await;
-    assert_eq!(order, [1, 2], "nobody compares a point in time");
 }

@@ -59,7 +59,6 @@ pub(crate) async fn l15_what_came_back_is_cancelled_out_of_its_line(stage: &Stag
 }
 
 pub(crate) async fn l11_what_was_retried_or_deferred_goes_behind_what_is_ready(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(6).await;
     let deliveries = take(&*queue, 4).await;
@@ -78,7 +77,6 @@ pub(crate) async fn l11_what_was_retried_or_deferred_goes_behind_what_is_ready(s
 }
 
 pub(crate) async fn l11_it_is_the_moment_of_promotion_that_counts(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let delivery = take_one(&*queue).await;
@@ -93,7 +91,6 @@ pub(crate) async fn l11_it_is_the_moment_of_promotion_that_counts(stage: &Stage<
 }
 
 pub(crate) async fn l11_no_delay_is_due_now_behind_what_is_ready(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(4).await;
     let deliveries = take(&*queue, 2).await;
@@ -108,7 +105,6 @@ pub(crate) async fn l11_no_delay_is_due_now_behind_what_is_ready(stage: &Stage<'
 }
 
 pub(crate) async fn l11_a_revived_message_goes_to_the_tail(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(4).await;
     bury_next(&*queue, "dead").await;
@@ -120,7 +116,6 @@ pub(crate) async fn l11_a_revived_message_goes_to_the_tail(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l11_one_call_takes_back_128_before_it_hands_out(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(200).await;
     take_for(&*queue, 100, ms(20)).await;
@@ -134,7 +129,6 @@ pub(crate) async fn l11_one_call_takes_back_128_before_it_hands_out(stage: &Stag
 }
 
 pub(crate) async fn l11_one_call_promotes_128_before_it_acts(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.leasing().await;
     queue.put_numbered(300).await;
     for chunk in 0..3 {

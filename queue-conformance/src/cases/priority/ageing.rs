@@ -29,7 +29,6 @@ pub(crate) async fn p4_ageing_is_stored(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p4_the_ageing_changes_while_nothing_is_ready(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let queue = ageing(stage, 20).await;
     enqueue(&queue, &[0]).await;
     let attempts = PriorityConfig::default().with_max_attempts(9);

@@ -40,7 +40,6 @@ pub(crate) async fn p1_the_most_urgent_ready_message_comes_first(stage: &Stage<'
 }
 
 pub(crate) async fn p2_equal_priorities_come_in_order_of_arrival(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     for _ in 0..10 {
         enqueue(&queue, &[1, 0, 1]).await;
@@ -52,7 +51,6 @@ pub(crate) async fn p2_equal_priorities_come_in_order_of_arrival(stage: &Stage<'
 }
 
 pub(crate) async fn p2_what_returns_is_ordered_within_its_priority(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[5, 5, 5, 1, 1, 1]).await;
     let deliveries = take(&*queue, 5).await;
@@ -91,7 +89,6 @@ pub(crate) async fn p3_a_returned_message_keeps_its_priority(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn p3_a_delayed_push_keeps_its_priority(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[5, 0]).await;
     for (priority, delay) in [(5, 10), (5, 5), (9, 20), (0, 1)] {
@@ -105,7 +102,6 @@ pub(crate) async fn p3_a_delayed_push_keeps_its_priority(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p4_a_delayed_push_arrives_when_it_is_due(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[-1]).await;
     stage.advance(45).await;
@@ -119,7 +115,6 @@ pub(crate) async fn p4_a_delayed_push_arrives_when_it_is_due(stage: &Stage<'_>) 
 }
 
 pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[5, 5, 5, -1, i16::MAX]).await;
     let deliveries = take(&*queue, 3).await;
@@ -136,7 +131,6 @@ pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn l16_ageing_orders_what_is_shown(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[0]).await;
     stage.advance(150).await;
@@ -147,7 +141,6 @@ pub(crate) async fn l16_ageing_orders_what_is_shown(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p4_a_step_of_priority_is_worth_its_waiting_time(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     for (later, order) in [(99, [2, 1]), (100, [3, 4]), (101, [5, 6])] {
         enqueue(&queue, &[0]).await;
@@ -178,7 +171,6 @@ pub(crate) async fn p4_the_far_ends_of_priority_and_ageing_do_not_overflow(stage
 }
 
 pub(crate) async fn p4_nothing_starves(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 50).await;
     enqueue(&queue, &[0]).await;
     let mut rounds = 0;
@@ -197,7 +189,6 @@ pub(crate) async fn p4_nothing_starves(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p4_release_defer_and_expiry_keep_the_arrival(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[0]).await;
     stage.advance(10).await;
@@ -229,7 +220,6 @@ pub(crate) async fn p4_a_release_does_not_jump_the_line(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p4_a_retry_and_a_revival_arrive_anew(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[0, 0]).await;
     let deliveries = take(&*queue, 2).await;
@@ -262,7 +252,6 @@ pub(crate) async fn limits_priorities_and_ageing_have_a_range(stage: &Stage<'_>)
 }
 
 pub(crate) async fn p1_purge_and_counters_go_by_priority(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     enqueue(&queue, &[0, 9]).await;
     stage.advance(30).await;
@@ -274,7 +263,6 @@ pub(crate) async fn p1_purge_and_counters_go_by_priority(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn p2_enqueue_all_splits_and_keeps_the_order(stage: &Stage<'_>) {
-    stage.needs(Feature::Whole);
     let queue = stage.priority().await;
     let batch = vec![Prioritized::new("x", 3); 300];
     assert_eq!(

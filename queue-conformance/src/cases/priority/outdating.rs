@@ -22,12 +22,10 @@ async fn end_by_time(stage: &Stage<'_>, queue: &Arc<dyn PriorityQueue>) {
 }
 
 pub(crate) async fn l17_messages_end_by_time_and_not_by_priority(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     end_by_time(stage, &stage.priority().await).await;
 }
 
 pub(crate) async fn l17_messages_of_any_age_end_by_time(stage: &Stage<'_>) {
-    stage.needs(Feature::TimeToLive);
     let config = PriorityConfig::default().with_ageing(ms(100));
     end_by_time(stage, &stage.priority_with(config).await).await;
 }

@@ -115,7 +115,6 @@ pub(crate) async fn t4_removal_and_listing_keep_to_the_pace(stage: &Stage<'_>) {
 }
 
 pub(crate) async fn t4_with_another_pace_each_item_is_due_in_its_place(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let ring = stage.rotating_with(paced(100)).await;
     insert_numbered(&ring, 3).await;
     assert_eq!(visited(&ring, 2).await, [1, 2]);
@@ -136,7 +135,6 @@ pub(crate) async fn t4_with_another_pace_each_item_is_due_in_its_place(stage: &S
 }
 
 pub(crate) async fn limits_the_pace_of_at_most_10_000_items_changes(stage: &Stage<'_>) {
-    stage.needs(Feature::Stored);
     let ring = stage.rotating_with(paced(100)).await;
     insert_numbered(&ring, limits::MAX_REPACED).await;
     let changed = stage.reconfigure(paced(50).into()).await;

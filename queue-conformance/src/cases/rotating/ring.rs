@@ -5,7 +5,7 @@ use queue_core::*;
 use super::{insert_numbered, listed, numbers, visited};
 use crate::{
     stage::Stage,
-    steps::{count, cut, id},
+    steps::{count, cut, id, pages},
 };
 
 pub(crate) async fn t1_a_rotation_takes_from_the_head_and_puts_at_the_tail(stage: &Stage<'_>) {
@@ -169,20 +169,8 @@ pub(crate) async fn t2_list_pages_through_the_ring(stage: &Stage<'_>) {
     assert_eq!(visited(&ring, 3).await, [1, 2, 3]);
     let expected: Vec<u64> = (4..=25).chain(1..=3).collect();
     for limit in [1, 7, 24, 25, 1_000] {
-        let mut seen = Vec::new();
-        let mut page = Page::first(limit);
-        loop {
-            let part = ring.list(page).await.expect("lists");
-            assert!(part.entries.len() <= limit);
-            seen.extend(numbers(&part.entries));
-            let Some(next) = part.next else { break };
-            assert!(
-                !part.entries.is_empty(),
-                "a page that is not the last has entries"
-            );
-            page = Page::after(next, limit);
-        }
-        assert_eq!(seen, expected, "in pages of {limit}");
+        let items = pages(limit, |page| ring.list(page)).await.concat();
+        assert_eq!(numbers(&items), expected, "in pages of {limit}");
     }
     assert_eq!(visited(&ring, 1).await, [4], "listing moved nothing");
 }

@@ -1,23 +1,27 @@
-use queue_core::*;
+use std::sync::Arc;
 
-use super::{insert_numbered, visited};
+use queue_core::*;
+use tokio::task::JoinHandle;
+
+use super::{insert_numbered, numbers, visited};
 use crate::{
     stage::{Stage, ms},
     steps::LONG,
 };
 
+/// Somebody who visits one item, and waits for it for much longer than the case lasts.
+async fn visitor(stage: &Stage<'_>, ring: &Arc<dyn RotatingQueue>) -> JoinHandle<Vec<u64>> {
+    let ring = ring.clone();
+    let visit = async move { numbers(&ring.visit(1, LONG).await.expect("visits")) };
+    stage.start(visit).await
+}
+
 pub(crate) async fn waiting_an_insert_wakes_a_visitor(stage: &Stage<'_>) {
     let ring = stage.rotating().await;
-    let visitor = ring.clone();
-    let visit = stage
-        .start(async move { visitor.visit(1, LONG).await })
-        .await;
+    let visit = visitor(stage, &ring).await;
     insert_numbered(&ring, 1).await;
-    let items = stage
-        .prompt("a visit after an insert", visit)
-        .await
-        .expect("visits");
-    assert_eq!(items[0].id, MessageId::new(1));
+    let items = stage.prompt("a visit after an insert", visit).await;
+    assert_eq!(items, [1]);
 }
 
 pub(crate) async fn waiting_one_insert_of_many_wakes_as_many_visitors(stage: &Stage<'_>) {
@@ -26,21 +30,12 @@ pub(crate) async fn waiting_one_insert_of_many_wakes_as_many_visitors(stage: &St
         .await;
     let mut visits = Vec::new();
     for _ in 0..4 {
-        let visitor = ring.clone();
-        visits.push(
-            stage
-                .start(async move { visitor.visit(1, LONG).await })
-                .await,
-        );
+        visits.push(visitor(stage, &ring).await);
     }
     insert_numbered(&ring, 4).await;
     let mut seen = Vec::new();
     for visit in visits {
-        let items = stage
-            .prompt("a visit after an insert", visit)
-            .await
-            .expect("visits");
-        seen.extend(super::numbers(&items));
+        seen.extend(stage.prompt("a visit after an insert", visit).await);
     }
     seen.sort_unstable();
     assert_eq!(seen, [1, 2, 3, 4], "each wakes the next");
@@ -52,15 +47,9 @@ pub(crate) async fn waiting_a_visitor_has_an_item_when_it_is_due(stage: &Stage<'
         .await;
     insert_numbered(&ring, 1).await;
     assert_eq!(visited(&ring, 1).await, [1]);
-    let visitor = ring.clone();
-    let visit = stage
-        .start(async move { visitor.visit(1, LONG).await })
-        .await;
-    let items = stage
-        .within("a paced visit", ms(80), visit)
-        .await
-        .expect("visits");
-    assert_eq!(items[0].id, MessageId::new(1));
+    let visit = visitor(stage, &ring).await;
+    let items = stage.within("a paced visit", ms(80), visit).await;
+    assert_eq!(items, [1]);
 }
 
 pub(crate) async fn waiting_a_sooner_item_wakes_who_sleeps_towards_a_later(stage: &Stage<'_>) {
@@ -69,16 +58,10 @@ pub(crate) async fn waiting_a_sooner_item_wakes_who_sleeps_towards_a_later(stage
         .await;
     insert_numbered(&ring, 1).await;
     assert_eq!(visited(&ring, 1).await, [1]);
-    let visitor = ring.clone();
-    let visit = stage
-        .start(async move { visitor.visit(1, LONG).await })
-        .await;
+    let visit = visitor(stage, &ring).await;
     insert_numbered(&ring, 1).await;
-    let items = stage
-        .prompt("a visit of a new item", visit)
-        .await
-        .expect("visits");
-    assert_eq!(items[0].id, MessageId::new(2));
+    let items = stage.prompt("a visit of a new item", visit).await;
+    assert_eq!(items, [2]);
 }
 
 pub(crate) async fn waiting_ends_at_its_timeout(stage: &Stage<'_>) {
@@ -101,19 +84,10 @@ pub(crate) async fn waiting_ends_at_its_timeout(stage: &Stage<'_>) {
 
 pub(crate) async fn waiting_a_dropped_visit_passes_its_hint_on(stage: &Stage<'_>) {
     let ring = stage.rotating().await;
-    let visitor = ring.clone();
-    let dropped = stage
-        .start(async move { visitor.visit(1, LONG).await })
-        .await;
-    let visitor = ring.clone();
-    let kept = stage
-        .start(async move { visitor.visit(1, LONG).await })
-        .await;
+    let dropped = visitor(stage, &ring).await;
+    let kept = visitor(stage, &ring).await;
     insert_numbered(&ring, 1).await;
     dropped.abort();
-    let items = stage
-        .prompt("the visit that was kept", kept)
-        .await
-        .expect("visits");
-    assert_eq!(items[0].id, MessageId::new(1));
+    let items = stage.prompt("the visit that was kept", kept).await;
+    assert_eq!(items, [1]);
 }
