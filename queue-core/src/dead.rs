@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Headers, MessageId, Timestamp};
 
-/// A message in the dead letters.
+/// A message in the dead letters; of a typed queue it is a
+/// [`TypedDeadLetter`](crate::TypedDeadLetter).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DeadLetter {
+pub struct DeadLetter<B = Bytes> {
     /// The message's id, by which it is revived or discarded.
     pub id: MessageId,
     /// The bytes that were pushed; of a damaged message those that were found, and then the reason says so.
-    pub body: Bytes,
+    /// Of a typed queue: the value, or the error of decoding it.
+    pub body: B,
     /// The headers that were pushed.
     pub headers: Headers,
     /// Why it died.
@@ -28,7 +30,7 @@ pub struct DeadLetter {
     pub died_at: Timestamp,
 }
 
-impl DeadLetter {
+impl<B> DeadLetter<B> {
     /// Why it died, for people: `died after 5 attempts: retried on its last attempt: connection
     /// refused`.
     pub fn why(&self) -> String {

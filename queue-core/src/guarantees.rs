@@ -36,8 +36,8 @@ pub struct Guarantees {
     pub kind: QueueKind,
     /// The methods that it has, by [`Call::name`].
     pub calls: BTreeSet<&'static str>,
-    /// What those methods accept.
-    pub features: BTreeSet<Feature>,
+    /// What those methods do not accept.
+    pub lacking: BTreeSet<Feature>,
     /// The priorities that a message may have; empty for all.
     pub priorities: Vec<i16>,
     /// The rules that it breaks.
@@ -90,32 +90,9 @@ pub enum Feature {
     Whole,
 }
 
-impl Feature {
-    /// All of them.
-    pub const ALL: [Self; 19] = [
-        Self::Headers,
-        Self::Dedup,
-        Self::Unique,
-        Self::Due,
-        Self::TimeToLive,
-        Self::Keys,
-        Self::Reject,
-        Self::Retry,
-        Self::Defer,
-        Self::Release,
-        Self::Bury,
-        Self::Expiry,
-        Self::Several,
-        Self::SharedReceipts,
-        Self::Sizes,
-        Self::Ids,
-        Self::AtOnce,
-        Self::Stored,
-        Self::Whole,
-    ];
-
-    const fn as_str(self) -> &'static str {
-        match self {
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Headers => "headers",
             Self::Dedup => "dedup keys",
             Self::Unique => "dedup keys that end with their messages",
@@ -135,13 +112,7 @@ impl Feature {
             Self::AtOnce => "messages that are ready as soon as they are due",
             Self::Stored => "stored configuration",
             Self::Whole => "one order, capacity and bound of all its messages",
-        }
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        })
     }
 }
 
@@ -180,7 +151,7 @@ impl Guarantees {
             name,
             kind,
             calls: Call::names(kind).collect(),
-            features: Feature::ALL.into(),
+            lacking: BTreeSet::new(),
             priorities: Vec::new(),
             weaker: Vec::new(),
         }
@@ -206,7 +177,7 @@ impl Guarantees {
     /// The same without this feature.
     #[must_use]
     pub fn without(mut self, feature: Feature) -> Self {
-        self.features.remove(&feature);
+        self.lacking.insert(feature);
         self
     }
 
@@ -229,7 +200,7 @@ impl Guarantees {
 
     /// Whether it has this feature.
     pub fn has(&self, feature: Feature) -> bool {
-        self.features.contains(&feature)
+        !self.lacking.contains(&feature)
     }
 
     /// Whether it keeps this rule whatever happens.
@@ -259,7 +230,7 @@ impl Guarantees {
             }
             Call::Offer(messages, overflow) => {
                 if *overflow == Overflow::Reject && !self.has(Feature::Reject) {
-                    return Err(self.lacks(Feature::Reject.as_str()));
+                    return Err(self.lacks(Feature::Reject));
                 }
                 let has_key = messages.iter().any(|offer| offer.distinct.is_some());
                 self.place_for(Feature::Keys, has_key)?;
@@ -308,7 +279,7 @@ impl Guarantees {
         };
         match self.has(feature) {
             true => Ok(()),
-            false => Err(self.lacks(feature.as_str())),
+            false => Err(self.lacks(feature)),
         }
     }
 
@@ -317,14 +288,12 @@ impl Guarantees {
             return Ok(());
         }
         Err(Error::invalid(format!(
-            "{} has no place for {}: leave them out, or use the default {} queue",
-            self.name,
-            feature.as_str(),
-            self.kind
+            "{} has no place for {feature}: leave them out, or use the default {} queue",
+            self.name, self.kind
         )))
     }
 
-    fn lacks(&self, what: &str) -> Error {
+    fn lacks(&self, what: impl fmt::Display) -> Error {
         let message = format!(
             "{} has no {what}: the default {} queue has",
             self.name, self.kind

@@ -181,13 +181,14 @@ impl Pushed {
     }
 }
 
-/// A message that a caller reads without taking it.
+/// A message that a caller reads without taking it; of a typed queue it is a
+/// [`TypedMessage`](crate::TypedMessage).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Message {
+pub struct Message<B = Bytes> {
     /// Names it in its queue.
     pub id: MessageId,
-    /// The bytes that were pushed.
-    pub body: Bytes,
+    /// The bytes that were pushed; of a typed queue the value, or the error of decoding it.
+    pub body: B,
     /// The headers that were pushed.
     pub headers: Headers,
 }

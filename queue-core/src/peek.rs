@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::{Holder, Message, Receipt};
 
 /// The place of messages that a peek shows.
@@ -20,11 +22,11 @@ impl Place {
     pub const ALL: [Self; 3] = [Self::Ready, Self::Delayed, Self::Leased];
 }
 
-/// A message as a peek found it.
+/// A message as a peek found it; of a typed queue it is a [`TypedPeeked`](crate::TypedPeeked).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Peeked {
+pub struct Peeked<B = Bytes> {
     /// The message.
-    pub message: Message,
+    pub message: Message<B>,
     /// How many attempts it has had, with the one under way.
     pub attempts: u32,
     /// The time since it was pushed.

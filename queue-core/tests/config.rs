@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, DelayConfig, Error, ErrorKind, PriorityConfig, ReliableConfig, RotatingConfig,
-    limits,
+    BoundedConfig, DelayConfig, Error, ErrorKind, PriorityConfig, QueueConfig, ReliableConfig,
+    RotatingConfig, limits,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -23,70 +23,44 @@ fn fails(result: Result<(), Error>, kind: ErrorKind, names: &[&str]) {
 
 #[test]
 fn zero_and_too_much_are_invalid() {
-    let invalid = |result, names| fails(result, ErrorKind::Invalid, &[names]);
-    invalid(
-        ReliableConfig::default().with_max_attempts(0).check(),
-        "max_attempts",
-    );
-    invalid(
-        DelayConfig::default()
-            .with_dead_letter_cap(u64::MAX)
-            .check(),
-        "dead_letter_cap",
-    );
-    invalid(
-        ReliableConfig::default().with_max_body(0).check(),
-        "max_body of 0",
-    );
+    let (reliable, delay) = (ReliableConfig::default, DelayConfig::default);
+    let (priority, ring) = (PriorityConfig::default, RotatingConfig::default);
     let too_large = limits::MAX_BATCH_BYTES + 1;
-    invalid(
-        ReliableConfig::default().with_max_body(too_large).check(),
-        "max_body",
-    );
-    invalid(BoundedConfig::new(0).check(), "capacity of 0");
-    invalid(BoundedConfig::new(usize::MAX).check(), "capacity");
-    invalid(
-        PriorityConfig::default()
-            .with_ageing(Duration::ZERO)
-            .check(),
-        "ageing",
-    );
-    invalid(
-        PriorityConfig::default().with_ageing(Duration::MAX).check(),
-        "ageing",
-    );
-    invalid(
-        RotatingConfig::default().with_pace(Duration::ZERO).check(),
-        "pace",
-    );
-    invalid(
-        RotatingConfig::default().with_pace(Duration::MAX).check(),
-        "pace",
-    );
-    invalid(
-        RotatingConfig::default().with_max_body(0).check(),
-        "max_body",
-    );
+    let bad: [(QueueConfig, &str); 11] = [
+        (reliable().with_max_attempts(0).into(), "max_attempts"),
+        (
+            delay().with_dead_letter_cap(u64::MAX).into(),
+            "dead_letter_cap",
+        ),
+        (reliable().with_max_body(0).into(), "max_body of 0"),
+        (reliable().with_max_body(too_large).into(), "max_body"),
+        (BoundedConfig::new(0).into(), "capacity of 0"),
+        (BoundedConfig::new(usize::MAX).into(), "capacity"),
+        (priority().with_ageing(Duration::ZERO).into(), "ageing"),
+        (priority().with_ageing(Duration::MAX).into(), "ageing"),
+        (ring().with_pace(Duration::ZERO).into(), "pace"),
+        (ring().with_pace(Duration::MAX).into(), "pace"),
+        (ring().with_max_body(0).into(), "max_body"),
+    ];
+    for (config, name) in bad {
+        fails(config.check(), ErrorKind::Invalid, &[name]);
+    }
 }
 
 #[test]
 fn the_edges_are_allowed() {
-    let body = limits::MAX_BATCH_BYTES;
-    assert!(
-        ReliableConfig::default()
-            .with_max_attempts(1)
-            .check()
-            .is_ok()
-    );
-    assert!(
-        DelayConfig::default()
-            .with_dead_letter_cap(0)
-            .check()
-            .is_ok()
-    );
-    assert!(BoundedConfig::new(1).with_max_body(body).check().is_ok());
-    assert!(PriorityConfig::default().with_ageing(MS).check().is_ok());
-    assert!(RotatingConfig::default().with_pace(MS).check().is_ok());
+    let edges: [QueueConfig; 5] = [
+        ReliableConfig::default().with_max_attempts(1).into(),
+        DelayConfig::default().with_dead_letter_cap(0).into(),
+        BoundedConfig::new(1)
+            .with_max_body(limits::MAX_BATCH_BYTES)
+            .into(),
+        PriorityConfig::default().with_ageing(MS).into(),
+        RotatingConfig::default().with_pace(MS).into(),
+    ];
+    for config in edges {
+        assert!(config.check().is_ok(), "{config:?}");
+    }
 }
 
 #[test]

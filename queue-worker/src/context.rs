@@ -8,7 +8,11 @@ use tokio::{
     time::Instant,
 };
 
-use super::{lease::Lease, note::Note, stop::Stop};
+use super::{
+    lease::Lease,
+    note::{ExtendRequest, Note},
+    stop::Stop,
+};
 
 /// A handler's view of its delivery. Clones are views of the same one.
 ///
@@ -24,7 +28,7 @@ pub struct Context {
 
 /// Who extends the lease when the handler asks for it.
 #[derive(Clone)]
-enum Keeper {
+pub(crate) enum Keeper {
     Worker {
         /// Names this delivery in the loop: the job, and the entry in it.
         key: (u64, usize),
@@ -39,29 +43,13 @@ impl Context {
         lease: Arc<Lease>,
         queue: Arc<str>,
         cut_off: Option<Instant>,
-        key: (u64, usize),
-        notes: mpsc::UnboundedSender<Note>,
+        keeper: Keeper,
     ) -> Self {
         Self {
             lease,
             queue,
             cut_off,
-            keeper: Keeper::Worker { key, notes },
-        }
-    }
-
-    /// The context of a test, whose lease is this long.
-    pub(crate) const fn without_worker(
-        lease: Arc<Lease>,
-        queue: Arc<str>,
-        cut_off: Option<Instant>,
-        ttl: Duration,
-    ) -> Self {
-        Self {
-            lease,
-            queue,
-            cut_off,
-            keeper: Keeper::Nobody { ttl },
+            keeper,
         }
     }
 
@@ -132,7 +120,7 @@ impl Context {
             Keeper::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
                 let (job, entry) = *key;
-                let note = Note::Extend {
+                let request = ExtendRequest {
                     job,
                     entry,
                     ttl,
@@ -140,7 +128,7 @@ impl Context {
                 };
                 // The call goes through the loop, so that it and the heartbeats take effect in a
                 // known order.
-                if notes.send(note).is_err() {
+                if notes.send(Note::Extend(request)).is_err() {
                     return Err(gone());
                 }
                 answer.await.unwrap_or_else(|_| Err(gone()))

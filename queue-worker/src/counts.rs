@@ -94,7 +94,7 @@ impl Counts {
             Event::Extended { leases } => self.extended += *leases as u64,
             _ => {}
         }
-        if let Some(fate) = Fate::of(event) {
+        if let Some((fate, _)) = Fate::of(event) {
             *match fate {
                 Fate::Acked => &mut self.acked,
                 Fate::Retried => &mut self.retried,

@@ -57,24 +57,6 @@ pub(crate) enum Event<'a> {
     Phase(Phase),
 }
 
-#[cfg(feature = "tracing")]
-impl Event<'_> {
-    /// The lease that the event is about, if there is one.
-    pub(crate) const fn lease(&self) -> Option<&Lease> {
-        match self {
-            Self::Started { lease }
-            | Self::Ended { lease, .. }
-            | Self::Settled { lease, .. }
-            | Self::Unsettled { lease, .. }
-            | Self::Discarded { lease }
-            | Self::Abandoned { lease }
-            | Self::NoDelay { lease, .. }
-            | Self::Told { lease, .. } => Some(lease),
-            _ => None,
-        }
-    }
-}
-
 /// The calls of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {

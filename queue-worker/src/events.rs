@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-#[cfg(feature = "tracing")]
-use super::handler::Handling;
-#[cfg(feature = "tracing")]
-use super::lease::Lease;
-use super::{Counts, event::Event, health::Health, settings::WorkerSettings};
+use super::{Counts, event::Event, health::Health};
 
 /// Hands each event to its observers.
 #[derive(Debug)]
@@ -16,25 +12,14 @@ pub(crate) struct Events {
     health: Health,
     #[cfg(feature = "metrics")]
     meters: super::metrics::Meters,
-    #[cfg(feature = "tracing")]
-    link: Option<super::tracing::Link>,
 }
 
 impl Events {
-    #[cfg_attr(
-        not(feature = "tracing"),
-        allow(
-            unused_variables,
-            reason = "without the feature there is no such setting"
-        )
-    )]
-    pub(crate) fn new(health: Health, settings: &WorkerSettings) -> Self {
+    pub(crate) fn new(health: Health) -> Self {
         Self {
             health,
             #[cfg(feature = "metrics")]
             meters: super::metrics::Meters::new(),
-            #[cfg(feature = "tracing")]
-            link: settings.link.clone(),
         }
     }
 
@@ -50,16 +35,5 @@ impl Events {
         self.meters.note(queue, event);
         #[cfg(feature = "tracing")]
         super::tracing::tell(queue, event);
-    }
-
-    /// Wraps a handler's future in its span before its task starts.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn enclose(
-        &self,
-        queue: &Arc<str>,
-        leases: &[Arc<Lease>],
-        handling: Handling,
-    ) -> Handling {
-        super::tracing::enclose(queue, leases, self.link.clone(), handling)
     }
 }

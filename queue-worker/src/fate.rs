@@ -2,7 +2,7 @@
 
 use queue_core::{Disposition, Settled};
 
-use super::event::Event;
+use super::{event::Event, lease::Lease};
 
 /// A delivery's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,30 +19,34 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// The outcome that this event reports, if any.
-    pub(crate) const fn of(event: &Event<'_>) -> Option<Self> {
-        Some(match event {
+    /// The outcome that this event reports, if any, and of which delivery.
+    pub(crate) const fn of<'a>(event: &Event<'a>) -> Option<(Self, &'a Lease)> {
+        Some(match *event {
             Event::Settled {
+                lease,
                 disposition,
                 settled,
                 doubtful,
                 ..
-            } => match settled {
-                Settled::Dead => Self::Died,
-                Settled::LeaseLost if *doubtful => Self::Unconfirmed,
-                Settled::LeaseLost => Self::Lost,
-                Settled::Done => match disposition {
-                    Disposition::Ack => Self::Acked,
-                    Disposition::Retry { .. } => Self::Retried,
-                    Disposition::Defer { .. } => Self::Deferred,
-                    Disposition::Release => Self::Released,
-                    Disposition::Bury { .. } => Self::Died,
-                },
-            },
-            Event::Unsettled { doubtful: true, .. } => Self::Unconfirmed,
-            Event::Unsettled { .. } => Self::Unsettled,
-            Event::Discarded { .. } => Self::Lost,
-            Event::Abandoned { .. } => Self::Abandoned,
+            } => {
+                let fate = match settled {
+                    Settled::Dead => Self::Died,
+                    Settled::LeaseLost if doubtful => Self::Unconfirmed,
+                    Settled::LeaseLost => Self::Lost,
+                    Settled::Done => match disposition {
+                        Disposition::Ack => Self::Acked,
+                        Disposition::Retry { .. } => Self::Retried,
+                        Disposition::Defer { .. } => Self::Deferred,
+                        Disposition::Release => Self::Released,
+                        Disposition::Bury { .. } => Self::Died,
+                    },
+                };
+                (fate, lease)
+            }
+            Event::Unsettled { lease, doubtful } if doubtful => (Self::Unconfirmed, lease),
+            Event::Unsettled { lease, .. } => (Self::Unsettled, lease),
+            Event::Discarded { lease } => (Self::Lost, lease),
+            Event::Abandoned { lease } => (Self::Abandoned, lease),
             _ => return None,
         })
     }

@@ -20,12 +20,17 @@ pub(crate) enum Note {
         took: Duration,
     },
     /// A handler wants its lease extended.
-    Extend {
-        job: u64,
-        entry: usize,
-        ttl: Duration,
-        reply: oneshot::Sender<Result<()>>,
-    },
+    Extend(ExtendRequest),
+}
+
+/// A handler's request to extend its lease.
+#[derive(Debug)]
+pub(crate) struct ExtendRequest {
+    /// The job, and the entry in it: they name the delivery in the loop.
+    pub(crate) job: u64,
+    pub(crate) entry: usize,
+    pub(crate) ttl: Duration,
+    pub(crate) reply: oneshot::Sender<Result<()>>,
 }
 
 /// Tells the loop, when it is dropped, that a task is over: so a panic or an abort reports, too. It

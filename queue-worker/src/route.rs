@@ -18,7 +18,7 @@ use super::{
 #[derive(Debug)]
 pub struct Route<T> {
     consumer: Consumer<T>,
-    terms: Terms,
+    pub(super) terms: Terms,
 }
 
 impl<T: Send + 'static> Route<T> {
@@ -54,9 +54,9 @@ impl<T: Send + 'static> Route<T> {
 #[must_use = "it does nothing until it is run"]
 #[derive(Debug)]
 pub struct Workers {
-    settings: WorkerSettings,
+    pub(super) settings: WorkerSettings,
     sources: Vec<Source>,
-    health: Health,
+    pub(super) health: Health,
 }
 
 impl Workers {

@@ -181,9 +181,10 @@ impl Terms {
     }
 }
 
-/// The setters of [`WorkerSettings`], over a field `settings`.
+/// The setters of [`WorkerSettings`], over the field `settings` of the type itself, or of its field that
+/// is named.
 macro_rules! worker_setters {
-    () => {
+    ($($worker:ident)?) => {
         /// Sets the name under which the worker holds messages, 1 to 128 bytes long. It decides
         /// nothing: operators see it by [`peek`](queue_core::Leasing::peek).
         ///
@@ -191,7 +192,7 @@ macro_rules! worker_setters {
         /// names the host (`HOSTNAME`), or else Linux does; where neither does, the name tells the
         /// process alone. All workers of a process have this name, unless you name them.
         pub fn holder(mut self, name: impl Into<Arc<str>>) -> Self {
-            self.settings.holder = Some(name.into());
+            self$(.$worker)?.settings.holder = Some(name.into());
             self
         }
 
@@ -200,20 +201,20 @@ macro_rules! worker_setters {
         /// The worker leases no more messages than it has free slots, so no message waits behind
         /// another while a worker elsewhere has room.
         pub fn concurrency(mut self, handlers: usize) -> Self {
-            self.settings.concurrency = handlers;
+            self$(.$worker)?.settings.concurrency = handlers;
             self
         }
 
         /// Sets the time that handlers have to finish after the shutdown began. 10 s by default.
         pub fn drain(mut self, grace: Duration) -> Self {
-            self.settings.drain = grace;
+            self$(.$worker)?.settings.drain = grace;
             self
         }
 
         /// Sets how long a handler may go on after the worker has told it to stop, on a lost lease
         /// or after the drain. Then the worker cuts it off. 1 s by default.
         pub fn cleanup(mut self, time: Duration) -> Self {
-            self.settings.cleanup = time;
+            self$(.$worker)?.settings.cleanup = time;
             self
         }
 
@@ -223,21 +224,21 @@ macro_rules! worker_setters {
         /// No result waits if no other handler runs, or once an eighth of the slots is free. Zero
         /// sends each result at once, which costs more round trips.
         pub fn linger(mut self, time: Duration) -> Self {
-            self.settings.linger = time;
+            self$(.$worker)?.settings.linger = time;
             self
         }
 
         /// Sets how often an idle worker looks without a hint, in case one was lost. 5 s by
         /// default. Due times do not depend on it: the worker waits for them exactly.
         pub fn poll(mut self, interval: Duration) -> Self {
-            self.settings.poll = interval;
+            self$(.$worker)?.settings.poll = interval;
             self
         }
 
         /// Sets the seed of all jitter. Without it, delays between attempts depend on the message
         /// alone, and delays between tries of a failing backend are random.
         pub fn seed(mut self, seed: u64) -> Self {
-            self.settings.seed = Some(seed);
+            self$(.$worker)?.settings.seed = Some(seed);
             self
         }
 
@@ -246,7 +247,7 @@ macro_rules! worker_setters {
         /// The limit is this worker's; several workers have as many times that.
         #[cfg(feature = "rate-limit")]
         pub fn rate(mut self, rate: crate::Rate) -> Self {
-            self.settings.rate = Some(rate);
+            self$(.$worker)?.settings.rate = Some(rate);
             self
         }
 
@@ -254,7 +255,7 @@ macro_rules! worker_setters {
         /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges
         /// of the queue itself. Never by default.
         pub fn sample_every(mut self, interval: Duration) -> Self {
-            self.settings.sample = Some(interval);
+            self$(.$worker)?.settings.sample = Some(interval);
             self
         }
 
@@ -268,30 +269,30 @@ macro_rules! worker_setters {
             mut self,
             link: impl Fn(&::tracing::Span, &queue_core::Headers) + Send + Sync + 'static,
         ) -> Self {
-            self.settings.link = Some(crate::tracing::Link::new(link));
+            self$(.$worker)?.settings.link = Some(crate::tracing::Link::new(link));
             self
         }
 
         /// Runs the handlers' tasks elsewhere: on another runtime, or in a simulator.
         pub fn spawn(mut self, spawn: impl Spawn) -> Self {
-            self.settings.spawn = Arc::new(spawn);
+            self$(.$worker)?.settings.spawn = Arc::new(spawn);
             self
         }
 
         /// Returns a view of the worker from outside, also while it runs.
         pub fn health(&self) -> Health {
-            self.health.clone()
+            self$(.$worker)?.health.clone()
         }
     };
 }
 
-/// The setters of [`Terms`], over a field `terms`.
+/// The setters of [`Terms`], over the field `terms` of the type itself, or of its field that is named.
 macro_rules! terms_setters {
-    () => {
+    ($($route:ident)?) => {
         /// Sets the queue's name in events and in its handlers' contexts. By default it is the name
         /// that the queue was opened under, where known.
         pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
-            self.terms.name = Some(name.into());
+            self$(.$route)?.terms.name = Some(name.into());
             self
         }
 
@@ -299,7 +300,7 @@ macro_rules! terms_setters {
         /// runs, a third of it after the last time. If the worker dies, other workers get the
         /// message this long after.
         pub fn lease(mut self, ttl: Duration) -> Self {
-            self.terms.lease = ttl;
+            self$(.$route)?.terms.lease = ttl;
             self
         }
 
@@ -307,7 +308,7 @@ macro_rules! terms_setters {
         /// second, doubling up to an hour, half of it random. The queue itself stores the number of
         /// attempts (`max_attempts`).
         pub fn retry(mut self, backoff: Backoff) -> Self {
-            self.terms.retry = backoff;
+            self$(.$route)?.terms.retry = backoff;
             self
         }
 
@@ -318,7 +319,7 @@ macro_rules! terms_setters {
         /// ones can decode; tried again, such a message may come to a new worker. Bury it at once
         /// only where all workers decode alike, so that no further attempt would help.
         pub fn bury_undecodable(mut self) -> Self {
-            self.terms.bury_undecodable = true;
+            self$(.$route)?.terms.bury_undecodable = true;
             self
         }
 
@@ -326,7 +327,7 @@ macro_rules! terms_setters {
         ///
         /// It takes effect at an await: the worker cannot cut off a handler that blocks its thread.
         pub fn timeout(mut self, limit: Duration) -> Self {
-            self.terms.timeout = Some(limit);
+            self$(.$route)?.terms.timeout = Some(limit);
             self
         }
 
@@ -336,7 +337,7 @@ macro_rules! terms_setters {
         /// After that the lease is lost, and the worker tells the handler so. The worker refuses a
         /// timeout longer than this.
         pub fn max_hold(mut self, hold: Duration) -> Self {
-            self.terms.hold = Some(hold);
+            self$(.$route)?.terms.hold = Some(hold);
             self
         }
     };

@@ -5,12 +5,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 use queue_core::{Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report,
-    batch::Batch,
-    handler::{Handle, Single},
-    runner,
-    settings::{Terms, WorkerSettings, terms_setters, worker_setters},
-    source::Source,
+    Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report, Route, Workers,
+    settings::{terms_setters, worker_setters},
 };
 
 /// Runs a handler for every message of one queue of any leasing kind.
@@ -21,26 +17,21 @@ use super::{
 #[must_use = "it does nothing until it is run"]
 #[derive(Debug)]
 pub struct Worker<T> {
-    consumer: Consumer<T>,
-    settings: WorkerSettings,
-    terms: Terms,
-    health: Health,
+    route: Route<T>,
+    workers: Workers,
 }
 
 impl<T: Send + 'static> Worker<T> {
     /// A worker on this queue, with one slot.
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
-        let consumer = queue.into();
         Self {
-            terms: Terms::of(&consumer),
-            consumer,
-            settings: WorkerSettings::default(),
-            health: Health::new(),
+            route: Route::new(queue),
+            workers: Workers::by_weight(),
         }
     }
 
-    worker_setters!();
-    terms_setters!();
+    worker_setters!(workers);
+    terms_setters!(route);
 
     /// Handles messages until `shutdown` ends, then drains, and reports.
     ///
@@ -60,9 +51,8 @@ impl<T: Send + 'static> Worker<T> {
         H: Fn(T, Context) -> F + Send + Sync + 'static,
         F: Future<Output: IntoVerdict> + Send + 'static,
     {
-        let consumer = self.consumer.clone();
-        let handler = Arc::new(Single { consumer, handler });
-        self.run_source(shutdown, handler).await
+        let workers = self.workers.add(self.route, handler);
+        workers.run_until(shutdown).await
     }
 
     /// Handles messages for ever.
@@ -86,7 +76,7 @@ impl<T: Send + 'static> Worker<T> {
     ///
     /// Those of [`run_until`](Self::run_until), and `Invalid` if `max` is 0 or over 128.
     pub async fn run_batches_until<H, F>(
-        mut self,
+        self,
         max: usize,
         shutdown: impl Future<Output = ()> + Send,
         handler: H,
@@ -95,19 +85,7 @@ impl<T: Send + 'static> Worker<T> {
         H: Fn(Vec<(T, Context)>) -> F + Send + Sync + 'static,
         F: Future<Output: IntoVerdicts> + Send + 'static,
     {
-        self.terms.batch = max;
-        let consumer = self.consumer.clone();
-        let handler = Arc::new(Batch { consumer, handler });
-        self.run_source(shutdown, handler).await
-    }
-
-    async fn run_source(
-        self,
-        shutdown: impl Future<Output = ()> + Send,
-        handler: Arc<dyn Handle>,
-    ) -> Result<Report> {
-        let queue = Arc::clone(self.consumer.queue());
-        let source = Source::new(queue, handler, self.terms);
-        runner::run(self.settings, vec![source], self.health, shutdown).await
+        let workers = self.workers.add_batches(max, self.route, handler);
+        workers.run_until(shutdown).await
     }
 }

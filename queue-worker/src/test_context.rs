@@ -5,7 +5,11 @@ use std::{sync::Arc, time::Duration};
 use queue_core::{Bytes, Delivery, Headers, MessageId, Receipt, Token, limits};
 use tokio::time::Instant;
 
-use super::{context::Context, lease::Lease, stop::Stop};
+use super::{
+    context::{Context, Keeper},
+    lease::Lease,
+    stop::Stop,
+};
 
 impl Context {
     /// Begins a context for a test of a handler, without a worker and a queue.
@@ -146,7 +150,8 @@ impl TestContext {
         };
         let lease = Lease::new(&delivery, now, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
-        let context = Context::without_worker(Arc::clone(&lease), self.queue, cut_off, ttl);
+        let keeper = Keeper::Nobody { ttl };
+        let context = Context::new(Arc::clone(&lease), self.queue, cut_off, keeper);
         (context, TestWorker(lease))
     }
 }

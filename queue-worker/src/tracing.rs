@@ -215,7 +215,7 @@ pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
         }
         _ => {}
     }
-    if let (Some(fate), Some(lease)) = (Fate::of(event), event.lease()) {
+    if let Some((fate, lease)) = Fate::of(event) {
         let reason = match event {
             Event::Settled { reason, .. } => *reason,
             _ => None,

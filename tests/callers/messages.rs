@@ -1,8 +1,8 @@
 //! Messages with more than a value: what was said of them is what the queue does.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use queue_kit::{call::Call, *};
+use queue_kit::*;
 use tokio::time::{Instant, sleep};
 
 use crate::faulty::*;
@@ -215,40 +215,6 @@ async fn a_message_waits_for_room_as_long_as_it_may() {
     assert_eq!(taken.0, 1);
     assert!(start.elapsed() < 2 * SECOND, "{:?}", start.elapsed());
     assert_eq!(next(gifts).await.0, 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_that_waits_is_sent_again_only_under_a_dedup_key() {
-    let losing = |at: Duration, call: &Call| match call {
-        Call::Offer(..) if at < SECOND => Behaviour::Lost,
-        _ => Behaviour::Made,
-    };
-    let (_, faulty) = bounded(losing).await;
-    let gifts: Bounded<u64> = Bounded::new(Arc::new(faulty.front()));
-    let doubtful = gifts.message(&1).wait(MINUTE).send().await.unwrap_err();
-    assert_eq!(doubtful.outcome(), Outcome::Unknown);
-
-    let (queue, faulty) = bounded(losing).await;
-    let gifts: Bounded<u64> = Bounded::new(Arc::new(faulty.front()));
-    let sure = gifts.message(&1).dedup("key", DAY).wait(MINUTE);
-    assert!(matches!(sure.send().await.unwrap(), Offered::Duplicate(_)));
-    assert_eq!(queue.depth().await.unwrap().ready, 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_item_is_in_the_ring_once_under_its_key() {
-    let ring = queues().rotating::<u64>("ring").await.unwrap();
-    let north = ring.message(&1).key("north").send().await.unwrap();
-    let Inserted::Added(id) = north else {
-        panic!("the ring was empty: {north:?}");
-    };
-    let south = ring.push(&2).await.unwrap();
-    let again = ring.message(&3).key("north").send().await.unwrap();
-    assert_eq!(again, Inserted::Present(id));
-    for (value, expected) in [(1, id), (2, south), (1, id)] {
-        let visit = ring.visit(SECOND).await.unwrap().unwrap();
-        assert_eq!((visit.body.unwrap(), visit.id), (value, expected));
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, Guarantees, OnceStore,
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
-    call::Front, config_mismatch, limits,
+    call::Front, config_mismatch,
 };
 
 /// What exists under a name.
@@ -135,13 +135,10 @@ impl Partitioned {
 
     fn joined(&self, name: &QueueName, config: &QueueConfig, queues: Vec<AnyQueue>) -> AnyQueue {
         let kind = config.kind();
-        let max_body = config
-            .leasing()
-            .map_or(limits::DEFAULT_MAX_BODY, |leasing| leasing.max_body);
         let parts = Parts {
             name: name.clone(),
             kind,
-            max_body,
+            max_body: config.max_body(),
             rota: Rota::new(queues.len(), self.first),
             queues,
         };

@@ -52,9 +52,9 @@ impl Parts {
             self.settle_shares(shares, &mut answers).await?;
             if let Some(share) = here {
                 self.will_settle(&share);
-                let (entries, places) = share.apart();
-                let settled = self.look(part, entries, &mut haul).await;
-                answers.put(&places, settled.map_err(|error| half_way(error, others))?)?;
+                let settled = self.look(part, share.entries, &mut haul).await;
+                let settled = settled.map_err(|error| half_way(error, others))?;
+                answers.put(&share.places, settled)?;
             } else if let Err(error) = self.look(part, Vec::new(), &mut haul).await {
                 haul.failed(error);
             }

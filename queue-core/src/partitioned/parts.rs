@@ -61,10 +61,8 @@ impl Parts {
         Vec<A>: Answered,
     {
         let calls = shares.into_iter().map(|share| {
-            let part = share.part;
-            let (entries, places) = share.apart();
-            let called = self.call::<Vec<A>>(part, call(entries));
-            async move { Ok((part, places, called.await?)) }
+            let called = self.call::<Vec<A>>(share.part, call(share.entries));
+            async move { Ok((share.part, share.places, called.await?)) }
         });
         for (part, places, answered) in together(join_all(calls).await)? {
             let answered = answered.into_iter().map(|one| answer(part, one));
@@ -89,8 +87,7 @@ impl Parts {
         let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
         self.share(known, call, |_, answer| answer, answers).await?;
         for share in unknown {
-            let (entries, places) = share.apart();
-            answers.put(&places, vec![absent; entries.len()])?;
+            answers.put(&share.places, vec![absent; share.places.len()])?;
         }
         Ok(())
     }

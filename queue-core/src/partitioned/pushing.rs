@@ -7,70 +7,34 @@ use super::{
     parts::Parts,
     split::{Answers, Share, half_way, split, together},
 };
-use crate::{
-    AnyQueue, Bytes, Error, Offer, Offered, Overflow, Prioritized, Push, Pushed, Result, Scheduled,
-    call::Call,
-};
+use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
 
 /// The header that names a message's partition key.
 pub(super) const PARTITION_KEY: &str = "partition-key";
 
-/// A message of any kind, as far as its key goes.
-pub(super) trait Keyed {
-    fn push(&self) -> &Push;
-
-    fn distinct(&self) -> Option<&Bytes> {
-        None
-    }
-
-    /// What must meet in one part: the partition key; or the distinct key, since it replaces what has
-    /// the same one; or the dedup key, since a repeat must meet its mark.
-    fn key(&self) -> Option<&[u8]> {
-        let push = self.push();
-        let partition = push.headers.get(PARTITION_KEY).map(str::as_bytes);
-        let distinct = || self.distinct().map(|key| &key[..]);
-        let dedup = || push.dedup.as_ref().map(|dedup| &dedup.key[..]);
-        partition.or_else(distinct).or_else(dedup)
-    }
+/// What must meet in one part: the partition key; or the distinct key, since it replaces what has
+/// the same one; or the dedup key, since a repeat must meet its mark.
+fn key_of<'a>(push: &'a Push, distinct: Option<&'a Bytes>) -> Option<&'a [u8]> {
+    let partition = push.headers.get(PARTITION_KEY).map(str::as_bytes);
+    let distinct = || distinct.map(|key| &key[..]);
+    let dedup = || push.dedup.as_ref().map(|dedup| &dedup.key[..]);
+    partition.or_else(distinct).or_else(dedup)
 }
 
-impl Keyed for Push {
-    fn push(&self) -> &Push {
-        self
-    }
-}
-
-impl Keyed for Scheduled {
-    fn push(&self) -> &Push {
-        &self.push
-    }
-}
-
-impl Keyed for Prioritized {
-    fn push(&self) -> &Push {
-        &self.push
-    }
-}
-
-impl Keyed for Offer {
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn distinct(&self) -> Option<&Bytes> {
-        self.distinct.as_ref()
-    }
+fn key_of_offer(offer: &Offer) -> Option<&[u8]> {
+    key_of(&offer.push, offer.distinct.as_ref())
 }
 
 impl Parts {
     /// Puts a batch in: what has a key goes to the key's part, and all the rest to one part.
-    pub(super) async fn push<T: Keyed>(
+    pub(super) async fn push<T>(
         &self,
         batch: Vec<T>,
+        push_of: impl Fn(&T) -> &Push,
         call: impl Fn(Vec<T>) -> Call,
     ) -> Result<Vec<Pushed>> {
         let mut answers = Answers::to(batch.len());
-        let shares = self.spread(batch);
+        let shares = self.spread(batch, |entry| key_of(push_of(entry), None));
         let parts: Vec<_> = shares.iter().map(|share| share.part).collect();
         let whole = |part, pushed| match pushed {
             Pushed::Accepted(id) => Pushed::Accepted(ids::whole(part, id)),
@@ -90,32 +54,37 @@ impl Parts {
         overflow: Overflow,
     ) -> Result<Vec<Offered>> {
         let mut answers = Answers::to(batch.len());
-        let mut shares = self.spread(batch);
+        let mut shares = self.spread(batch, key_of_offer);
         for round in 0..self.count() {
             let offers = shares.iter().map(|share| self.offer_to(share, overflow));
             let offered = together(join_all(offers).await);
             let offered = offered.map_err(|error| half_way(error, round > 0))?;
             let mut refused = Vec::new();
             for (share, offered) in std::mem::take(&mut shares).into_iter().zip(offered) {
-                let part = share.part;
-                let (entries, places) = share.apart();
                 if overflow == Overflow::Reject {
-                    let entries = entries.into_iter().zip(&offered).enumerate();
-                    let full = entries.filter(|(_, (entry, offered))| {
-                        **offered == Offered::Full && entry.key().is_none()
+                    let entries = share.places.iter().copied().zip(share.entries);
+                    let full = entries.zip(&offered).filter(|((_, entry), offered)| {
+                        **offered == Offered::Full && key_of_offer(entry).is_none()
                     });
-                    refused.extend(full.map(|(nth, (entry, _))| (places.place(nth), entry)));
+                    refused.extend(full.map(|(entry, _)| entry));
                 }
-                let offered = offered.into_iter().map(|offered| whole(part, offered));
-                answers.put(&places, offered.collect())?;
+                let offered = offered
+                    .into_iter()
+                    .map(|offered| whole(share.part, offered));
+                answers.put(&share.places, offered.collect())?;
             }
             let Some(part) = self.rota.with_room() else {
                 break;
             };
-            shares.extend(Share::at(part, refused));
-            if shares.is_empty() {
+            if refused.is_empty() {
                 break;
             }
+            let (places, entries) = refused.into_iter().unzip();
+            shares.push(Share {
+                part,
+                entries,
+                places,
+            });
         }
         answers.all()
     }
@@ -137,11 +106,11 @@ impl Parts {
         Ok(offered)
     }
 
-    fn spread<T: Keyed>(&self, batch: Vec<T>) -> Vec<Share<T>> {
-        let all_keyed = batch.iter().all(|entry| entry.key().is_some());
+    fn spread<T>(&self, batch: Vec<T>, key_of: impl Fn(&T) -> Option<&[u8]>) -> Vec<Share<T>> {
+        let all_keyed = batch.iter().all(|entry| key_of(entry).is_some());
         let any_part = if all_keyed { 0 } else { self.rota.for_push() };
         split(batch, |entry| {
-            let part = entry.key().map(|key| key::part(key, self.count()));
+            let part = key_of(&entry).map(|key| key::part(key, self.count()));
             (part.unwrap_or(any_part), entry)
         })
     }

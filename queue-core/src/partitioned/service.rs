@@ -15,15 +15,19 @@ impl Service for Parts {
         Ok(match call {
             Call::Push(batch) => {
                 Push::check_all(batch.iter(), self.max_body)?;
-                self.push(batch, Call::Push).await?.answer()
+                self.push(batch, |push| push, Call::Push).await?.answer()
             }
             Call::Schedule(batch) => {
                 Scheduled::check_all(&batch, self.max_body)?;
-                self.push(batch, Call::Schedule).await?.answer()
+                self.push(batch, |each| &each.push, Call::Schedule)
+                    .await?
+                    .answer()
             }
             Call::Enqueue(batch) => {
                 Prioritized::check_all(&batch, self.max_body)?;
-                self.push(batch, Call::Enqueue).await?.answer()
+                self.push(batch, |each| &each.push, Call::Enqueue)
+                    .await?
+                    .answer()
             }
             Call::Offer(batch, overflow) => {
                 Offer::check_all(&batch, self.max_body)?;

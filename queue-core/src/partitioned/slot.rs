@@ -3,29 +3,6 @@
 /// The slots of a Redis Cluster.
 pub(super) const SLOTS: usize = 16_384;
 
-/// The remainder of each byte.
-const TABLE: [u16; 256] = table();
-
-const fn table() -> [u16; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut remainder = (byte as u16) << 8;
-        let mut bit = 0;
-        while bit < 8 {
-            let carry = remainder & 0x8000 != 0;
-            remainder <<= 1;
-            if carry {
-                remainder ^= 0x1021;
-            }
-            bit += 1;
-        }
-        table[byte] = remainder;
-        byte += 1;
-    }
-    table
-}
-
 /// CRC16/XMODEM, which Redis Cluster hashes tags by: a checksum that can be continued.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Crc16(u16);
@@ -33,7 +10,8 @@ pub(super) struct Crc16(u16);
 impl Crc16 {
     /// Goes on with these bytes.
     pub(super) fn with(self, bytes: &[u8]) -> Self {
-        let step = |crc: u16, byte: &u8| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)];
+        let shift = |crc: u16, _| (crc << 1) ^ if crc & 0x8000 != 0 { 0x1021 } else { 0 };
+        let step = |crc: u16, byte: &u8| (0..8).fold(crc ^ (u16::from(*byte) << 8), shift);
         Self(bytes.iter().fold(self.0, step))
     }
 

@@ -2,38 +2,12 @@
 
 use crate::{Error, Outcome, Result};
 
-/// The entries of a batch that go to one part.
+/// The entries of a batch that go to one part, and their places in the batch.
 #[derive(Debug)]
 pub(super) struct Share<T> {
     pub(super) part: usize,
     pub(super) entries: Vec<T>,
-    /// Their places in the batch; empty if it is the whole batch.
-    places: Vec<usize>,
-}
-
-impl<T> Share<T> {
-    /// The whole batch, for one part.
-    pub(super) const fn whole(part: usize, entries: Vec<T>) -> Self {
-        let places = Vec::new();
-        Self {
-            part,
-            entries,
-            places,
-        }
-    }
-
-    /// These entries of the batch, each with its place; `None` if there are none.
-    pub(super) fn at(part: usize, entries: Vec<(usize, T)>) -> Option<Self> {
-        if entries.is_empty() {
-            return None;
-        }
-        let (places, entries) = entries.into_iter().unzip();
-        Some(Self {
-            part,
-            entries,
-            places,
-        })
-    }
+    pub(super) places: Vec<usize>,
 }
 
 /// Splits a batch, in order: each entry goes to the part that it is given, and is itself changed into
@@ -45,14 +19,15 @@ pub(super) fn split<T, U>(batch: Vec<T>, part_of: impl Fn(T) -> (usize, U)) -> V
         let (part, entry) = part_of(entry);
         let known = shares.iter().position(|share| share.part == part);
         let known = known.unwrap_or_else(|| {
-            shares.push(Share::whole(part, Vec::with_capacity(count - place)));
+            shares.push(Share {
+                part,
+                entries: Vec::with_capacity(count - place),
+                places: Vec::with_capacity(count - place),
+            });
             shares.len() - 1
         });
         shares[known].entries.push(entry);
         shares[known].places.push(place);
-    }
-    if let [only] = &mut shares[..] {
-        only.places.clear();
     }
     shares
 }
@@ -71,12 +46,12 @@ impl<A> Answers<A> {
     /// # Errors
     ///
     /// `Internal` if the part answered another number of entries.
-    pub(super) fn put(&mut self, places: &Places, answers: Vec<A>) -> Result<()> {
-        if answers.len() != places.count {
+    pub(super) fn put(&mut self, places: &[usize], answers: Vec<A>) -> Result<()> {
+        if answers.len() != places.len() {
             return Err(Error::unanswered());
         }
-        for (nth, answer) in answers.into_iter().enumerate() {
-            self.0[places.place(nth)] = Some(answer);
+        for (place, answer) in places.iter().zip(answers) {
+            self.0[*place] = Some(answer);
         }
         Ok(())
     }
@@ -87,29 +62,6 @@ impl<A> Answers<A> {
             .into_iter()
             .collect::<Option<_>>()
             .ok_or_else(Error::unanswered)
-    }
-}
-
-/// Where the answers to a share go.
-#[derive(Debug)]
-pub(super) struct Places {
-    places: Vec<usize>,
-    count: usize,
-}
-
-impl Places {
-    /// The place in the batch of the share's nth entry.
-    pub(super) fn place(&self, nth: usize) -> usize {
-        self.places.get(nth).copied().unwrap_or(nth)
-    }
-}
-
-impl<T> Share<T> {
-    /// The entries, and where their answers go.
-    pub(super) fn apart(self) -> (Vec<T>, Places) {
-        let count = self.entries.len();
-        let places = self.places;
-        (self.entries, Places { places, count })
     }
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    leasing::{Leasing, chunks},
+    leasing::{Leasing, chunks, only},
     patience::Patience,
 };
 use crate::{
@@ -163,10 +163,7 @@ pub trait BoundedQueueExt: BoundedQueue {
         overflow: Overflow,
     ) -> impl Future<Output = Result<Offered>> + Send {
         let message = message.into();
-        async move {
-            let mut offered = self.offer(&[message], overflow).await?;
-            offered.pop().ok_or_else(Error::unanswered)
-        }
+        async move { only(self.offer(&[message], overflow).await?) }
     }
 
     /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4). It
@@ -196,17 +193,15 @@ pub trait BoundedQueueExt: BoundedQueue {
             let mut patience = Patience::new(timeout);
             loop {
                 let offer = self.offer(&message, Overflow::Reject);
-                let Some(mut offered) = patience.look(repeatable, offer).await? else {
+                let Some(offered) = patience.look(repeatable, offer).await? else {
                     continue;
                 };
-                match offered.pop() {
-                    Some(Offered::Full) if !patience.is_over() => {
-                        let room = |longest| self.wait_for_room(longest);
-                        patience.wait(None, room).await;
-                    }
-                    Some(offered) => return Ok(offered),
-                    None => return Err(Error::unanswered()),
+                let offered = only(offered)?;
+                if offered != Offered::Full || patience.is_over() {
+                    return Ok(offered);
                 }
+                let room = |longest| self.wait_for_room(longest);
+                patience.wait(None, room).await;
             }
         }
     }

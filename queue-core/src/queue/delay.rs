@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks};
+use super::leasing::{Leasing, chunks, only};
 use crate::{
     Due, Error, LeasingConfig, MessageId, Push, Pushed, Result,
     config::{leasing_setters, plain_checks},
@@ -110,12 +110,7 @@ pub trait DelayQueueExt: DelayQueue {
         due: impl Into<Due>,
     ) -> impl Future<Output = Result<Pushed>> + Send {
         let message = Scheduled::new(message, due);
-        async move {
-            self.schedule(&[message])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
-        }
+        async move { only(self.schedule(&[message]).await?) }
     }
 
     /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits

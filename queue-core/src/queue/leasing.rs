@@ -324,10 +324,9 @@ pub trait LeasingExt: Leasing {
     fn settle_one(&self, settlement: Settlement) -> impl Future<Output = Result<Settled>> + Send {
         async move {
             let receipt = settlement.receipt;
-            match self.settle(&[settlement]).await?.pop() {
-                Some(Settled::LeaseLost) => Err(Error::lease_lost(receipt)),
-                Some(settled) => Ok(settled),
-                None => Err(Error::unanswered()),
+            match only(self.settle(&[settlement]).await?)? {
+                Settled::LeaseLost => Err(Error::lease_lost(receipt)),
+                settled => Ok(settled),
             }
         }
     }
@@ -348,12 +347,7 @@ pub trait LeasingExt: Leasing {
     ///
     /// Those of [`cancel`](Leasing::cancel).
     fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
-        async move {
-            self.cancel(&[id])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
-        }
+        async move { only(self.cancel(&[id]).await?) }
     }
 
     /// Sets one lease's deadline to now + `ttl` (L10).
@@ -367,10 +361,9 @@ pub trait LeasingExt: Leasing {
         ttl: Duration,
     ) -> impl Future<Output = Result<()>> + Send {
         async move {
-            match self.extend(&[receipt], ttl).await?.pop() {
-                Some(Extended::Extended) => Ok(()),
-                Some(Extended::LeaseLost) => Err(Error::lease_lost(receipt)),
-                None => Err(Error::unanswered()),
+            match only(self.extend(&[receipt], ttl).await?)? {
+                Extended::Extended => Ok(()),
+                Extended::LeaseLost => Err(Error::lease_lost(receipt)),
             }
         }
     }
@@ -402,6 +395,11 @@ impl<Q: Leasing + ?Sized> LeasingExt for Q {}
 /// Turns a caller's count into the type that backends take.
 pub(crate) fn nonzero(what: &str, count: usize) -> Result<NonZeroUsize> {
     NonZeroUsize::new(count).ok_or_else(|| Error::invalid(format!("{what} is 0: at least 1")))
+}
+
+/// The answer to a batch of one entry.
+pub(crate) fn only<A>(mut answers: Vec<A>) -> Result<A> {
+    answers.pop().ok_or_else(Error::unanswered)
 }
 
 /// Splits a batch at the limits of one call: 128 entries and 8 MiB.

@@ -53,7 +53,7 @@ pub enum QueueConfig {
 }
 
 macro_rules! any {
-    ($($kind:ident: $config:ident, $queue:ident;)*) => {
+    ($($kind:ident: $config:ident, $queue:ident, $verbs:ident;)*) => {
         impl AnyQueue {
             /// The kind of queue.
             pub const fn kind(&self) -> QueueKind {
@@ -66,6 +66,21 @@ macro_rules! any {
             pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
                 match kind {
                     $(QueueKind::$kind => Self::$kind(front),)*
+                }
+            }
+        }
+
+        #[async_trait]
+        impl Service for AnyQueue {
+            async fn call(&self, call: Call) -> Result<Answer> {
+                match self {
+                    $(Self::$kind(queue) => verbs::$verbs(&**queue, call).await,)*
+                }
+            }
+
+            fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+                match self {
+                    $(Self::$kind(queue) => queue.confirmer(),)*
                 }
             }
         }
@@ -107,11 +122,11 @@ macro_rules! any {
 }
 
 any! {
-    Reliable: ReliableConfig, ReliableQueue;
-    Delay: DelayConfig, DelayQueue;
-    Priority: PriorityConfig, PriorityQueue;
-    Bounded: BoundedConfig, BoundedQueue;
-    Rotating: RotatingConfig, RotatingQueue;
+    Reliable: ReliableConfig, ReliableQueue, reliable;
+    Delay: DelayConfig, DelayQueue, delay;
+    Priority: PriorityConfig, PriorityQueue, priority;
+    Bounded: BoundedConfig, BoundedQueue, bounded;
+    Rotating: RotatingConfig, RotatingQueue, rotating;
 }
 
 impl AnyQueue {
@@ -245,28 +260,5 @@ impl QueueConfig {
             Self::Bounded(config) => &config.leasing,
             Self::Rotating(_) => return None,
         })
-    }
-}
-
-#[async_trait]
-impl Service for AnyQueue {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        match self {
-            Self::Reliable(queue) => verbs::reliable(&**queue, call).await,
-            Self::Delay(queue) => verbs::delay(&**queue, call).await,
-            Self::Priority(queue) => verbs::priority(&**queue, call).await,
-            Self::Bounded(queue) => verbs::bounded(&**queue, call).await,
-            Self::Rotating(queue) => verbs::rotating(&**queue, call).await,
-        }
-    }
-
-    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
-        match self {
-            Self::Reliable(queue) => queue.confirmer(),
-            Self::Delay(queue) => queue.confirmer(),
-            Self::Priority(queue) => queue.confirmer(),
-            Self::Bounded(queue) => queue.confirmer(),
-            Self::Rotating(queue) => queue.confirmer(),
-        }
     }
 }

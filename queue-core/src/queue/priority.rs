@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks};
+use super::leasing::{Leasing, chunks, only};
 use crate::{
     Error, LeasingConfig, Push, Pushed, Result,
     config::{Millis, check_optional, leasing_setters, same},
@@ -72,12 +72,7 @@ pub trait PriorityQueueExt: PriorityQueue {
         priority: i16,
     ) -> impl Future<Output = Result<Pushed>> + Send {
         let message = Prioritized::new(message, priority);
-        async move {
-            self.enqueue(&[message])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
-        }
+        async move { only(self.enqueue(&[message]).await?) }
     }
 
     /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits

@@ -4,9 +4,9 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks};
+use super::leasing::{Leasing, chunks, only};
 use crate::{
-    Error, LeasingConfig, Push, Pushed, Result,
+    LeasingConfig, Push, Pushed, Result,
     config::{leasing_setters, plain_checks},
 };
 
@@ -34,12 +34,7 @@ pub trait ReliableQueueExt: ReliableQueue {
     /// Those of [`push`](ReliableQueue::push).
     fn push_one(&self, message: impl Into<Push>) -> impl Future<Output = Result<Pushed>> + Send {
         let message = message.into();
-        async move {
-            self.push(&[message])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
-        }
+        async move { only(self.push(&[message]).await?) }
     }
 
     /// Puts any number of messages at the tail, split into batches of at most 128 and 8 MiB.

@@ -5,7 +5,10 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Durati
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{leasing::nonzero, patience::Patience};
+use super::{
+    leasing::{nonzero, only},
+    patience::Patience,
+};
 use crate::{
     Confirmed, Confirmer, Error, Headers, Message, MessageId, Page, Paged, Result,
     config::{Millis, check_max_body, check_optional, same},
@@ -171,12 +174,7 @@ pub trait RotatingQueueExt: RotatingQueue {
     /// Those of [`insert`](RotatingQueue::insert).
     fn insert_one(&self, item: impl Into<Insert>) -> impl Future<Output = Result<Inserted>> + Send {
         let item = item.into();
-        async move {
-            self.insert(&[item])
-                .await?
-                .pop()
-                .ok_or_else(Error::unanswered)
-        }
+        async move { only(self.insert(&[item]).await?) }
     }
 
     /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's

@@ -20,16 +20,16 @@ impl Queues {
         self.bounded_with(name, &BoundedConfig::new(capacity)).await
     }
 
-    open!(
+    open! {
         /// Opens a bounded queue.
         bounded_with, BoundedConfig, open_bounded, Bounded
-    );
+    }
 
-    open!(
+    open! {
         /// Opens a bounded queue and gives it this capacity; where the queue shrinks, it drops the
         /// oldest messages.
         bounded_or_resize, BoundedConfig, open_or_resize, Bounded
-    );
+    }
 }
 
 impl<T: Sync + 'static> Bounded<T> {

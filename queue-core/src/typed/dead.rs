@@ -1,29 +1,10 @@
 //! Dead letters of a typed queue.
 
 use super::{Typed, consumer::AsLeasing};
-use crate::{DeadLetter, DeathReason, Headers, MessageId, Page, Paged, Result, Timestamp};
+use crate::{DeadLetter, Page, Paged, Result};
 
-/// A message in the dead letters, with all that a [`DeadLetter`] tells of it, and its decoded
-/// value.
-#[derive(Debug)]
-pub struct TypedDeadLetter<T> {
-    /// The message's id, by which it is revived or discarded.
-    pub id: MessageId,
-    /// The value, or the error of decoding it.
-    pub body: Result<T>,
-    /// The headers.
-    pub headers: Headers,
-    /// Why it died.
-    pub reason: DeathReason,
-    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
-    pub failure: Option<String>,
-    /// How many attempts it had.
-    pub attempts: u32,
-    /// When it was pushed, by the backend's clock. A revival does not change it.
-    pub pushed_at: Timestamp,
-    /// When it died, by the backend's clock.
-    pub died_at: Timestamp,
-}
+/// A message in the dead letters, with its decoded value or the error of decoding it.
+pub type TypedDeadLetter<T> = DeadLetter<Result<T>>;
 
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// The dead letters, oldest first, a page at a time (L13).

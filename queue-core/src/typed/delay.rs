@@ -8,22 +8,7 @@ use crate::{
 };
 
 impl Queues {
-    /// Opens a delay queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`delay_with`](Self::delay_with).
-    pub async fn delay<T>(&self, name: &str) -> Result<Delay<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.delay_with(name, &DelayConfig::default()).await
-    }
-
-    open!(
-        /// Opens a delay queue.
-        delay_with, DelayConfig, open_delay, Delay
-    );
+    open! { delay, delay_with, DelayConfig, open_delay, Delay }
 }
 
 impl<T: Sync + 'static> Delay<T> {
@@ -55,13 +40,8 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// Those of [`push`](Self::push).
     pub async fn push_all(&self, values: &[(T, Due)]) -> Result<Vec<MessageId>> {
-        let bodies = self.encode_all(values.iter().map(|(value, _)| value))?;
-        let dues = values.iter().map(|(_, due)| *due);
-        let scheduled: Vec<_> = bodies
-            .into_iter()
-            .zip(dues)
-            .map(|(body, due)| Scheduled::new(body, due))
-            .collect();
+        let scheduled = |(value, due): &(T, Due)| Ok(Scheduled::new(self.encode(value)?, *due));
+        let scheduled: Vec<_> = values.iter().map(scheduled).collect::<Result<_>>()?;
         let pushed = self.queue.schedule_all(&scheduled).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
     }

@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use bytes::Bytes;
 
 use crate::{
-    Delivery, Headers, Leasing, LeasingExt, MessageId, Receipt, Result, Settled, Settlement,
+    Delivery, Headers, Leasing, LeasingExt, Message, MessageId, Receipt, Result, Settled,
+    Settlement,
 };
 
 /// A leased message and its decoded value.
@@ -172,13 +173,6 @@ impl<T: fmt::Debug> fmt::Debug for TypedDelivery<T> {
     }
 }
 
-/// A message that the caller read without taking it, and its decoded value.
-#[derive(Debug)]
-pub struct TypedMessage<T> {
-    /// Names it in its queue.
-    pub id: MessageId,
-    /// The value, or the error of decoding it.
-    pub body: Result<T>,
-    /// The headers.
-    pub headers: Headers,
-}
+/// A message that the caller read without taking it, with its decoded value or the error of decoding
+/// it.
+pub type TypedMessage<T> = Message<Result<T>>;

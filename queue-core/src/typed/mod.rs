@@ -117,13 +117,6 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
         self.codec.decode(body)
     }
 
-    fn encode_all<'a>(&self, values: impl IntoIterator<Item = &'a T>) -> Result<Vec<Bytes>>
-    where
-        T: 'a,
-    {
-        values.into_iter().map(|value| self.encode(value)).collect()
-    }
-
     fn decode_all(&self, messages: Vec<Message>) -> Vec<TypedMessage<T>> {
         let typed = |message| self.decode_message(message);
         messages.into_iter().map(typed).collect()

@@ -1,24 +1,10 @@
 //! Looking into a typed queue.
 
-use std::time::Duration;
+use super::{Typed, consumer::AsLeasing};
+use crate::{Page, Paged, Peeked, Place, Result};
 
-use super::{Typed, TypedMessage, consumer::AsLeasing};
-use crate::{Page, Paged, Peeked, Place, Result, Standing};
-
-/// A message as a peek found it, and its decoded value.
-#[derive(Debug)]
-pub struct TypedPeeked<T> {
-    /// The message.
-    pub message: TypedMessage<T>,
-    /// How many attempts it has had, with the one under way.
-    pub attempts: u32,
-    /// The time since it was pushed.
-    pub age: Duration,
-    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
-    pub failure: Option<String>,
-    /// Where it is.
-    pub standing: Standing,
-}
+/// A message as a peek found it, with its decoded value or the error of decoding it.
+pub type TypedPeeked<T> = Peeked<Result<T>>;
 
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// Shows the messages of one place, a page at a time, and changes nothing of them (L16).

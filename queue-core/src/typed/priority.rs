@@ -6,22 +6,7 @@ use crate::{
 };
 
 impl Queues {
-    /// Opens a priority queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`priority_with`](Self::priority_with).
-    pub async fn priority<T>(&self, name: &str) -> Result<Priority<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.priority_with(name, &PriorityConfig::default()).await
-    }
-
-    open!(
-        /// Opens a priority queue.
-        priority_with, PriorityConfig, open_priority, Priority
-    );
+    open! { priority, priority_with, PriorityConfig, open_priority, Priority }
 }
 
 impl<T: Sync + 'static> Priority<T> {
@@ -51,13 +36,9 @@ impl<T: Sync + 'static> Priority<T> {
     ///
     /// Those of [`push`](Self::push).
     pub async fn push_all(&self, values: &[(T, i16)]) -> Result<Vec<MessageId>> {
-        let bodies = self.encode_all(values.iter().map(|(value, _)| value))?;
-        let priorities = values.iter().map(|(_, priority)| *priority);
-        let prioritized: Vec<_> = bodies
-            .into_iter()
-            .zip(priorities)
-            .map(|(body, priority)| Prioritized::new(body, priority))
-            .collect();
+        let prioritized =
+            |(value, priority): &(T, i16)| Ok(Prioritized::new(self.encode(value)?, *priority));
+        let prioritized: Vec<_> = values.iter().map(prioritized).collect::<Result<_>>()?;
         let pushed = self.queue.enqueue_all(&prioritized).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
     }

@@ -12,8 +12,27 @@ pub struct Queues {
     pub(super) backend: Arc<dyn Backend>,
 }
 
-/// Opens queues of a kind by a call of [`Backend`].
+/// Opens queues of a kind by a call of [`Backend`]: with the default configuration and with a given
+/// one, or only with a given one.
 macro_rules! open {
+    ($kind:ident, $kind_with:ident, $config:ident, $backend:ident, $typed:ident) => {
+        #[doc = concat!("Opens a ", stringify!($kind), " queue with the default configuration.")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($kind_with), "`](Self::", stringify!($kind_with), ").")]
+        pub async fn $kind<T>(&self, name: &str) -> Result<$typed<T>>
+        where
+            T: Serialize + DeserializeOwned + 'static,
+        {
+            self.$kind_with(name, &$config::default()).await
+        }
+
+        open! {
+            #[doc = concat!("Opens a ", stringify!($kind), " queue.")]
+            $kind_with, $config, $backend, $typed
+        }
+    };
     ($(#[$doc:meta])* $name:ident, $config:ident, $backend:ident, $typed:ident) => {
         $(#[$doc])*
         ///

@@ -4,22 +4,7 @@ use super::{MessageBuilder, Queues, Reliable, message::MayDelay, queues::open};
 use crate::{MessageId, Push, Pushed, ReliableConfig, ReliableQueue, ReliableQueueExt, Result};
 
 impl Queues {
-    /// Opens a reliable queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`reliable_with`](Self::reliable_with).
-    pub async fn reliable<T>(&self, name: &str) -> Result<Reliable<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.reliable_with(name, &ReliableConfig::default()).await
-    }
-
-    open!(
-        /// Opens a reliable queue.
-        reliable_with, ReliableConfig, open_reliable, Reliable
-    );
+    open! { reliable, reliable_with, ReliableConfig, open_reliable, Reliable }
 }
 
 impl<T: Sync + 'static> Reliable<T> {
@@ -44,8 +29,8 @@ impl<T: Sync + 'static> Reliable<T> {
     ///
     /// Those of [`push`](Self::push).
     pub async fn push_all(&self, values: &[T]) -> Result<Vec<MessageId>> {
-        let bodies = self.encode_all(values)?;
-        let pushes: Vec<Push> = bodies.into_iter().map(Push::new).collect();
+        let push = |value| Ok(Push::new(self.encode(value)?));
+        let pushes: Vec<Push> = values.iter().map(push).collect::<Result<_>>()?;
         let pushed = self.queue.push_all(&pushes).await?;
         Ok(pushed.into_iter().map(Pushed::id).collect())
     }

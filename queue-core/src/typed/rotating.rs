@@ -9,22 +9,7 @@ use crate::{
 };
 
 impl Queues {
-    /// Opens a rotating queue with the default configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`rotating_with`](Self::rotating_with).
-    pub async fn rotating<T>(&self, name: &str) -> Result<Rotating<T>>
-    where
-        T: Serialize + DeserializeOwned + 'static,
-    {
-        self.rotating_with(name, &RotatingConfig::default()).await
-    }
-
-    open!(
-        /// Opens a rotating queue.
-        rotating_with, RotatingConfig, open_rotating, Rotating
-    );
+    open! { rotating, rotating_with, RotatingConfig, open_rotating, Rotating }
 }
 
 impl<T: Sync + 'static> Rotating<T> {

@@ -49,7 +49,7 @@ impl Recipe for KeyLock {
             .weaker("L9", When::Fault("reply lost"), LOCKED)
             .weaker("L9", When::Fault("request lost"), LOCKED)
             .weaker("L9", When::Fault("cancelled"), LOCKED);
-        guarantees.features.insert(Feature::Dedup);
+        guarantees.lacking.remove(&Feature::Dedup);
         guarantees
     }
 

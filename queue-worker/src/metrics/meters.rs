@@ -144,7 +144,7 @@ impl QueueMeters {
             }
             _ => {}
         }
-        let outcome = Fate::of(event).and_then(|fate| self.outcomes.get(&fate));
+        let outcome = Fate::of(event).and_then(|(fate, _)| self.outcomes.get(&fate));
         if let Some(outcome) = outcome {
             outcome.increment(1);
         }

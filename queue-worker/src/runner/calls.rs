@@ -74,7 +74,7 @@ impl Runner {
             return false;
         }
         self.jobs.is_empty()
-            || !self.lifecycle.is_working()
+            || !self.is_working()
             || served.pending.len() >= self.enough()
             || alarm.has_come(oldest.since + self.linger())
     }
@@ -153,7 +153,7 @@ impl Runner {
         let (sent, max) = (call.sent, call.max);
         let took = now.saturating_duration_since(sent);
         // A call that only settles proves nothing about leasing, which may fail on a full server.
-        let whole = call.slots > 0 || !self.lifecycle.is_working();
+        let whole = call.slots > 0 || !self.is_working();
         self.queues[index].call = None;
         match result {
             Ok((settled, leased)) => {
@@ -240,7 +240,7 @@ impl Runner {
                 some if some < max => NEXT_LOOK.min(poll),
                 _ => Duration::ZERO,
             };
-        let may_start = self.lifecycle.is_working();
+        let may_start = self.is_working();
         self.take_deliveries(index, leased.deliveries, sent, now, may_start);
     }
 
@@ -327,7 +327,7 @@ impl Runner {
         // Without a handler there is nothing to extend, so no heartbeat would show that extending
         // works again.
         if error.is_none() && verb == Verb::Turn && self.queues[index].jobs == 0 {
-            self.forget_heartbeats(index, now);
+            self.note_result(index, Verb::Extend, None, now);
         }
     }
 }

@@ -6,41 +6,33 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Extended, Receipt, Result, limits};
-use tokio::{sync::oneshot, time::Instant};
+use queue_core::{Error, Extended, Receipt, limits};
+use tokio::time::Instant;
 
 use super::{
     Runner,
     alarm::Alarm,
+    calls::may_try,
     jobs::earlier,
-    served::{ExtendRequest, Extension, Heartbeat},
+    served::{Extension, Heartbeat},
 };
 use crate::{
     Stop,
     event::{Event, Verb},
     lease::Lease,
+    note::ExtendRequest,
 };
 
 impl Runner {
     /// Queues a handler's request to extend its lease.
-    pub(super) fn request_extension(
-        &mut self,
-        job: u64,
-        entry: usize,
-        ttl: Duration,
-        reply: oneshot::Sender<Result<()>>,
-    ) {
-        let Some(running) = self.jobs.get(&job) else {
+    pub(super) fn request_extension(&mut self, mut request: ExtendRequest) {
+        let Some(running) = self.jobs.get(&request.job) else {
             // Dropping the reply tells the handler.
             return;
         };
         let served = &mut self.queues[running.queue];
-        served.requests.push_back(ExtendRequest {
-            job,
-            entry,
-            ttl: ttl.max(served.terms.lease),
-            reply,
-        });
+        request.ttl = request.ttl.max(served.terms.lease);
+        served.requests.push_back(request);
     }
 
     /// Sends the extensions that are due. Answers whether it sent any.
@@ -53,11 +45,7 @@ impl Runner {
             }
             let asked = !served.requests.is_empty();
             let due = served.heartbeat_due.is_some_and(|due| alarm.has_come(due));
-            let may_try = served
-                .heartbeat_outage
-                .until()
-                .is_none_or(|until| alarm.has_come(until));
-            if !may_try || !(asked || due) {
+            if !may_try(served.heartbeat_outage.until(), alarm) || !(asked || due) {
                 continue;
             }
             // Due heartbeats go first, so that a handler that requests again and again delays no
@@ -73,17 +61,6 @@ impl Runner {
             sent |= self.send_heartbeat(index, ttl, entries, alarm.now);
         }
         sent
-    }
-
-    /// Ends an outage of heartbeats, since no handler is left that needs them.
-    pub(super) fn forget_heartbeats(&mut self, index: usize, now: Instant) {
-        let served = &mut self.queues[index];
-        if let Some(since) = served.heartbeat_outage.succeeded() {
-            let verb = Verb::Extend;
-            let after = now.saturating_duration_since(since);
-            self.events
-                .emit(&served.name, &Event::Recovered { verb, after });
-        }
     }
 
     /// The handlers' requests of one length.

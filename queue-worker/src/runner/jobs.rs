@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::{Runner, served::Pending};
 use crate::{
-    Backoff, Context, Failure, Remedy, backoff::seed, event::Event, guard::guarded_call,
-    handler::Ending, lease::Lease, note::EndReporter,
+    Backoff, Context, Failure, Remedy, backoff::seed, context::Keeper, event::Event,
+    guard::guarded_call, handler::Ending, lease::Lease, note::EndReporter,
 };
 
 /// One call of a handler, in a task of its own.
@@ -34,8 +34,11 @@ impl Runner {
         for (entry, delivery) in deliveries.into_iter().enumerate() {
             let lease = Lease::new(&delivery, sent, hold);
             let name = Arc::clone(&served.name);
-            let notes = self.note_sender.clone();
-            let context = Context::new(Arc::clone(&lease), name, cut_off, (job, entry), notes);
+            let keeper = Keeper::Worker {
+                key: (job, entry),
+                notes: self.note_sender.clone(),
+            };
+            let context = Context::new(Arc::clone(&lease), name, cut_off, keeper);
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });
@@ -45,7 +48,8 @@ impl Runner {
         }
         let handling = Arc::clone(&served.handler).handle(contents, limit);
         #[cfg(feature = "tracing")]
-        let handling = self.events.enclose(&served.name, &leases, handling);
+        let handling =
+            crate::tracing::enclose(&served.name, &leases, self.settings.link.clone(), handling);
         let reporter = EndReporter::new(job, self.note_sender.clone());
         let task = self
             .settings

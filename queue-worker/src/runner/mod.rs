@@ -31,7 +31,7 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use self::{alarm::Alarm, jobs::Job, phases::Lifecycle, served::ServedQueue};
+use self::{alarm::Alarm, jobs::Job, phases::Shutdown, served::ServedQueue};
 #[cfg(feature = "rate-limit")]
 use super::rate::Limiter;
 use super::{
@@ -56,9 +56,9 @@ pub(crate) struct Runner {
     notes: mpsc::UnboundedReceiver<Note>,
     /// Handlers' tasks send notes through clones of this.
     note_sender: mpsc::UnboundedSender<Note>,
-    lifecycle: Lifecycle,
-    /// The open deliveries when the shutdown began.
-    open_before: u64,
+    phase: Phase,
+    /// The shutdown, once it has begun.
+    shutdown: Option<Shutdown>,
     /// The time since which slots are free that no lease has offered.
     freed: Option<Instant>,
     /// The moving average of handlers' times.
@@ -96,7 +96,7 @@ pub(crate) async fn run(
 
 impl Runner {
     fn new(settings: WorkerSettings, holder: Holder, sources: Vec<Source>, health: Health) -> Self {
-        let events = Events::new(health, &settings);
+        let events = Events::new(health);
         let now = Instant::now();
         let seed = settings.outage_seed();
         let shares = Shares::new(settings.sharing, sources.iter().map(|s| s.terms.weight));
@@ -119,8 +119,8 @@ impl Runner {
             last_job: 0,
             notes,
             note_sender,
-            lifecycle: Lifecycle::Working,
-            open_before: 0,
+            phase: Phase::Idle,
+            shutdown: None,
             #[cfg(feature = "rate-limit")]
             rate,
             freed: None,
@@ -138,7 +138,7 @@ impl Runner {
         loop {
             let mut alarm = Alarm::new(Instant::now());
             let mut moved = false;
-            if self.lifecycle.is_working() && shutdown.as_mut().poll(cx).is_ready() {
+            if self.is_working() && shutdown.as_mut().poll(cx).is_ready() {
                 self.begin_shutdown(alarm.now);
                 moved = true;
             }
@@ -176,16 +176,12 @@ impl Runner {
     fn take(&mut self, note: Note, now: Instant) {
         match note {
             Note::Ended { job, endings, took } => self.ended(job, endings.as_deref(), took, now),
-            Note::Extend {
-                job,
-                entry,
-                ttl,
-                reply,
-            } => self.request_extension(job, entry, ttl, reply),
+            Note::Extend(request) => self.request_extension(request),
         }
     }
 
-    fn enter(&self, phase: Phase) {
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
         self.events.emit(&Arc::from(""), &Event::Phase(phase));
     }
 }

@@ -14,76 +14,54 @@ use crate::{
 /// results.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
-/// The loop's phase, with its times. The last three count from `began`, the start of the shutdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lifecycle {
-    Working,
-    Draining {
-        began: Instant,
-        until: Instant,
-    },
-    /// `in_time` says whether every handler had ended when the drain was over.
-    Stopping {
-        began: Instant,
-        until: Instant,
-        in_time: bool,
-    },
-    Ending {
-        began: Instant,
-        until: Instant,
-        in_time: bool,
-    },
-}
-
-impl Lifecycle {
-    pub(super) const fn is_working(self) -> bool {
-        matches!(self, Self::Working)
-    }
+/// A shutdown that has begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shutdown {
+    began: Instant,
+    /// The end of the present phase.
+    until: Instant,
+    /// Whether every handler had ended when the drain was over; true until then.
+    in_time: bool,
+    /// The open deliveries when it began.
+    open_before: u64,
 }
 
 impl Runner {
+    pub(super) const fn is_working(&self) -> bool {
+        matches!(self.phase, Phase::Working)
+    }
+
     pub(super) fn begin_shutdown(&mut self, now: Instant) {
-        self.lifecycle = Lifecycle::Draining {
+        self.shutdown = Some(Shutdown {
             began: now,
             until: after(now, self.settings.drain),
-        };
-        self.open_before = self.events.counts().open();
+            in_time: true,
+            open_before: self.events.counts().open(),
+        });
         self.enter(Phase::Draining);
     }
 
     /// Enters the next phase if it is time. Answers whether it did.
     pub(super) fn advance(&mut self, alarm: &mut Alarm) -> bool {
-        match self.lifecycle {
-            Lifecycle::Draining { began, until } if alarm.has_come(until) => {
-                self.lifecycle = Lifecycle::Stopping {
-                    began,
-                    until: after(alarm.now, self.settings.cleanup),
-                    in_time: self.jobs.is_empty(),
-                };
+        // In the last phase, this sets the alarm for the time at which the worker gives up the rest.
+        let Some(shutdown) = self.shutdown.as_mut().filter(|it| alarm.has_come(it.until)) else {
+            return false;
+        };
+        match self.phase {
+            Phase::Draining => {
+                shutdown.until = after(alarm.now, self.settings.cleanup);
+                shutdown.in_time = self.jobs.is_empty();
                 self.enter(Phase::Stopping);
                 self.tell_all();
                 true
             }
-            Lifecycle::Stopping {
-                began,
-                until,
-                in_time,
-            } if alarm.has_come(until) => {
-                self.lifecycle = Lifecycle::Ending {
-                    began,
-                    until: after(alarm.now, self.settings.cleanup.max(LAST_CALL)),
-                    in_time,
-                };
+            Phase::Stopping => {
+                shutdown.until = after(alarm.now, self.settings.cleanup.max(LAST_CALL));
                 self.enter(Phase::Ending);
                 for job in self.jobs.values_mut() {
                     job.task = None;
                 }
                 true
-            }
-            Lifecycle::Ending { until, .. } => {
-                // Sets the alarm for the time at which the worker gives up the rest.
-                alarm.has_come(until);
-                false
             }
             _ => false,
         }
@@ -102,13 +80,15 @@ impl Runner {
 
     /// Whether no work or no time is left. The loop awaits a call in flight in any case.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        if self.lifecycle.is_working() || self.queues.iter().any(|served| served.call.is_some()) {
+        let Some(shutdown) = &self.shutdown else {
+            return false;
+        };
+        if self.queues.iter().any(|served| served.call.is_some()) {
             return false;
         }
         let done =
             self.jobs.is_empty() && self.queues.iter().all(|served| served.pending.is_empty());
-        let late = matches!(self.lifecycle, Lifecycle::Ending { until, .. } if now >= until);
-        done || late
+        done || self.phase == Phase::Ending && now >= shutdown.until
     }
 
     /// Counts the deliveries that the worker gave up, and reports.
@@ -126,17 +106,14 @@ impl Runner {
         }
         self.enter(Phase::Ended);
         let now = Instant::now();
-        let (began, in_time) = match self.lifecycle {
-            Lifecycle::Working => (now, true),
-            Lifecycle::Draining { began, .. } => (began, true),
-            Lifecycle::Stopping { began, in_time, .. }
-            | Lifecycle::Ending { began, in_time, .. } => (began, in_time),
-        };
         let counts = health.counts();
+        let drained = |it: Shutdown| it.in_time && counts.open() == it.open_before;
         Report {
             counts,
-            shutdown: now.saturating_duration_since(began),
-            drained: in_time && counts.open() == self.open_before,
+            shutdown: self
+                .shutdown
+                .map_or(Duration::ZERO, |it| now.saturating_duration_since(it.began)),
+            drained: self.shutdown.is_none_or(drained),
         }
     }
 }

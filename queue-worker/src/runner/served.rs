@@ -7,7 +7,8 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::reach::Reach;
 use crate::{
-    event::Event, handler::Handle, lease::Lease, outage::Outage, settings::Terms, source::Source,
+    event::Event, handler::Handle, lease::Lease, note::ExtendRequest, outage::Outage,
+    settings::Terms, source::Source,
 };
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -100,14 +101,6 @@ pub(super) struct Extension {
     pub(super) job: u64,
     pub(super) entry: usize,
     pub(super) reply: Option<oneshot::Sender<Result<()>>>,
-}
-
-/// A handler's request to extend its lease.
-pub(super) struct ExtendRequest {
-    pub(super) job: u64,
-    pub(super) entry: usize,
-    pub(super) ttl: Duration,
-    pub(super) reply: oneshot::Sender<Result<()>>,
 }
 
 impl ServedQueue {

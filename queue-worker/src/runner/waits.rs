@@ -67,7 +67,7 @@ impl Runner {
 
     /// The slots that neither a job has nor a call may fill.
     pub(super) fn free_slots(&self) -> usize {
-        if !self.lifecycle.is_working() {
+        if !self.is_working() {
             return 0;
         }
         let calls = self.queues.iter().flat_map(|served| &served.call);
@@ -80,7 +80,7 @@ impl Runner {
     /// Starts a wait for each queue with a free slot and nothing to do: for a message where there is a slot
     /// for it, else for a hint. Answers whether it started any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
-        let idle = self.lifecycle.is_working()
+        let idle = self.is_working()
             && self.jobs.len() < self.settings.concurrency
             && self.allowed(alarm) > 0;
         let waits = self.queues.iter().flat_map(|served| &served.wait);
@@ -112,7 +112,7 @@ impl Runner {
     /// The number of messages that may start in addition to those asked for already.
     #[cfg(feature = "rate-limit")]
     pub(super) fn allowed(&self, alarm: &mut Alarm) -> usize {
-        let Some(rate) = self.rate.as_ref().filter(|_| self.lifecycle.is_working()) else {
+        let Some(rate) = self.rate.as_ref().filter(|_| self.is_working()) else {
             return usize::MAX;
         };
         let in_calls = self.queues.iter().flat_map(|served| &served.call);

@@ -52,6 +52,11 @@ impl Environment {
         Worker::new(self.spy.consumer::<u64>())
     }
 
+    /// The queue behind the spy, for a worker of several.
+    pub(crate) fn route(&self) -> Route<u64> {
+        Route::new(self.spy.consumer::<u64>())
+    }
+
     /// Has this worker work until nothing is ready, delayed or leased.
     pub(crate) async fn work_off<H, F>(&self, worker: Worker<u64>, handler: H) -> Report
     where

@@ -30,8 +30,7 @@ fn noting(
 /// Workers with a route to each of these, whose handler notes its name.
 fn serving(workers: Workers, log: &Log, queues: &[(&Environment, &'static str)]) -> Workers {
     let add = |workers: Workers, (environment, name): &(&Environment, &'static str)| {
-        let route = Route::new(environment.spy.consumer::<u64>());
-        workers.add(route, noting(log, name))
+        workers.add(environment.route(), noting(log, name))
     };
     queues.iter().fold(workers, add)
 }
@@ -58,14 +57,8 @@ async fn weights_share_the_slots() {
         };
         let report = Workers::by_weight()
             .concurrency(slots)
-            .add(
-                Route::new(light.spy.consumer::<u64>()),
-                noting(&log, "light"),
-            )
-            .add(
-                Route::new(heavy.spy.consumer::<u64>()).weight(3),
-                noting(&log, "heavy"),
-            )
+            .add(light.route(), noting(&log, "light"))
+            .add(heavy.route().weight(3), noting(&log, "heavy"))
             .run_until(both)
             .await
             .unwrap();
@@ -155,17 +148,11 @@ async fn in_order_slots_that_come_during_a_call_are_kept_for_the_first() {
     };
     Workers::in_order()
         .concurrency(8)
-        .add(
-            Route::new(first.spy.consumer::<u64>()),
-            move |number: u64, _| {
-                noted.lock().unwrap().push("first");
-                sleep((7 + number % 7) as u32 * MILLI)
-            },
-        )
-        .add(
-            Route::new(second.spy.consumer::<u64>()),
-            noting(&log, "second"),
-        )
+        .add(first.route(), move |number: u64, _| {
+            noted.lock().unwrap().push("first");
+            sleep((7 + number % 7) as u32 * MILLI)
+        })
+        .add(second.route(), noting(&log, "second"))
         .run_until(both)
         .await
         .unwrap();
@@ -191,14 +178,8 @@ async fn a_queue_that_cannot_be_reached_does_not_hold_up_the_others() {
             broken.empty().await;
         };
         let report = workers
-            .add(
-                Route::new(broken.spy.consumer::<u64>()).named("broken"),
-                noting(&log, "broken"),
-            )
-            .add(
-                Route::new(sound.spy.consumer::<u64>()),
-                noting(&log, "sound"),
-            )
+            .add(broken.route().named("broken"), noting(&log, "broken"))
+            .add(sound.route(), noting(&log, "sound"))
             .run_until(both)
             .await
             .unwrap();
@@ -219,25 +200,19 @@ async fn a_queue_takes_no_more_slots_than_it_may() {
     Workers::by_weight()
         .concurrency(8)
         .drain(std::time::Duration::ZERO)
-        .add(
-            Route::new(slow.spy.consumer::<u64>()).at_most(3),
-            move |_, _| {
-                let count = Arc::clone(&count);
-                async move {
-                    {
-                        let mut count = count.lock().unwrap();
-                        count.0 += 1;
-                        count.1 = count.1.max(count.0);
-                    }
-                    sleep(HOUR).await;
-                    count.lock().unwrap().0 -= 1;
+        .add(slow.route().at_most(3), move |_, _| {
+            let count = Arc::clone(&count);
+            async move {
+                {
+                    let mut count = count.lock().unwrap();
+                    count.0 += 1;
+                    count.1 = count.1.max(count.0);
                 }
-            },
-        )
-        .add(
-            Route::new(quick.spy.consumer::<u64>()),
-            noting(&log, "quick"),
-        )
+                sleep(HOUR).await;
+                count.lock().unwrap().0 -= 1;
+            }
+        })
+        .add(quick.route(), noting(&log, "quick"))
         .run_until(quick.empty())
         .await
         .unwrap();

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use queue_worker::{Route, Workers};
+use queue_worker::Workers;
 use tokio::time::{Instant, sleep};
 
 use crate::environment::{Environment, MILLI, SECOND};
@@ -77,8 +77,8 @@ async fn of_two_that_come_at_once_for_one_slot_one_goes_back() {
     };
     let report = Workers::by_weight()
         .concurrency(1)
-        .add(Route::new(first.spy.consumer::<u64>()), handler())
-        .add(Route::new(second.spy.consumer::<u64>()), handler())
+        .add(first.route(), handler())
+        .add(second.route(), handler())
         .run_until(both)
         .await
         .unwrap();

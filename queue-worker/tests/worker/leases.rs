@@ -49,36 +49,6 @@ async fn a_heartbeat_is_not_held_up_by_a_slow_call() {
     assert_eq!(environment.counters().await.expired, 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_lease_that_somebody_ended_is_lost_at_the_next_heartbeat() {
-    let environment = Environment::holding(1).await;
-    let queue = Arc::clone(&environment.queue);
-    let told = Arc::new(Mutex::new(None));
-    let news = Arc::clone(&told);
-    let report = environment
-        .worker()
-        .lease(9 * SECOND)
-        .run_until(environment.until(|c| c.depth.ready == 0 && c.acked == 1), {
-            move |_: u64, cx: Context| {
-                let (queue, news) = (Arc::clone(&queue), Arc::clone(&news));
-                async move {
-                    // Somebody else settles it: an operator, or another holder of the receipt.
-                    queue.ack(cx.receipt()).await.unwrap();
-                    let start = Instant::now();
-                    let stop = cx.stopped().await;
-                    *news.lock().unwrap() = Some((stop, start.elapsed()));
-                }
-            }
-        })
-        .await
-        .unwrap();
-    let (stop, after) = told.lock().unwrap().unwrap();
-    assert_eq!(stop, Stop::LeaseLost);
-    assert!(after <= 3 * SECOND, "{after:?}: a third of a lease");
-    assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
-    assert!(report.counts.balance(), "{report:?}");
-}
-
 /// Runs a handler that takes a minute on a message whose lease cannot be extended, while another
 /// worker takes over expired messages.
 async fn lose(cleanup: Duration, stops: bool) -> (Environment, Report, u64) {

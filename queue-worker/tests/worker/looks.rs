@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_worker::{Route, Workers};
+use queue_worker::Workers;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
@@ -86,7 +86,7 @@ async fn the_last_result_waits_for_nobody() {
 pub(crate) async fn waits(workers: Workers) -> u64 {
     let (empty, other) = (Environment::new().await, Environment::holding(1).await);
     let handler = |_: u64, _| sleep(60 * SECOND);
-    let [idle, busy] = [&empty, &other].map(|queue| Route::new(queue.spy.consumer::<u64>()));
+    let [idle, busy] = [&empty, &other].map(|queue| queue.route());
     let workers = workers.add(idle, handler).add(busy, handler);
     let mut waiting = 0;
     let look = async {

@@ -100,16 +100,6 @@ async fn deferring_charges_no_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_custom_backoff_sees_attempt_and_failure() {
-    let rule = Backoff::custom(|attempt, failure| match failure.reason() {
-        "slow down" => attempt * 10 * SECOND,
-        _ => Duration::ZERO,
-    });
-    let outcome = fail_once("slow down".into(), rule).await;
-    within(outcome.pause, 10 * SECOND);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_exponential_backoff_repeats_without_a_seed() {
     let backoff = Backoff::exponential(8 * SECOND);
     let first = fail_once("no".into(), backoff.clone()).await;
@@ -273,9 +263,7 @@ async fn a_body_that_does_not_decode_is_buried_at_once_where_that_is_asked_for()
         buries.empty().await;
         retries.empty().await;
     };
-    let route = |environment: &Environment| {
-        Route::new(environment.spy.consumer::<u64>()).retry(Backoff::fixed(SECOND))
-    };
+    let route = |environment: &Environment| environment.route().retry(Backoff::fixed(SECOND));
     let report = Workers::by_weight()
         .add(route(&buries).bury_undecodable(), |_: u64, _| async {})
         .add(route(&retries), |_: u64, _| async {})

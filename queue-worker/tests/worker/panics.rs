@@ -154,7 +154,7 @@ async fn a_panic_gives_its_slot_back_under_every_limit() {
     // The same where a queue has a limit of slots.
     let environment = Environment::holding(30).await;
     let concurrency = Concurrency::default();
-    let route = Route::new(environment.spy.consumer::<u64>()).at_most(3);
+    let route = environment.route().at_most(3);
     let start = Instant::now();
     let report = Workers::by_weight()
         .concurrency(16)

@@ -55,7 +55,7 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     }
     let none = Workers::by_weight().run().await;
     assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
-    let route = || Route::new(environment.spy.consumer::<u64>());
+    let route = || environment.route();
     for starved in [route().weight(0), route().at_most(0)] {
         let workers = Workers::by_weight().add(starved, |_: u64, _| async {});
         assert_eq!(workers.run().await.unwrap_err().kind(), ErrorKind::Invalid);

@@ -83,7 +83,7 @@ impl Recipe for Stream {
         for fault in ["reply lost", "cut", "stalled"] {
             guarantees = guarantees.weaker("F1", When::Fault(fault), CLAIMS_THEN_READS);
         }
-        guarantees.features.insert(Feature::Expiry);
+        guarantees.lacking.remove(&Feature::Expiry);
         guarantees
     }
 

@@ -91,7 +91,7 @@ impl Recipe for ZsetJson {
             )
             .weaker("L1", When::Alone, OLD)
             .weaker("L6", When::Alone, "an expired lease charges no attempt");
-            kept.features.insert(Feature::Expiry);
+            kept.lacking.remove(&Feature::Expiry);
             kept
         } else {
             let name = match self.priority {
