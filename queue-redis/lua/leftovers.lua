@@ -142,22 +142,19 @@ local function look(queue, keys)
     end
   end
   -- Two hashes, each of which tells what the other does the other way round.
-  local function agree(one, other, of_other)
+  local function agree(one, other)
     local forth, back = fields(one), fields(other)
     for key, id in pairs(forth) do
-      if not back[id] or of_other(back[id]) ~= key then
+      if back[id] ~= key then
         say(one, 'keeps a key for what does not have it:', key)
       end
     end
-    for id, value in pairs(back) do
-      if forth[of_other(value)] ~= id then
+    for id, key in pairs(back) do
+      if forth[key] ~= id then
         say(other, 'keeps a key that is not its own:', id)
       end
     end
     return back
-  end
-  local function itself(value)
-    return value
   end
 
   -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
@@ -266,7 +263,7 @@ local function look(queue, keys)
   if keys.ready and holes ~= (tonumber(redis.call('HGET', keys.meta, 'holes')) or 0) then
     say('ready', 'has another number of holes than is noted:', tostring(holes))
   end
-  local owners = agree('distinct', 'owned', itself)
+  local owners = agree('distinct', 'owned')
   for id in pairs(owners) do
     if not places[id] or places[id] == 'dead' then
       say('owned', 'keeps the key of what is gone:', id)
@@ -299,7 +296,7 @@ local function look(queue, keys)
     end
     explain('bodies', others)
   end
-  for id in pairs(agree('keyed', 'named', itself)) do
+  for id in pairs(agree('keyed', 'named')) do
     if not places[id] then
       say('named', 'keeps the key of what is gone:', id)
     end

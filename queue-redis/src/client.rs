@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, FutureExt};
 use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
-use redis::{Cmd, FromRedisValue, ParsingError, ToRedisArgs, Value};
+use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
 
 use crate::{
@@ -122,6 +122,17 @@ impl Client {
         self.send(Request::Command(command)).await
     }
 
+    /// Sends a plain command, and reads its answer: `what` is in it. If that is not what the command is answered
+    /// with, the connection is tested, as [`doubt`](Self::doubt) tells.
+    pub(crate) async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
+        let answer = self.command(command).await?;
+        redis::from_redis_value(answer).map_err(|error| {
+            self.doubt();
+            let told = format!("{what} cannot be read: {error}");
+            Error::new(ErrorKind::Internal, told)
+        })
+    }
+
     /// Boxed, as [`pipeline`](Self::pipeline) and [`line`](Self::line) are: the compiler goes through all
     /// that a future holds wherever that is awaited, and every verb awaits one of these.
     fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
@@ -179,12 +190,6 @@ impl Client {
             }
         }
         Ok(())
-    }
-
-    /// Reads a command's answer. If that is not what the command is answered with, the connection is tested,
-    /// as [`doubt`](Self::doubt) tells.
-    pub(crate) fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T, ParsingError> {
-        redis::from_redis_value(answer).inspect_err(|_| self.doubt())
     }
 
     /// Has the connection to these keys tested, since an answer was not what its request is answered with:

@@ -98,14 +98,6 @@ fn type_of(suffix: &&str) -> &'static str {
     }
 }
 
-/// What follows the guard stands last, and only calls that need it send it.
-const fn optional(kind: QueueKind) -> usize {
-    match kind {
-        QueueKind::Rotating => 1,
-        _ => 5,
-    }
-}
-
 /// The channel of one process.
 pub(crate) fn channel(prefix: &str, process: u64) -> String {
     format!("{prefix}:wake:{process:016x}")
@@ -137,17 +129,39 @@ fn beside(marker: &[u8], suffix: &[u8]) -> Vec<u8> {
     [shared, suffix].concat()
 }
 
-/// One queue's keys.
+/// The keys of one queue, or of one store of once keys. What follows the guard stands last, and only calls
+/// that need it send it.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    kind: QueueKind,
+    suffixes: &'static [&'static str],
     names: Vec<String>,
+    /// The place of the guard.
+    guard: usize,
 }
 
 impl Keys {
+    /// The keys of a queue.
     pub(crate) fn new(prefix: &str, queue: &QueueName, kind: QueueKind) -> Self {
-        let names = names(table(kind), prefix, queue);
-        Self { kind, names }
+        Self::of(table(kind), prefix, queue)
+    }
+
+    /// The keys that a queue of this name has, whatever its kind, and more.
+    pub(crate) fn of_any_kind(prefix: &str, queue: &QueueName) -> Self {
+        Self::of(OF_ANY_KIND, prefix, queue)
+    }
+
+    /// The keys of a store of once keys.
+    pub(crate) fn of_once(prefix: &str, store: &QueueName) -> Self {
+        Self::of(ONCE, prefix, store)
+    }
+
+    fn of(suffixes: &'static [&'static str], prefix: &str, name: &QueueName) -> Self {
+        let guard = suffixes.iter().position(|suffix| suffix.ends_with("guard"));
+        Self {
+            suffixes,
+            names: names(suffixes, prefix, name),
+            guard: guard.expect("each has one"),
+        }
     }
 
     /// All keys, as `KEYS` wants them.
@@ -158,13 +172,12 @@ impl Keys {
     /// The keys that every call needs: without those of dedup marks, times to live and uploads; and with the
     /// guard where that is needed.
     pub(crate) fn usual(&self, guarded: bool) -> &[String] {
-        let guard = usize::from(!guarded);
-        &self.names[..self.names.len() - optional(self.kind) - guard]
+        &self.names[..self.guard + usize::from(guarded)]
     }
 
     /// The type of each key.
     pub(crate) fn types(&self) -> impl Iterator<Item = &'static str> {
-        table(self.kind).iter().map(type_of)
+        self.suffixes.iter().map(type_of)
     }
 
     /// The marker for arrivals.
@@ -198,53 +211,8 @@ impl Keys {
     }
 
     fn named(&self, suffix: &str) -> &str {
-        let place = table(self.kind).iter().position(|name| *name == suffix);
+        let place = self.suffixes.iter().position(|name| *name == suffix);
         &self.names[place.expect("a key of this kind")]
-    }
-}
-
-/// The keys that a queue of this name has, whatever its kind, and more.
-#[derive(Debug)]
-pub(crate) struct KeysOfAnyKind(Vec<String>);
-
-impl KeysOfAnyKind {
-    pub(crate) fn new(prefix: &str, queue: &QueueName) -> Self {
-        Self(names(OF_ANY_KIND, prefix, queue))
-    }
-
-    /// All keys, as `KEYS` wants them.
-    pub(crate) fn all(&self) -> &[String] {
-        &self.0
-    }
-
-    /// The type of each key.
-    pub(crate) fn types() -> impl Iterator<Item = &'static str> {
-        OF_ANY_KIND.iter().map(type_of)
-    }
-}
-
-/// The keys of one store of once keys.
-#[derive(Debug)]
-pub(crate) struct OnceKeys(Vec<String>);
-
-impl OnceKeys {
-    pub(crate) fn new(prefix: &str, store: &QueueName) -> Self {
-        Self(names(ONCE, prefix, store))
-    }
-
-    /// All keys, as `KEYS` wants them.
-    pub(crate) fn all(&self) -> &[String] {
-        &self.0
-    }
-
-    /// All keys, without the guard where that is not needed.
-    pub(crate) fn usual(&self, guarded: bool) -> &[String] {
-        &self.0[..self.0.len() - usize::from(!guarded)]
-    }
-
-    /// The type of each key.
-    pub(crate) fn types() -> impl Iterator<Item = &'static str> {
-        ONCE.iter().map(type_of)
     }
 }
 
@@ -294,9 +262,9 @@ mod tests {
     #[test]
     fn a_store_of_once_keys_shares_no_key_with_a_queue() {
         let name = QueueName::new("shop:orders").unwrap();
-        let store = OnceKeys::new("qk", &name);
+        let store = Keys::of_once("qk", &name);
         assert_eq!(store.all()[0], "qk:{shop:orders}:once");
-        assert_eq!(OnceKeys::types().count(), store.all().len());
+        assert_eq!(store.types().count(), store.all().len());
         assert_eq!(store.usual(false).len() + 1, store.all().len());
         for kind in QueueKind::ALL {
             let keys = Keys::new("qk", &name, kind);
@@ -307,9 +275,9 @@ mod tests {
     #[test]
     fn a_removal_knows_the_keys_of_every_kind_and_no_others() {
         let name = QueueName::new("shop:orders").unwrap();
-        let all = KeysOfAnyKind::new("qk", &name);
+        let all = Keys::of_any_kind("qk", &name);
         let (known, count) = (all.all(), all.all().len());
-        assert_eq!(KeysOfAnyKind::types().count(), count);
+        assert_eq!(all.types().count(), count);
         let all: BTreeSet<&String> = known.iter().collect();
         assert_eq!(all.len(), count, "each once");
         let kinds = QueueKind::ALL.map(|kind| Keys::new("qk", &name, kind));

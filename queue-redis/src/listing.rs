@@ -1,9 +1,12 @@
 //! The list of queues: one sorted set of entries `name kind`. It lies outside the queues' slots, and so
 //! outside their scripts.
 
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
+use queue_core::{QueueKind, QueueName, Result};
 
 use crate::client::Client;
+
+/// What errors call it.
+pub(crate) const LIST: &str = "the list of queues";
 
 /// The entry of a queue.
 pub(crate) fn entry(name: &QueueName, kind: QueueKind) -> Vec<u8> {
@@ -21,11 +24,7 @@ pub(crate) async fn entries_of(
     // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
     find.arg(format!("[{name} "));
     find.arg(format!("({name}!"));
-    let listed = client.command(&find).await?;
-    client.read(listed).map_err(|error| {
-        let told = format!("the list of queues cannot be read: {error}");
-        Error::new(ErrorKind::Internal, told)
-    })
+    client.ask(&find, LIST).await
 }
 
 /// Adds a queue.

@@ -1,7 +1,6 @@
 //! One server and its connections: the one for commands, and the one that hears of arrivals.
 
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -9,13 +8,12 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Confirmation, Result, Spawn};
+use queue_core::Result;
 
 use crate::{
-    clock::Clock,
     connection::{
-        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Primary,
-        Supervised, Timeouts, Warning,
+        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Primary, Settings,
+        Supervised, Warning,
     },
     keys,
     waiter::{self, Waiter},
@@ -67,72 +65,32 @@ impl Node {
     }
 }
 
-/// What a backend's user has set for its connections.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) timeouts: Timeouts,
-    pub(crate) fall_back: Duration,
-    pub(crate) allow_eviction: bool,
-    pub(crate) prefix: Arc<str>,
-    pub(crate) clock: Option<Clock>,
-    pub(crate) spawn: Arc<dyn Spawn>,
-    /// No other backend has it.
-    pub(crate) seed: u64,
-}
-
 /// Makes the nodes of one backend.
 pub(crate) struct NodeMaker {
-    pub(crate) settings: Settings,
-    /// Whether the servers are nodes of a cluster.
-    pub(crate) in_cluster: bool,
-    /// What its calls can wait for, if they can.
-    pub(crate) confirmation: Option<Confirmation>,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) made: AtomicU64,
 }
 
-/// A node whose first connection is not open yet.
-pub(crate) struct NewNode {
-    primary: Primary,
-    first: Option<Channel>,
-}
-
-impl NewNode {
-    /// Opens its first connection, and checks the server.
-    pub(crate) async fn connect(&mut self) -> Result<()> {
-        self.first = Some(self.primary.dial().await?);
-        Ok(())
-    }
-}
-
 impl NodeMaker {
-    /// A node that this connector leads to.
-    pub(crate) fn plan(&self, connector: Arc<dyn Connector>) -> NewNode {
-        let primary = Primary {
+    /// Opens connections to the server that this connector leads to.
+    pub(crate) fn primary(&self, connector: Arc<dyn Connector>) -> Primary {
+        Primary {
             connector,
-            timeouts: self.settings.timeouts,
-            allow_eviction: self.settings.allow_eviction,
-            in_cluster: self.in_cluster,
-            confirmation: self.confirmation,
-            prefix: Arc::clone(&self.settings.prefix),
+            settings: Arc::clone(&self.settings),
             warnings: Arc::default(),
-        };
-        NewNode {
-            primary,
-            first: None,
         }
     }
 
     /// Connects to the server that this connector leads to.
     pub(crate) async fn connect(&self, connector: Arc<dyn Connector>) -> Result<Arc<Node>> {
-        let mut node = self.plan(connector);
-        node.connect().await?;
-        Ok(self.start(node))
+        let primary = self.primary(connector);
+        let first = primary.dial().await?;
+        Ok(self.start(primary, Some(first)))
     }
 
-    /// Has its connections kept open from now on.
-    pub(crate) fn start(&self, planned: NewNode) -> Arc<Node> {
-        let NewNode { primary, first } = planned;
-        let settings = self.settings.clone();
+    /// Has a server's connections kept open from now on. `first` is open already.
+    pub(crate) fn start(&self, primary: Primary, first: Option<Channel>) -> Arc<Node> {
+        let settings = &self.settings;
         // Each node has a channel of its own: a cluster hands a message to all nodes, and the one at
         // which somebody waits knows only its own listeners.
         let made = self.made.fetch_add(1, Ordering::Relaxed);
@@ -141,24 +99,17 @@ impl NodeMaker {
         let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
         let waiter = Waiter::new(waiter::Settings {
             connector: Arc::clone(&primary.connector),
-            timeouts: settings.timeouts,
-            fall_back: settings.fall_back,
-            clock: settings.clock,
+            of_all: Arc::clone(settings),
             backoff: backoff(seed.rotate_left(32)),
             alarm: alarm.clone(),
-            spawn: Arc::clone(&settings.spawn),
             channel: keys::channel(&settings.prefix, seed).into(),
-            guarded: self.in_cluster,
         });
         let address = primary.connector.address();
         let warnings = Arc::clone(&primary.warnings);
-        let waits = self.confirmation.map(|confirmation| {
+        let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
-            Waiting::waits(
-                asked,
-                settings.timeouts.response,
-                Arc::clone(&settings.spawn),
-            )
+            let patience = settings.timeouts.response;
+            Waiting::waits(asked, patience, Arc::clone(&settings.spawn))
         });
         let commands = Supervised::new(primary, first, backoff(seed), alarm, &*settings.spawn);
         Arc::new(Node {
@@ -168,14 +119,5 @@ impl NodeMaker {
             warnings,
             waits,
         })
-    }
-}
-
-impl fmt::Debug for NodeMaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeMaker")
-            .field("timeouts", &self.settings.timeouts)
-            .field("in_cluster", &self.in_cluster)
-            .finish_non_exhaustive()
     }
 }

@@ -9,7 +9,7 @@ use queue_core::{
 };
 
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys::OnceKeys,
+    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys::Keys,
     reply::Reply, script::Script, scripts,
 };
 
@@ -20,14 +20,14 @@ use crate::{
 pub(crate) struct Once {
     client: Client,
     name: QueueName,
-    keys: OnceKeys,
+    keys: Keys,
     config: String,
 }
 
 impl Once {
     /// Opens the store: checks that its keys are its own, and of this layout.
     pub(crate) async fn open(backend: &RedisBackend, name: &QueueName) -> Result<Self> {
-        let keys = OnceKeys::new(backend.prefix(), name);
+        let keys = Keys::of_once(backend.prefix(), name);
         let store = Self {
             client: backend.client().at(&keys.all()[0]),
             name: name.clone(),
@@ -43,7 +43,7 @@ impl Once {
         let mut call = self.client.prepare(&scripts::OPEN, self.keys.all());
         call.push(&self.config);
         call.push("");
-        for kind in OnceKeys::types() {
+        for kind in self.keys.types() {
             call.push(kind);
         }
         let reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);

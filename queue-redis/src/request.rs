@@ -29,7 +29,12 @@ impl Request<'_> {
     /// The same to the node of a cluster that is taking over its slot: only who asks so is served there. No
     /// script runs there, known or not, since the guard that it names is missing.
     pub(crate) async fn send_asking(&self, channel: &Channel) -> Result<Value, Failure> {
-        asking(channel, self.command().clone()).await
+        // Both in one round trip: nothing else on this connection may come between them.
+        let both = [redis::cmd("ASKING"), self.command().clone()];
+        let answers = channel.request_each(both).await?;
+        // Where the first is refused, the other says only where it should have gone.
+        let answers: Result<Vec<Value>, Failure> = answers.into_iter().collect();
+        Ok(answers?.pop().unwrap_or(Value::Nil))
     }
 
     const fn command(&self) -> &Cmd {
@@ -38,12 +43,4 @@ impl Request<'_> {
             Self::Command(command) => command,
         }
     }
-}
-
-/// Both in one round trip: nothing else on this connection may come between them.
-async fn asking(channel: &Channel, command: Cmd) -> Result<Value, Failure> {
-    let answers = channel.request_each([redis::cmd("ASKING"), command]).await;
-    // Where the first is refused, the other says only where it should have gone.
-    let answers: Result<Vec<Value>, Failure> = answers?.into_iter().collect();
-    Ok(answers?.pop().unwrap_or(Value::Nil))
 }

@@ -38,7 +38,7 @@ static DELAY_KIND: Kind = Kind {
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
-    lookup: lua!["shared/line_lookup" "delay/lookup"],
+    lookup: lua!["shared/line_lookup" "shared/line_show"],
 };
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",

@@ -21,16 +21,12 @@ local function take(frame, time, lease)
   local at = #reply
   -- A damaged time is as late as any can be.
   reply[at + 1], reply[at + 2] = frame, math.max(math.min(tonumber(time), 9007199254740991), 0)
-  reply[at + 3] = lease
+  reply[at + 3] = lease or ''
   return true
 end
 
 local function take_ready(frame)
-  return take(frame, 0, '')
-end
-
-local function take_delayed(frame, due)
-  return take(frame, due, '')
+  return take(frame, 0)
 end
 
 local next_listed, next_lined
@@ -38,7 +34,7 @@ if ARGV[3] == 'r' then
   next_listed, next_lined = show_ready(listed, lined, limit, take_ready)
 elseif ARGV[3] == 'd' then
   local ready = delayed_from()
-  next_listed, next_lined = show(DELAYED, ready + lined, nil, take_delayed)
+  next_listed, next_lined = show(DELAYED, ready + lined, nil, take)
   next_lined = next_lined and next_lined - ready
 else
   next_listed, next_lined = show_leased(listed, lined, take)

@@ -1,5 +1,5 @@
 -- What moves messages into the line of a priority queue.
--- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_to, ageing, arm, gone, is_sound, set_aside
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_to, ageing, arm, die, gone, is_sound
 -- gives: give_back, join, promote
 
 local function urgency_of(frame)
@@ -45,7 +45,7 @@ local function promote()
       if read[k] and is_sound(read[k], chunk[k]) then
         ids[#ids + 1], frames[#frames + 1] = chunk[k], read[k]
       elseif #chunk[k] == 7 then
-        set_aside(chunk[k], read[k] or '')
+        die(chunk[k], read[k] or '', 'd', '')
         gone({ chunk[k] })
       end
     end

@@ -26,11 +26,7 @@ while part[1] do
   call('ZREM', from, unpack(ids))
   part = call('ZRANGE', from, 0, 999, 'WITHSCORES')
 end
-local due = call('ZRANGE', DUE, 0, 999)
-while due[1] do
-  call('ZREM', DUE, unpack(due))
-  due = call('ZRANGE', DUE, 0, 999)
-end
+call('UNLINK', DUE)
 call('HSET', META, 'config', ARGV[3])
 if items > 0 then
   arm(ARRIVALS, math.min(items, MANY))

@@ -3,7 +3,7 @@
 -- there too, so that it blocks nothing and nobody loses it: why is d, and in place of the frame are the id and
 -- the bytes that were found.
 -- needs: DEAD, FRAMES, add_to, config, forget
--- gives: RECORD, trim, die, set_aside
+-- gives: RECORD, trim, die
 local RECORD = '>I7c1I2'
 
 -- Drops the oldest beyond the cap (L13), as many as one call may. Answers how many are left to drop.
@@ -21,20 +21,12 @@ local function trim()
 end
 
 -- Puts a message among the dead letters, and drops the oldest beyond the cap (L13). The caller takes it
--- out of where it was.
+-- out of where it was. What cannot be a message dies by d, as it was found; if its id is not known it gets one
+-- that no message has.
 local function die(id, frame, why, reason)
-  local died = add_to('died', 1)
-  call('ZADD', DEAD, died, id)
-  call('HSET', FRAMES, id, pack(RECORD, now, why, #reason) .. reason .. frame)
-  trim()
-end
-
--- Puts what cannot be a message among the dead letters, as it was found. If the id is not known it gets one
--- that no message has. The caller takes it out of where it was.
-local function set_aside(id, found)
   local died = add_to('died', 1)
   id = id or pack('>I7', 9007199254740991 - died)
   call('ZADD', DEAD, died, id)
-  call('HSET', FRAMES, id, pack(RECORD, now, 'd', 0) .. id .. found)
+  call('HSET', FRAMES, id, pack(RECORD, now, why, #reason) .. reason .. (why == 'd' and id or '') .. frame)
   trim()
 end

@@ -7,8 +7,8 @@
 -- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
 -- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
 -- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
--- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, SINCE, accepted, add_to, apart, fits, flags, gone
--- needs: id_of, is_sound, leave_line, parts, set_aside, size_of
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, accepted, add_to, apart, die, fits, flags, gone, id_of
+-- needs: is_sound, leave_line, parts, size_of
 -- gives: holes, pick, drop, any_ahead
 local holes = 0 -- how many there are in READY
 if string.find(flags, 'o', 1, true) then
@@ -72,26 +72,28 @@ local function pick(max)
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
   local listed, raw, at, passed, got = 0, 0, 1, 0, 0
   local heads = parts and open_packs(max) or {}
-  local next_head, more, over = 1, not parts, false
+  local next_head, more = 1, not parts
   local line = call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1, 'WITHSCORES')
-  local merges = line[1] or holes > 0
 
-  local function read_on(wanted)
-    local asked = math.min(CHUNK, wanted)
-    heads, next_head = call('LRANGE', READY, listed == 0 and '0' or listed, listed + asked - 1), 1
-    more = #heads == asked
-  end
-  local function pass()
-    listed, next_head = listed + 1, next_head + 1
-  end
-
-  -- Mostly there is nothing to merge, and no hole.
-  while not merges and not over and got + #damaged < max and (heads[next_head] or more) do
-    if not heads[next_head] then
-      read_on(max - got - #damaged)
+  while got + #damaged < max do
+    local member = line[at]
+    local place, frame = member and tonumber(line[at + 1]), nil
+    while place ~= -1 do
+      if not heads[next_head] and more then
+        local asked = math.min(CHUNK, max - got - #damaged)
+        heads, next_head = call('LRANGE', READY, listed == 0 and '0' or listed, listed + asked - 1), 1
+        more = #heads == asked
+      end
+      frame = heads[next_head]
+      if not frame or #frame ~= HEAD or holes == 0 then
+        break
+      end
+      -- A hole.
+      passed, listed, next_head = passed + 1, listed + 1, next_head + 1
     end
-    for k = 1, math.min(#heads, max - got - #damaged) do
-      local frame, first, number, known = heads[k], nil, nil, nil
+    local number, known
+    if frame then
+      local first
       if #frame > HEAD then
         first, number = decode('>BI7', frame)
       end
@@ -99,52 +101,15 @@ local function pick(max)
       if first ~= 0 or number <= before or number > accepted then
         number, known = number_of(frame, before)
       end
-      if number then
-        before, got = number, got + 1
-        raw = raw + (apart and size_of(frame) or #frame)
-        frames[got] = frame
-        if raw > BYTES and not fits(frames, raw) then
-          frames[got], over = nil, true
-          break
-        end
-        local id = sub(frame, ID, SINCE - 1)
-        ids[got], fresh[2 * got - 1], fresh[2 * got] = id, id, frame
-      else
-        damaged[#damaged + 1] = { known, frame }
-      end
-      pass()
-    end
-  end
-  while merges and #frames < max do
-    local member, place, frame = line[at], nil, nil
-    if member then
-      place = tonumber(line[at + 1])
-    end
-    if place ~= -1 then
-      repeat
-        if not heads[next_head] and more then
-          read_on(max - #frames)
-        end
-        frame = heads[next_head]
-        local hole = frame and #frame == HEAD
-        if hole then
-          passed = passed + 1
-          pass()
-        end
-      until not hole
-    end
-    local number, known
-    if frame then
-      number, known = number_of(frame, before)
       if number and place and number > place then
         frame = nil
       end
     end
-    if not frame and not member then
-      break
-    end
     local own, found = not frame, frame
     if own then
+      if not member then
+        break
+      end
       known = sub(member, -7)
       frame = call('HGET', FRAMES, known)
       found = frame or ''
@@ -156,23 +121,23 @@ local function pick(max)
         damaged[#damaged + 1] = { known, found }
       end
     else
-      frames[#frames + 1] = frame
       raw = raw + (apart and size_of(frame) or #frame)
-      if not fits(frames, raw) then
-        frames[#frames] = nil
+      got = got + 1
+      frames[got] = frame
+      if raw > BYTES and not fits(frames, raw) then
+        frames[got] = nil
         break
       end
-      ids[#frames] = known or id_of(frame)
+      ids[got] = own and known or id_of(frame)
     end
     if own then
       members[#members + 1] = member
       at = at + 2
     else
-      pass()
+      listed, next_head = listed + 1, next_head + 1
       if number then
         before = number
-        fresh[#fresh + 1] = ids[#frames]
-        fresh[#fresh + 1] = frame
+        fresh[#fresh + 1], fresh[#fresh + 2] = ids[got], frame
       end
     end
   end
@@ -183,7 +148,7 @@ end
 -- Takes what was picked out of the line, and the holes that are first then.
 local function drop(picked)
   for _, each in ipairs(picked.damaged) do
-    set_aside(each[1], each[2])
+    die(each[1], each[2], 'd', '')
     gone({ each[1] or '' })
   end
   if picked.listed > 0 then

@@ -1,7 +1,7 @@
 -- Finding and showing the undelivered messages of a reliable or bounded queue.
 -- needs: FRAME, FRAMES, HEAD, ID, LINE, MESSAGES, META, PACK, READY, add_to, drop, flags, holes, is_sound, leave
 -- needs: parts, place_of
--- gives: withdraw, show_ready, delayed_from
+-- gives: withdraw, show_ready
 
 -- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
 -- a guess by the distance is mostly right.
@@ -146,9 +146,4 @@ local function show_ready(passed, lined, limit, take)
       lined, at = lined + 1, at + 2
     end
   end
-end
-
--- The first of DELAYED that is not ready, by rank.
-local function delayed_from()
-  return 0
 end

@@ -1,5 +1,5 @@
 -- Reading messages whose place in LINE is a member that ends in the id.
--- needs: FRAMES, apart, end_ties, fits, is_sound, leave_line, set_aside, size_of
+-- needs: FRAMES, apart, die, end_ties, fits, is_sound, leave_line, size_of
 -- gives: read_frames, drop
 
 -- The frames of these members and their ids, in their order, as many as one call may hand out. `damaged` are ids
@@ -34,7 +34,7 @@ end
 -- Takes what was picked out of the line.
 local function drop(picked)
   for _, each in ipairs(picked.damaged) do
-    set_aside(each[1], each[2])
+    die(each[1], each[2], 'd', '')
     end_ties({ each[1] })
   end
   if picked.members[1] then

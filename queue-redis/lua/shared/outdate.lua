@@ -1,6 +1,5 @@
 -- Ending what is outdated (L17).
 -- needs: ENDS, FRAMES, add_to, die, fields_of, forget, gone, is_sound, leave, outdated_left, place_of
--- needs: set_aside
 -- gives: outdate
 
 -- Drops or buries up to 128 outdated messages, by (end, id).
@@ -35,10 +34,8 @@ local function outdate()
     -- An end without a message is a leftover of foreign hands: it is dropped.
     if key then
       local frame = buried[id] and (call('HGET', FRAMES, id) or '')
-      if frame and is_sound(frame, id) then
-        die(id, frame, 'o', '')
-      elseif frame then
-        set_aside(id, frame)
+      if frame then
+        die(id, frame, is_sound(frame, id) and 'o' or 'd', '')
       end
       leave(key, member)
     end

@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
 -- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, act, add_to, arm, attempts_of, config, die, end_leases
--- needs: expect, forget, give_back, gone, is_sound, reframe, separate, set_aside, tidy, wait_on
+-- needs: expect, forget, give_back, gone, is_sound, reframe, separate, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -24,7 +24,7 @@ local function settle_one(settlement, id)
     return 'l'
   end
   if not is_sound(frame, id) then
-    set_aside(id, frame)
+    die(id, frame, 'd', '')
     gone({ id })
     return 'x'
   end

@@ -2,8 +2,8 @@
 -- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
 -- by (end, id).
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_to, arm, attempts_of, break_up
--- needs: config, die, end_leases, give_back, gone, is_sound, limited, outdate, promote, quiet_until, reframe, set_aside
--- needs: sweep, wait_on
+-- needs: config, die, end_leases, give_back, gone, is_sound, limited, outdate, promote, quiet_until, reframe, sweep
+-- needs: wait_on
 -- gives: tidy
 local NEVER = 9007199254740991 -- in ms; no due time is as late
 
@@ -54,7 +54,7 @@ local function reclaim()
       if not frame or not is_sound(frame, id) then
         -- What is too short for an id was never a lease.
         if #id == 7 then
-          set_aside(id, frame or '')
+          die(id, frame or '', 'd', '')
           dead[#dead + 1] = id
         end
       else

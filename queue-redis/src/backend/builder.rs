@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connection::{self, Connector, Seeds, Timeouts, Tls},
-    node::Settings,
+    connection::{self, Connector, Seeds, Settings, Timeouts, Tls},
     opaque::Opaque,
 };
 
@@ -219,7 +218,6 @@ impl Builder {
         let prefix: Arc<str> = self.prefix.into();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let connecting = Connecting {
-            to,
             settings: Settings {
                 timeouts: self.timeouts,
                 fall_back: self.fall_back,
@@ -228,7 +226,10 @@ impl Builder {
                 clock: self.clock,
                 spawn: Arc::clone(&spawn),
                 seed,
+                in_cluster: matches!(to, To::Cluster(_)),
+                confirmation: None,
             },
+            to,
             times: AtomicU64::new(0),
         };
         let client = connecting.connect(None).await?;

@@ -15,9 +15,9 @@ use super::RedisBackend;
 use crate::{
     client::{Client, Servers},
     cluster::Cluster,
-    connection::{Connector, Seeds},
+    connection::{Connector, Seeds, Settings},
     keys,
-    node::{NodeMaker, Settings},
+    node::NodeMaker,
 };
 
 /// The servers, and how to connect to them.
@@ -40,6 +40,7 @@ impl Connecting {
     /// is given.
     pub(super) async fn connect(&self, confirmation: Option<Confirmation>) -> Result<Client> {
         let mut settings = self.settings.clone();
+        settings.confirmation = confirmation;
         if let Some(confirmation) = confirmation {
             // While a wait is under way, the server answers nothing else on its connection.
             settings.timeouts.response += confirmation.within;
@@ -49,9 +50,7 @@ impl Connecting {
         settings.seed = settings.seed.wrapping_add(times << 32);
         let timeout = settings.timeouts.response;
         let maker = NodeMaker {
-            settings,
-            in_cluster: matches!(self.to, To::Cluster(_)),
-            confirmation,
+            settings: Arc::new(settings),
             made: AtomicU64::new(0),
         };
         let servers = match &self.to {

@@ -32,9 +32,7 @@ pub struct RedisBackend {
     client: Client,
     prefix: Arc<str>,
     spawn: Arc<dyn Spawn>,
-    /// Messages of so many bytes and more are large.
     large: usize,
-    /// So many messages and more in one call are stored in packs.
     packs: usize,
     /// Random; no other backend has it.
     seed: u64,
@@ -126,10 +124,12 @@ impl RedisBackend {
         &self.prefix
     }
 
+    /// So many messages and more in one call are stored in packs.
     pub(crate) const fn packs(&self) -> usize {
         self.packs
     }
 
+    /// Messages of so many bytes and more are large.
     pub(crate) const fn large(&self) -> usize {
         self.large
     }

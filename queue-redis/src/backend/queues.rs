@@ -5,15 +5,15 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, OnceStore,
-    Outcome, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal,
-    Result, RotatingConfig, StoredQueue, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, OnceStore, Outcome,
+    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
+    RotatingConfig, StoredQueue, limits,
 };
 
 use super::RedisBackend;
 use crate::{
     call::Call,
-    keys,
+    keys, listing,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Stored},
 };
@@ -38,7 +38,7 @@ impl RedisBackend {
 
     async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let (handle, stored) = self.handle(name, config).await?;
-        stored.agrees(config)?;
+        config.check_stored(&stored.read()?, stored.resized)?;
         Ok(queue::behind(handle, config))
     }
 
@@ -97,12 +97,8 @@ impl RedisBackend {
         let meta = keys::meta(self.prefix(), name);
         read.arg(&meta).arg("config").arg("capacity");
         let client = self.client().at(&meta);
-        let fields = client.command(&read).await?;
-        let fields: (Option<String>, Option<u64>) = client.read(fields).map_err(|error| {
-            let told = format!("the stored configuration cannot be read: {error}");
-            Error::new(ErrorKind::Internal, told)
-        })?;
-        let (Some(config), capacity) = fields else {
+        let fields = client.ask(&read, "the stored configuration").await?;
+        let (Some(config), capacity): (_, Option<u64>) = fields else {
             return Ok(None);
         };
         Ok(Some(Stored {
@@ -126,11 +122,7 @@ impl RedisBackend {
             command.arg(keys::registry(self.prefix()));
             command.arg(&start[..]).arg("+");
             command.arg("LIMIT").arg(0).arg(left);
-            let entries = self.client().command(&command).await?;
-            let entries: Vec<Vec<u8>> = self.client().read(entries).map_err(|error| {
-                let told = format!("the list of queues cannot be read: {error}");
-                Error::new(ErrorKind::Internal, told)
-            })?;
+            let entries: Vec<Vec<u8>> = self.client().ask(&command, listing::LIST).await?;
             found.extend(entries.iter().filter_map(|entry| listed(entry)));
             match entries.last() {
                 Some(last) if entries.len() == left && found.len() < limit => {
@@ -165,10 +157,12 @@ impl RedisBackend {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let (handle, stored) = self.handle(name, &config.clone().into()).await?;
-        stored.agrees_but_for_capacity(&config.clone().into())?;
-        queue::ensure_capacity(&handle, config.capacity).await?;
-        let max_body = config.leasing.max_body;
+        let (capacity, max_body) = (config.capacity, config.leasing.max_body);
+        let config = config.clone().into();
+        let (handle, stored) = self.handle(name, &config).await?;
+        // Whatever the stored capacity is, it is about to be this one.
+        config.check_stored(&stored.read()?, true)?;
+        queue::ensure_capacity(&handle, capacity).await?;
         Ok(Arc::new(Queue::<Bounded>::new(handle, max_body)))
     }
 }

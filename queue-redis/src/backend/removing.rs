@@ -4,7 +4,7 @@ use queue_core::{Error, ErrorKind, LAYOUT_VERSION, Outcome, QueueName, Removal, 
 
 use super::RedisBackend;
 use crate::{
-    keys::{self, KeysOfAnyKind},
+    keys::{self, Keys},
     listing,
     reply::Reply,
     scripts,
@@ -24,12 +24,12 @@ impl RedisBackend {
 
     /// Answers whether there was a queue.
     async fn unlink(&self, name: &QueueName, removal: Removal) -> Result<bool> {
-        let keys = KeysOfAnyKind::new(self.prefix(), name);
+        let keys = Keys::of_any_kind(self.prefix(), name);
         let client = self.client().at(&keys.all()[0]);
         let mut call = client.prepare(&scripts::REMOVE, keys.all());
         call.push(i32::from(removal == Removal::EvenIfLeased));
         call.push(LAYOUT_VERSION);
-        for kind in KeysOfAnyKind::types() {
+        for kind in keys.types() {
             call.push(kind);
         }
         let reply = Reply::new(&scripts::REMOVE, client.run(call).await?);

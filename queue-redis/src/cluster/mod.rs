@@ -34,7 +34,9 @@ use self::{
     table::Table,
 };
 use crate::{
-    connection::{Channel, ConnectionHealth, Connector, Role, Seeds, ServerConnector, State, open},
+    connection::{
+        Channel, ConnectionHealth, Connector, Dial, Role, Seeds, ServerConnector, State, open,
+    },
     error::Failure,
     node::{Node, NodeMaker},
 };
@@ -110,7 +112,7 @@ impl Cluster {
     pub(crate) fn health(&self, of: impl Fn(&Node) -> ConnectionHealth) -> ConnectionHealth {
         let states = self.nodes().into_iter().map(|node| of(&node));
         states
-            .reduce(ConnectionHealth::worse)
+            .max_by_key(ConnectionHealth::gravity)
             .unwrap_or(ConnectionHealth::Down(None))
     }
 }
@@ -162,7 +164,8 @@ impl Shared {
 
     fn make(&self, place: &Place) -> Arc<Node> {
         let connector = self.seeds.connector_to(place);
-        self.maker.start(self.maker.plan(Arc::new(connector)))
+        let primary = self.maker.primary(Arc::new(connector));
+        self.maker.start(primary, None)
     }
 
     /// Opens a connection to each node. One that cannot be reached for now is no reason to fail while
@@ -171,29 +174,22 @@ impl Shared {
         let mut places: Vec<&Place> = ranges.iter().map(|range| &range.primary).collect();
         places.sort();
         places.dedup();
-        let planned = places.iter().map(|place| {
+        let opened = join_all(places.iter().map(async |place| {
             let connector = self.seeds.connector_to(place);
-            self.maker.plan(Arc::new(connector))
-        });
-        let opened = join_all(planned.map(async |mut node| {
-            let opened = node.connect().await;
-            (node, opened)
+            let primary = self.maker.primary(Arc::new(connector));
+            let opened = primary.dial().await;
+            (primary, opened)
         }));
         let opened = opened.await;
         let reached = opened.iter().any(|(_, opened)| opened.is_ok());
-        for (place, (node, opened)) in places.into_iter().zip(opened) {
-            match opened {
+        for (place, (primary, opened)) in places.into_iter().zip(opened) {
+            let first = match opened {
                 Err(error) if !reached || !error.is_transient() => return Err(error),
-                _ => {}
-            }
-            let mut node = Some(node);
-            self.table.send_modify(|table| {
-                let start = |_: &Place| {
-                    let node = node.take().expect("it is made once");
-                    self.maker.start(node)
-                };
-                drop(table.node(place.clone(), start));
-            });
+                opened => opened.ok(),
+            };
+            let start = |_: &Place| self.maker.start(primary, first);
+            self.table
+                .send_modify(|table| drop(table.node(place.clone(), start)));
         }
         Ok(())
     }

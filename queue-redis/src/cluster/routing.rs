@@ -12,7 +12,7 @@ use redis::{Cmd, Value};
 use tokio::time::{self, Instant};
 
 use super::{
-    Cluster, Shared,
+    Cluster,
     slots::{self, Place},
 };
 use crate::{
@@ -94,7 +94,7 @@ impl Cluster {
                     (node, answer)
                 }
                 None => {
-                    let (node, channel) = self.shared.channel(slot, deadline).await?;
+                    let (node, channel) = self.channel(slot, deadline).await?;
                     let answer = request.send(&channel, since).await;
                     (node, answer)
                 }
@@ -103,7 +103,7 @@ impl Cluster {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            let Some(redirection) = self.shared.redirection(&failure, &node) else {
+            let Some(redirection) = self.redirection(&failure, &node) else {
                 // The node may have a successor by now.
                 self.shared.doubt();
                 return Err(failure.into_error(node.address()));
@@ -147,7 +147,7 @@ impl Cluster {
         commands: Vec<Cmd>,
     ) -> Result<Vec<Result<Value>>> {
         let made = Instant::now();
-        let (node, channel) = self.shared.channel(slot, made + timeout).await?;
+        let (node, channel) = self.channel(slot, made + timeout).await?;
         let sent = channel.request_each(commands.iter().cloned()).await;
         let sent = sent.map_err(|failure| {
             self.shared.doubt();
@@ -156,7 +156,7 @@ impl Cluster {
         let mut answers = Vec::with_capacity(sent.len());
         for (command, answer) in commands.iter().zip(sent) {
             answers.push(match answer {
-                Err(failure) if self.shared.redirection(&failure, &node).is_some() => {
+                Err(failure) if self.redirection(&failure, &node).is_some() => {
                     let now = Instant::now();
                     let request = Request::Command(command);
                     self.send(slot, now, timeout, request).await
@@ -167,19 +167,13 @@ impl Cluster {
         Ok(answers)
     }
 
-    /// A connection to the node that has this slot; waits for one until the deadline.
+    /// A connection to the node that has this slot; waits for one until the deadline. If the node is away, its
+    /// successor is looked for meanwhile.
     pub(crate) async fn channel(
         &self,
         slot: u16,
         deadline: Instant,
     ) -> Result<(Arc<Node>, Arc<Channel>)> {
-        self.shared.channel(slot, deadline).await
-    }
-}
-
-impl Shared {
-    /// If the node is away, its successor is looked for meanwhile.
-    async fn channel(&self, slot: u16, deadline: Instant) -> Result<(Arc<Node>, Arc<Channel>)> {
         loop {
             let node = self.owner(slot);
             if let State::Up(channel) = node.commands().state()
@@ -187,8 +181,8 @@ impl Shared {
             {
                 return Ok((node, channel));
             }
-            self.doubt();
-            let mut table = self.table.subscribe();
+            self.shared.doubt();
+            let mut table = self.shared.table.subscribe();
             let successor = table.wait_for(|table| {
                 let owner = table.owner(slot);
                 owner.is_some_and(|owner| !Arc::ptr_eq(owner, &node))
@@ -204,14 +198,11 @@ impl Shared {
 
     /// What a node that was asked says by this failure, if nothing of the request ran.
     fn redirection(&self, failure: &Failure, asked: &Arc<Node>) -> Option<Redirection> {
-        Redirection::of(failure, &self.host_of(asked))
-    }
-
-    /// The host of a node that was asked, for answers that name only another port of it.
-    fn host_of(&self, asked: &Arc<Node>) -> String {
-        let nodes = self.nodes().into_iter();
+        // Some answers name only another port of its host.
+        let nodes = self.shared.nodes().into_iter();
         let mut places = nodes.filter(|(_, node)| Arc::ptr_eq(node, asked));
-        places.next().map(|((host, _), _)| host).unwrap_or_default()
+        let host = places.next().map(|((host, _), _)| host).unwrap_or_default();
+        Redirection::of(failure, &host)
     }
 }
 

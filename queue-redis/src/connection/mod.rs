@@ -37,7 +37,7 @@ pub(crate) use self::{
     by_url::{by_url, check_url, prefix},
     channel::Channel,
     copies::CopiesAsked,
-    primary::{Primary, Timeouts, open},
+    primary::{Primary, Settings, Timeouts, open},
     seeds::{Seeds, names_cluster},
     supervisor::{Dial, State, Supervised},
 };

@@ -1,18 +1,18 @@
 //! Opening the commands connection: to a fit server, with the scripts loaded.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use queue_core::{Confirmation, Error, ErrorKind, Outcome, Result, in_millis};
+use queue_core::{Confirmation, Error, ErrorKind, Outcome, Result, Spawn, in_millis};
 use redis::Value;
 use tokio::time;
 
 use super::{Channel, Connector, CopiesAsked, Dial, Role, Warning, requirements, rights};
 use crate::{
+    clock::Clock,
     error::{Failure, cannot_connect},
     scripts,
 };
@@ -27,25 +27,35 @@ pub(crate) struct Timeouts {
     pub(crate) response: Duration,
 }
 
-/// Opens the commands connection.
+/// The settings of all connections of a backend.
 #[derive(Clone)]
-pub(crate) struct Primary {
-    pub(crate) connector: Arc<dyn Connector>,
+pub(crate) struct Settings {
     pub(crate) timeouts: Timeouts,
+    pub(crate) fall_back: Duration,
     pub(crate) allow_eviction: bool,
-    /// Whether it is a node of a cluster.
-    pub(crate) in_cluster: bool,
-    /// What its calls can wait for: then it has to tell of copies.
-    pub(crate) confirmation: Option<Confirmation>,
     /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
+    pub(crate) clock: Option<Clock>,
+    pub(crate) spawn: Arc<dyn Spawn>,
+    /// No other backend has it.
+    pub(crate) seed: u64,
+    /// Whether the servers are nodes of a cluster. Then calls name the guard, see [`keys`](crate::keys).
+    pub(crate) in_cluster: bool,
+    /// What calls can wait for, if they can: then the servers have to tell of copies.
+    pub(crate) confirmation: Option<Confirmation>,
+}
+
+/// Opens the commands connection.
+pub(crate) struct Primary {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) settings: Arc<Settings>,
     /// The last check's findings that are no reason to refuse the server.
     pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
 }
 
 impl Primary {
     async fn prepared(&self, address: &str) -> Result<Channel> {
-        let channel = open(&*self.connector, Role::Commands, self.timeouts).await?;
+        let channel = open(&*self.connector, Role::Commands, self.settings.timeouts).await?;
         let unfit = |failure: Failure| failure.into_error(address);
         let mut warnings = match channel.request(&redis::cmd("INFO")).await {
             Ok(info) => {
@@ -65,10 +75,10 @@ impl Primary {
             }
             Err(failure) => return Err(unfit(failure)),
         };
-        warnings.extend(rights::check(&channel, &self.prefix, address).await?);
+        warnings.extend(rights::check(&channel, &self.settings.prefix, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         self.load_missing(&channel).await.map_err(unfit)?;
-        if let Some(confirmation) = self.confirmation {
+        if let Some(confirmation) = self.settings.confirmation {
             let asked = CopiesAsked::new(confirmation, address.to_owned());
             asked.check(&channel).await?;
         }
@@ -76,7 +86,8 @@ impl Primary {
     }
 
     fn check(&self, info: &str, address: &str) -> Result<Vec<Warning>> {
-        requirements::check(info, self.allow_eviction, self.in_cluster)
+        let settings = &self.settings;
+        requirements::check(info, settings.allow_eviction, settings.in_cluster)
             .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
     }
 
@@ -105,20 +116,12 @@ impl Primary {
 impl Dial for Primary {
     async fn dial(&self) -> Result<Channel> {
         let address = self.connector.address();
-        match time::timeout(self.timeouts.connect, self.prepared(&address)).await {
+        let timeout = self.settings.timeouts.connect;
+        match time::timeout(timeout, self.prepared(&address)).await {
             // What it asks changes no queue.
             Ok(channel) => channel.map_err(|error| error.with_outcome(Outcome::NotApplied)),
-            Err(_) => Err(slow(&address, self.timeouts.connect)),
+            Err(_) => Err(slow(&address, timeout)),
         }
-    }
-}
-
-impl fmt::Debug for Primary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Primary")
-            .field("connector", &self.connector)
-            .field("timeouts", &self.timeouts)
-            .finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -21,7 +21,7 @@ const SOUND: Duration = Duration::from_secs(1);
 
 /// Opens a connection and makes it ready for use, within a bounded time.
 #[async_trait]
-pub(crate) trait Dial: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Dial: Send + Sync + 'static {
     async fn dial(&self) -> Result<Channel>;
 }
 
@@ -61,16 +61,11 @@ impl Supervised {
         }
     }
 
-    /// The open connection; waits for one up to `patience`.
+    /// The open connection; waits for one until `deadline`.
     ///
     /// Waiting bridges a restart or a failover without the callers' doing, and paces callers that
     /// try again in a loop while the server is away. If no task will ever open a connection again,
     /// this answers a permanent error at once.
-    pub(crate) async fn channel(&self, patience: Duration) -> Result<Arc<Channel>> {
-        self.channel_until(Instant::now() + patience).await
-    }
-
-    /// [`channel`](Self::channel), but waits until `deadline`.
     pub(crate) async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);

@@ -1,29 +1,4 @@
-use redis::ToRedisArgs;
-
 use super::*;
-
-fn written(headers: &Headers, body: &'static [u8]) -> Bytes {
-    let body = Bytes::from_static(body);
-    let mut args = Payload {
-        headers,
-        body: &body,
-    }
-    .to_redis_args();
-    assert_eq!(args.len(), 1);
-    args.remove(0).into()
-}
-
-#[test]
-fn a_payload_is_read_as_it_was_written() {
-    let plain = Headers::new();
-    let some = Headers::new().with("a", "").with("", "\u{0}ü");
-    for headers in [plain, some] {
-        for body in [&b""[..], b"\0\x01\xff\r\n", b"plain"] {
-            let read = payload(written(&headers, body));
-            assert_eq!(read, Some((headers.clone(), Bytes::from_static(body))));
-        }
-    }
-}
 
 #[test]
 fn what_was_not_written_here_is_not_read() {

@@ -21,7 +21,9 @@ fn written(headers: &Headers, body: Vec<u8>) -> Vec<u8> {
         headers,
         body: &body,
     };
-    payload.to_redis_args().remove(0)
+    let mut args = payload.to_redis_args();
+    assert_eq!(args.len(), 1);
+    args.remove(0)
 }
 
 fn content() -> impl Strategy<Value = Vec<u8>> {

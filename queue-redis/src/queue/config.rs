@@ -31,16 +31,6 @@ impl Stored {
         Ok(())
     }
 
-    /// Whether an open with this configuration is allowed.
-    pub(crate) fn agrees(&self, config: &QueueConfig) -> Result<()> {
-        config.check_stored(&self.read()?, self.resized)
-    }
-
-    /// Whether an open with this configuration is allowed that sets the capacity.
-    pub(crate) fn agrees_but_for_capacity(&self, config: &QueueConfig) -> Result<()> {
-        config.check_stored(&self.read()?, true)
-    }
-
     /// The configuration.
     pub(crate) fn read(&self) -> Result<QueueConfig> {
         let kind = kind_named(self.value("kind")?);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
@@ -20,8 +20,7 @@ use crate::{
     client::Client,
     confirmer::Confirmer,
     error::is_wrong_type,
-    keys,
-    keys::Keys,
+    keys::{self, Keys},
     listing,
     reply::Reply,
     script::Script,
@@ -35,19 +34,14 @@ const CLEARS: u32 = 64;
 /// A queue on its server.
 #[derive(Debug)]
 pub(crate) struct Handle {
+    backend: RedisBackend,
     client: Client,
-    /// Sends to the list of queues.
-    lists: Client,
-    spawn: Arc<dyn Spawn>,
     name: QueueName,
     kind: QueueKind,
     keys: Keys,
-    registry: String,
     arrivals: Bytes,
     config: String,
     capacity: Option<usize>,
-    large: usize,
-    packs: usize,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
@@ -82,18 +76,14 @@ impl Handle {
         let keys = Keys::new(backend.prefix(), name, kind);
         let arrivals = Bytes::copy_from_slice(keys.arrivals().as_bytes());
         Self {
+            backend: backend.clone(),
             client: backend.client().at(keys.arrivals()),
-            lists: backend.client().clone(),
-            spawn: Arc::clone(backend.spawn()),
             name: name.clone(),
             kind,
             keys,
-            registry: keys::registry(backend.prefix()),
             arrivals,
             config,
             capacity,
-            large: backend.large(),
-            packs: backend.packs(),
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
@@ -121,15 +111,6 @@ impl Handle {
         self.call_with(script, all, fill).await
     }
 
-    /// Calls a script that looks at the dedup marks.
-    pub(crate) async fn call_with_marks(
-        &self,
-        script: &'static Script,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
-        self.call_with(script, true, fill).await
-    }
-
     /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While
     /// the handle knows of none, one push in [`CLEARS`] clears away what a producer that is gone has left.
     pub(crate) async fn call_push(
@@ -155,7 +136,8 @@ impl Handle {
         self.sends_all.store(true, Ordering::Relaxed);
     }
 
-    async fn call_with(
+    /// Calls a script, with `all` keys or only with those that every call needs.
+    pub(crate) async fn call_with(
         &self,
         script: &'static Script,
         mut all: bool,
@@ -294,14 +276,8 @@ impl Handle {
         error.with_queue(&self.name)
     }
 
-    /// So many messages and more in one call are stored in packs.
-    pub(crate) const fn packs(&self) -> usize {
-        self.packs
-    }
-
-    /// Messages of so many bytes and more are large.
-    pub(crate) const fn large(&self) -> usize {
-        self.large
+    pub(crate) const fn backend(&self) -> &RedisBackend {
+        &self.backend
     }
 
     pub(crate) const fn keys(&self) -> &Keys {
@@ -310,10 +286,6 @@ impl Handle {
 
     pub(crate) const fn client(&self) -> &Client {
         &self.client
-    }
-
-    pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
-        &self.spawn
     }
 
     /// The server does not say which key holds another type; opening the queue does.
@@ -354,17 +326,18 @@ impl Handle {
 
     /// Puts the queue in the list of queues, with its kind. Mostly this only reads.
     async fn register(&self) -> Result<()> {
-        let (client, registry) = (&self.lists, &self.registry);
-        let listed = listing::entries_of(client, registry, &self.name).await?;
+        let client = self.backend.client();
+        let registry = keys::registry(self.backend.prefix());
+        let listed = listing::entries_of(client, &registry, &self.name).await?;
         let entry = listing::entry(&self.name, self.kind);
         let (own, others): (Vec<_>, Vec<_>) =
             listed.into_iter().partition(|listed| *listed == entry);
         if own.is_empty() {
-            listing::add(client, registry, &entry).await?;
+            listing::add(client, &registry, &entry).await?;
         }
         if !others.is_empty() {
             // A queue of another kind once had this name.
-            listing::remove(client, registry, &others).await?;
+            listing::remove(client, &registry, &others).await?;
         }
         Ok(())
     }

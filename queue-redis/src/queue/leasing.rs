@@ -20,7 +20,7 @@ use queue_core::{
 use super::{
     Handle,
     put::{Put, Putter, Way},
-    turns::{Share, Turned, Turns},
+    turns::{Share, Turn, Turned, Turns},
 };
 use crate::{
     call::Call,
@@ -87,22 +87,15 @@ impl<K: LeasingKind> Queue<K> {
         check.map_err(|error| self.handle.name(error))
     }
 
-    /// Settles, then leases; leases nothing if `max` is zero.
-    async fn settle_and_lease(
-        &self,
-        settlements: &[Settlement],
-        max: usize,
-        ttl: Duration,
-        holder: Option<&Holder>,
-    ) -> Result<Turned> {
-        let arrival = (max > 0).then(|| self.handle.arrival());
+    async fn take(&self, turn: Turn<'_>) -> Result<Turned> {
+        let arrival = (turn.max > 0).then(|| self.handle.arrival());
         let lone = match self.turns.is_busy() {
             true => None,
             false => Lone::first(&self.has_lone_turn),
         };
         let share = match lone {
             Some(_) => None,
-            None => Share::of(settlements, max, ttl, holder),
+            None => Share::of(turn),
         };
         let (settled, leased) = match share {
             Some(share) => {
@@ -110,9 +103,9 @@ impl<K: LeasingKind> Queue<K> {
                 answer.ok_or_else(Error::unanswered)??
             }
             None => {
-                let turn = self.turns.verb().alone(settlements, max, ttl, holder);
+                let alone = self.turns.verb().alone(turn);
                 // In a box of its own, so that the others' futures are small.
-                Box::pin(turn).await?
+                Box::pin(alone).await?
             }
         };
         if let Some(arrival) = arrival {
@@ -134,9 +127,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
-        let (settled, _) = self
-            .settle_and_lease(settlements, 0, Duration::ZERO, None)
-            .await?;
+        let (settled, _) = self.take(Turn::settling(settlements)).await?;
         Ok(settled)
     }
 
@@ -150,8 +141,13 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
         self.checked(limits::lease_millis(ttl))?;
-        self.settle_and_lease(settlements, max.get(), ttl, holder.as_ref())
-            .await
+        let turn = Turn {
+            settlements,
+            max: max.get(),
+            ttl,
+            holder: holder.as_ref(),
+        };
+        self.take(turn).await
     }
 
     async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
@@ -201,11 +197,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn counters(&self) -> Result<Counters> {
-        let mut reply = self
-            .handle
-            .call_with_marks(&K::SCRIPTS.counters, &|_| {})
-            .await?;
-        reply.counters()
+        // The script looks at the dedup marks.
+        let counted = self.handle.call_with(&K::SCRIPTS.counters, true, &|_| {});
+        counted.await?.counters()
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
@@ -274,7 +268,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             };
             let removed = match self.handle.call(script, &fill).await {
                 Ok(mut reply) => reply.count()?,
-                Err(error) => return Err(half_way(error, purged > 0)),
+                // Some are gone.
+                Err(error) if purged > 0 => return Err(error.with_outcome(Outcome::Unknown)),
+                Err(error) => return Err(error),
             };
             purged += removed;
             left -= step;
@@ -339,14 +335,6 @@ const LINED_BITS: u32 = 28;
 fn shown_before(cursor: Option<Cursor>) -> (u64, u64) {
     let shown = cursor.map_or(0, Cursor::get);
     (shown >> LINED_BITS, shown & ((1 << LINED_BITS) - 1))
-}
-
-/// The error of one of several steps, if others are done.
-fn half_way(error: Error, others_done: bool) -> Error {
-    match others_done {
-        true => error.with_outcome(Outcome::Unknown),
-        false => error,
-    }
 }
 
 /// Adds ids, one argument each.

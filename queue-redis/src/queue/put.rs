@@ -46,7 +46,7 @@ pub(crate) struct Way<P> {
 
 impl<P: Put> Way<P> {
     pub(super) fn putter(handle: &Arc<Handle>, way: usize) -> Putter<P> {
-        let spawn = Arc::clone(handle.spawn());
+        let spawn = Arc::clone(handle.backend().spawn());
         let patience = handle.client().response_timeout();
         let here = Self {
             handle: Arc::clone(handle),
@@ -65,8 +65,9 @@ impl<P: Put> Verb for Way<P> {
     async fn send(&self, batch: &[P]) -> Result<Vec<P::Answer>> {
         let pushes = || batch.iter().map(P::push);
         let payloads = || pushes().map(|Push { headers, body, .. }| Payload { headers, body });
-        let uploads = Uploads::of(payloads(), self.handle.large());
-        let packs = P::PACKS && batch.len() >= self.handle.packs();
+        let backend = self.handle.backend();
+        let uploads = Uploads::of(payloads(), backend.large());
+        let packs = P::PACKS && batch.len() >= backend.packs();
         let packable = match packs && uploads.is_empty() && pushes().all(is_plain) {
             true => payloads().collect(),
             false => Vec::new(),

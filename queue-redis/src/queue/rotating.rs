@@ -46,7 +46,7 @@ impl RotatingQueue for Ring {
             let items = items.iter();
             items.map(|Insert { headers, body, .. }| Payload { headers, body })
         };
-        let uploads = Uploads::of(payloads(), self.handle.large());
+        let uploads = Uploads::of(payloads(), self.handle.backend().large());
         let fill = |call: &mut Call| {
             call.push(items.len());
             uploads.add_payloads(payloads(), call);

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::future;
+use futures_util::future::{self, BoxFuture, FutureExt};
 use queue_core::{
     Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
     Token, limits,
@@ -31,8 +31,28 @@ const AS_A_RUN: i64 = -2;
 /// The answer to one caller.
 pub(crate) type Turned = (Vec<Settled>, Leased);
 
-/// What a caller asks for that may go with others: these acks, then a lease of so many, none if that
-/// is zero.
+/// What a caller asks for: to settle these, and then to lease so many, none if that is zero.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn<'a> {
+    pub(super) settlements: &'a [Settlement],
+    pub(super) max: usize,
+    pub(super) ttl: Duration,
+    pub(super) holder: Option<&'a Holder>,
+}
+
+impl<'a> Turn<'a> {
+    /// One that leases nothing.
+    pub(super) const fn settling(settlements: &'a [Settlement]) -> Self {
+        Self {
+            settlements,
+            max: 0,
+            ttl: Duration::ZERO,
+            holder: None,
+        }
+    }
+}
+
+/// A turn that may go with others: it only acks, and then leases.
 #[derive(Debug, Clone)]
 pub(crate) struct Share {
     acks: Vec<Settlement>,
@@ -43,20 +63,24 @@ pub(crate) struct Share {
 
 impl Share {
     /// This turn, if it is one that gains by company, and may go with others.
-    pub(super) fn of(
-        settlements: &[Settlement],
-        max: usize,
-        ttl: Duration,
-        holder: Option<&Holder>,
-    ) -> Option<Self> {
+    pub(super) fn of(turn: Turn<'_>) -> Option<Self> {
         let acks = |each: &Settlement| each.disposition == Disposition::Ack;
-        let may = settlements.len() <= SMALL && max <= SMALL && settlements.iter().all(acks);
-        may.then(|| Self {
-            acks: settlements.to_vec(),
-            max,
-            ttl,
-            holder: holder.cloned(),
+        let is_small = turn.settlements.len() <= SMALL && turn.max <= SMALL;
+        (is_small && turn.settlements.iter().all(acks)).then(|| Self {
+            acks: turn.settlements.to_vec(),
+            max: turn.max,
+            ttl: turn.ttl,
+            holder: turn.holder.cloned(),
         })
+    }
+
+    fn turn(&self) -> Turn<'_> {
+        Turn {
+            settlements: &self.acks,
+            max: self.max,
+            ttl: self.ttl,
+            holder: self.holder.as_ref(),
+        }
     }
 
     /// Whether both can be one call: they lease for the same time and in the same name.
@@ -91,31 +115,24 @@ impl Turns {
             runs: Runs::default(),
         };
         let patience = handle.client().response_timeout();
-        Coalescer::new(here, patience, Arc::clone(handle.spawn()))
+        Coalescer::new(here, patience, Arc::clone(handle.backend().spawn()))
     }
 
-    /// Settles, then leases, in a call of its own; leases nothing if `max` is zero.
-    pub(super) async fn alone(
-        &self,
-        settlements: &[Settlement],
-        max: usize,
-        ttl: Duration,
-        holder: Option<&Holder>,
-    ) -> Result<Turned> {
-        let turned = self.call(settlements, max, ttl, holder, false).await?;
+    /// Takes a turn in a call of its own.
+    pub(super) async fn alone(&self, turn: Turn<'_>) -> Result<Turned> {
+        let turned = self.call(turn, false).await?;
         turned.ok_or_else(Error::unanswered)
     }
 
     /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
     /// has happened then.
-    async fn call(
-        &self,
-        settlements: &[Settlement],
-        max: usize,
-        ttl: Duration,
-        holder: Option<&Holder>,
-        all_or_nothing: bool,
-    ) -> Result<Option<Turned>> {
+    async fn call(&self, turn: Turn<'_>, all_or_nothing: bool) -> Result<Option<Turned>> {
+        let Turn {
+            settlements,
+            max,
+            ttl,
+            holder,
+        } = turn;
         let millis = limits::lease_millis(ttl).unwrap_or(0);
         let order = self.runs.order(settlements);
         let fill = |call: &mut Call| {
@@ -194,18 +211,9 @@ impl Turns {
 
     /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
     /// end by themselves, and the next client to lease them does it.
-    async fn bury(&self, damaged: &[Settlement]) {
-        self.part(damaged.iter().map(|settlement| settlement.receipt));
-        let fill = |call: &mut Call| {
-            call.push(0);
-            call.push(0);
-            call.push("");
-            call.push(0);
-            for settlement in damaged {
-                call.push(&settlement_argument(settlement)[..]);
-            }
-        };
-        drop(self.handle.call(self.script, &fill).await);
+    fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
+        let buried = self.alone(Turn::settling(damaged));
+        buried.map(drop).boxed()
     }
 
     /// Brings the large bodies of what was leased, from this token on.
@@ -223,16 +231,6 @@ impl Turns {
         self.handle.check_leased(receipts).await
     }
 
-    async fn share_alone(&self, share: &Share) -> Result<Turned> {
-        let Share {
-            acks,
-            max,
-            ttl,
-            holder,
-        } = share;
-        self.alone(acks, *max, *ttl, holder.as_ref()).await
-    }
-
     async fn together(&self, call: &Together<'_>) -> Vec<Result<Turned>> {
         let Together {
             shares,
@@ -241,13 +239,17 @@ impl Turns {
             leasing,
         } = call;
         if let [share] = shares[..] {
-            return vec![self.share_alone(share).await];
+            return vec![self.alone(share.turn()).await];
         }
-        let ttl = leasing.map_or(Duration::ZERO, |share| share.ttl);
-        let holder = leasing.and_then(|share| share.holder.as_ref());
-        match self.call(acks, *max, ttl, holder, *max > 0).await {
+        let turn = Turn {
+            settlements: acks,
+            max: *max,
+            ttl: leasing.map_or(Duration::ZERO, |share| share.ttl),
+            holder: leasing.and_then(|share| share.holder.as_ref()),
+        };
+        match self.call(turn, *max > 0).await {
             Ok(Some((settled, leased))) => deal(shares, settled, leased),
-            Ok(None) => future::join_all(shares.iter().map(|share| self.share_alone(share))).await,
+            Ok(None) => future::join_all(shares.iter().map(|share| self.alone(share.turn()))).await,
             Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
         }
     }
@@ -343,7 +345,7 @@ impl Verb for Turns {
             .map(|delivery| Settlement::release(delivery.receipt))
             .collect();
         for settlements in releases.chunks(limits::MAX_BATCH) {
-            drop(self.alone(settlements, 0, Duration::ZERO, None).await);
+            drop(self.alone(Turn::settling(settlements)).await);
         }
     }
 

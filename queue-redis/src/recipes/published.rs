@@ -4,8 +4,7 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, Error, Guarantees, LeasingConfig, QueueConfig, QueueInfo, QueueKind,
-    QueueName, Result,
+    AnyQueue, Backend, Error, Guarantees, QueueConfig, QueueInfo, QueueKind, QueueName, Result,
     call::{Front, Service},
     limits,
 };
@@ -71,19 +70,12 @@ impl<'a> Opening<'a> {
         Box::pin(async move {
             let server = Server::of(self.backend, key);
             let strategy = make(&server);
-            let max_body = match self.config {
-                QueueConfig::Rotating(config) => config.max_body,
-                config => config.leasing().map_or(limits::DEFAULT_MAX_BODY, max_body),
-            };
             let strategy = Box::new(strategy);
+            let max_body = self.config.max_body();
             let shell = Shell::open(self.name, guarantees, max_body, server, strategy).await?;
             Ok(Arc::new(shell) as Arc<dyn Service>)
         })
     }
-}
-
-const fn max_body(config: &LeasingConfig) -> usize {
-    config.max_body
 }
 
 /// A recipe's queues on a server: a backend that has the recipe's one kind.

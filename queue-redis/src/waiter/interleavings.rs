@@ -126,23 +126,28 @@ impl Scene {
         }
     }
 
+    fn thread(
+        &self,
+        run: impl FnOnce(&Arc<Board>, &Arc<Server>) + Send + 'static,
+    ) -> JoinHandle<()> {
+        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
+        spawn(move || run(&board, &server))
+    }
+
     /// A consumer that takes one message, and waits while there is none.
     fn consumer(&self) -> JoinHandle<()> {
-        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
-        spawn(move || {
-            while !server.take() {
-                let mut place = board.join(&MARKER, None);
-                block_on(place.woken());
-            }
-        })
+        self.consumer_by(|_| None)
     }
 
     /// A consumer that takes one message, and waits for one while there is none.
     fn consumer_by_terms(&self) -> JoinHandle<()> {
-        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
-        spawn(move || {
+        self.consumer_by(|server| Some(terms(server)))
+    }
+
+    fn consumer_by(&self, terms: fn(&Arc<Server>) -> Option<Terms>) -> JoinHandle<()> {
+        self.thread(move |board, server| {
             while !server.take() {
-                let mut place = board.join(&MARKER, Some(terms(&server)));
+                let mut place = board.join(&MARKER, terms(server));
                 if let Wake::HandedOver(_) = block_on(place.woken()) {
                     return;
                 }
@@ -151,19 +156,28 @@ impl Scene {
     }
 
     fn producer(&self, messages: usize) -> JoinHandle<()> {
-        let server = Arc::clone(&self.server);
-        spawn(move || (0..messages).for_each(|_| server.push()))
+        self.thread(move |_, server| (0..messages).for_each(|_| server.push()))
     }
 
-    /// Waits for all threads, then has the task end, and checks how many messages are left.
-    fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>, left: usize) {
+    /// Waits for all threads, then has the task end, and answers how many messages are left.
+    fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>) -> usize {
         for thread in threads {
             thread.join().unwrap();
         }
         self.server.says.send(Said::End).unwrap();
         self.watch.join().unwrap();
-        assert_eq!(self.server.ready.load(SeqCst), left);
+        self.server.ready.load(SeqCst)
     }
+}
+
+/// Plays these threads in many orders, each of which leaves so many messages.
+#[track_caller]
+fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N]) {
+    in_many_orders(move || {
+        let scene = Scene::new();
+        let threads = threads(&scene);
+        assert_eq!(scene.end(threads), left);
+    });
 }
 
 fn terms(server: &Arc<Server>) -> Terms {
@@ -225,123 +239,95 @@ async fn watch(board: &Board, server: &Server, mut said: UnboundedReceiver<Said>
 
 #[test]
 fn nobody_sleeps_while_there_is_a_message_for_each() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let threads = [scene.consumer(), scene.consumer(), scene.producer(2)];
-        scene.end(threads, 0);
+    leaves(0, |scene| {
+        [scene.consumer(), scene.consumer(), scene.producer(2)]
     });
 }
 
 #[test]
 fn two_who_push_wake_two() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let threads = [
+    leaves(0, |scene| {
+        [
             scene.consumer(),
             scene.producer(1),
             scene.consumer(),
             scene.producer(1),
-        ];
-        scene.end(threads, 0);
+        ]
     });
 }
 
 #[test]
 fn who_is_dropped_takes_no_hint_along() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let dropped = {
-            let board = Arc::clone(&scene.board);
-            spawn(move || {
-                let place = board.join(&MARKER, None);
-                step();
-                drop(place);
-            })
-        };
-        let threads = [dropped, scene.consumer(), scene.producer(1)];
-        scene.end(threads, 0);
+    leaves(0, |scene| {
+        let dropped = scene.thread(|board, _| {
+            let place = board.join(&MARKER, None);
+            step();
+            drop(place);
+        });
+        [dropped, scene.consumer(), scene.producer(1)]
     });
 }
 
 #[test]
 fn who_gives_up_what_it_was_told_wakes_another() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let fails = {
-            let board = Arc::clone(&scene.board);
-            spawn(move || {
-                let mut place = board.join(&MARKER, None);
-                block_on(place.woken());
-                // This consumer's call fails.
-                step();
-                board.give_up(&MARKER);
-            })
-        };
+    leaves(1, |scene| {
+        let fails = scene.thread(|board, _| {
+            let mut place = board.join(&MARKER, None);
+            block_on(place.woken());
+            // This consumer's call fails.
+            step();
+            board.give_up(&MARKER);
+        });
         // Two messages, so that the server tells it, whatever the other consumer takes.
-        let threads = [fails, scene.consumer(), scene.producer(2)];
-        scene.end(threads, 1);
+        [fails, scene.consumer(), scene.producer(2)]
     });
 }
 
 #[test]
 fn nobody_sleeps_while_there_is_a_message_to_hand_over_to_each() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let threads = [
+    leaves(0, |scene| {
+        [
             scene.consumer_by_terms(),
             scene.consumer_by_terms(),
             scene.producer(2),
-        ];
-        scene.end(threads, 0);
+        ]
     });
 }
 
 #[test]
 fn who_waits_for_a_hint_and_who_waits_for_a_message_get_one_each() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let threads = [
+    leaves(0, |scene| {
+        [
             scene.consumer_by_terms(),
             scene.consumer(),
             scene.producer(1),
             scene.producer(1),
-        ];
-        scene.end(threads, 0);
+        ]
     });
 }
 
 #[test]
 fn who_is_dropped_takes_no_message_along() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let dropped = {
-            let (board, server) = (Arc::clone(&scene.board), Arc::clone(&scene.server));
-            spawn(move || {
-                let place = board.join(&MARKER, Some(terms(&server)));
-                step();
-                drop(place);
-            })
-        };
-        let threads = [dropped, scene.consumer_by_terms(), scene.producer(1)];
-        scene.end(threads, 0);
+    leaves(0, |scene| {
+        let dropped = scene.thread(|board, server| {
+            let place = board.join(&MARKER, Some(terms(server)));
+            step();
+            drop(place);
+        });
+        [dropped, scene.consumer_by_terms(), scene.producer(1)]
     });
 }
 
 #[test]
 fn who_leaves_takes_its_message_along_or_another_has_it() {
-    in_many_orders(|| {
-        let scene = Scene::new();
-        let leaves = {
-            let (board, server) = (Arc::clone(&scene.board), Arc::clone(&scene.server));
-            spawn(move || {
-                let mut place = board.join(&MARKER, Some(terms(&server)));
-                step();
-                if place.leave().is_some() {
-                    server.give_back(Bytes::new());
-                }
-            })
-        };
-        let threads = [leaves, scene.consumer_by_terms(), scene.producer(1)];
-        scene.end(threads, 0);
+    leaves(0, |scene| {
+        let leaver = scene.thread(|board, server| {
+            let mut place = board.join(&MARKER, Some(terms(server)));
+            step();
+            if place.leave().is_some() {
+                server.give_back(Bytes::new());
+            }
+        });
+        [leaver, scene.consumer_by_terms(), scene.producer(1)]
     });
 }

@@ -31,9 +31,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{
-    Error, ErrorKind, Holder, Outcome, Result, Running, Spawn, TokioSpawn, in_millis,
-};
+use queue_core::{Error, ErrorKind, Holder, Outcome, Result, Running, TokioSpawn, in_millis};
 use tokio::time::{self, Instant};
 
 pub(crate) use self::board::Returns;
@@ -42,10 +40,7 @@ use self::{
     owed::Owed,
     watch::{Dialer, Watch},
 };
-use crate::{
-    clock::Clock,
-    connection::{Alarm, Backoff, ConnectionHealth, Connector, Supervised, Timeouts},
-};
+use crate::connection::{self, Alarm, Backoff, ConnectionHealth, Connector, Supervised, Timeouts};
 
 /// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
 /// process costs next to nothing, and often enough to notice a connection that has gone silent.
@@ -81,16 +76,11 @@ impl Wish {
 /// The settings of a waiter.
 pub(crate) struct Settings {
     pub(crate) connector: Arc<dyn Connector>,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) fall_back: Duration,
-    pub(crate) clock: Option<Clock>,
+    pub(crate) of_all: Arc<connection::Settings>,
     pub(crate) backoff: Backoff,
     pub(crate) alarm: Alarm,
-    pub(crate) spawn: Arc<dyn Spawn>,
     /// The process's own channel; no other process has it.
     pub(crate) channel: Arc<str>,
-    /// Whether calls name the guard, see [`keys`](crate::keys).
-    pub(crate) guarded: bool,
 }
 
 struct Inner {
@@ -108,8 +98,9 @@ struct Started {
 
 impl Waiter {
     pub(crate) fn new(settings: Settings) -> Self {
+        let trusted = settings.of_all.fall_back * TRUSTED;
         Self(Arc::new(Inner {
-            board: Arc::new(Board::new(settings.fall_back * TRUSTED, first_serial())),
+            board: Arc::new(Board::new(trusted, first_serial())),
             owed: Arc::default(),
             started: OnceLock::new(),
             settings,
@@ -143,7 +134,7 @@ impl Waiter {
         // Without a runtime, the timer of a wait panics.
         TokioSpawn::current()?;
         self.0.start();
-        let fall_back = self.0.settings.fall_back;
+        let fall_back = self.fall_back();
         let watched = self.soon(change);
         if let Some(change) = watched {
             self.0.owed.take_over(marker, change);
@@ -200,8 +191,7 @@ impl Waiter {
 
     /// The change, unless everybody has looked before it comes.
     fn soon(&self, change: Option<Instant>) -> Option<Instant> {
-        let fall_back = self.0.settings.fall_back;
-        change.filter(|at| *at < Instant::now() + fall_back)
+        change.filter(|at| *at < Instant::now() + self.fall_back())
     }
 
     /// Forgets a registration at this marker that the server has lost.
@@ -216,7 +206,7 @@ impl Waiter {
 
     /// After so long, who waits looks.
     pub(crate) fn fall_back(&self) -> Duration {
-        self.0.settings.fall_back
+        self.0.settings.of_all.fall_back
     }
 
     /// What opens its connection.
@@ -225,7 +215,7 @@ impl Waiter {
     }
 
     pub(crate) fn timeouts(&self) -> Timeouts {
-        self.0.settings.timeouts
+        self.0.settings.of_all.timeouts
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
@@ -284,12 +274,13 @@ impl Inner {
     fn start(&self) {
         self.started.get_or_init(|| {
             let settings = &self.settings;
+            let of_all = &settings.of_all;
             let dialer = Dialer {
                 connector: Arc::clone(&settings.connector),
-                timeouts: settings.timeouts,
+                timeouts: of_all.timeouts,
                 channel: Arc::clone(&settings.channel),
             };
-            let spawn = &*settings.spawn;
+            let spawn = &*of_all.spawn;
             let (backoff, alarm) = (settings.backoff.clone(), settings.alarm.clone());
             let connection = Supervised::new(dialer, None, backoff, alarm, spawn);
             let watch = Watch {
@@ -298,10 +289,8 @@ impl Inner {
                 connection: connection.clone(),
                 address: settings.connector.address(),
                 channel: Arc::clone(&settings.channel),
-                clock: settings.clock.clone(),
-                guarded: settings.guarded,
-                patience: settings.fall_back * (2 * TRUSTED),
-                response_timeout: settings.timeouts.response,
+                patience: of_all.fall_back * (2 * TRUSTED),
+                settings: Arc::clone(of_all),
             };
             Started {
                 connection,

@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     call::Call,
-    clock::Clock,
-    connection::{Channel, Connector, Dial, Role, Supervised, Timeouts, open},
+    connection::{Channel, Connector, Dial, Role, Settings, Supervised, Timeouts, open},
     error::Failure,
     keys,
     script::Script,
@@ -30,7 +29,6 @@ const MOST: usize = 128;
 const ON_ITS_WAY: Duration = Duration::from_millis(10);
 
 /// Opens the waiter's connection, which listens to the process's channel.
-#[derive(Debug)]
 pub(super) struct Dialer {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) timeouts: Timeouts,
@@ -56,19 +54,17 @@ pub(super) struct Watch {
     pub(super) connection: Supervised,
     pub(super) address: String,
     pub(super) channel: Arc<str>,
-    pub(super) clock: Option<Clock>,
-    /// Whether calls name the guard.
-    pub(super) guarded: bool,
     /// How long the server keeps a registration.
     pub(super) patience: Duration,
-    pub(super) response_timeout: Duration,
+    pub(super) settings: Arc<Settings>,
 }
 
 impl Watch {
     pub(super) async fn run(self) {
         let mut used = false;
         loop {
-            match self.connection.channel(self.response_timeout).await {
+            let deadline = Instant::now() + self.response_timeout();
+            match self.connection.channel_until(deadline).await {
                 Ok(channel) => {
                     if used {
                         self.board.wake_all();
@@ -81,6 +77,10 @@ impl Watch {
                 Err(_) => return,
             }
         }
+    }
+
+    fn response_timeout(&self) -> Duration {
+        self.settings.timeouts.response
     }
 
     /// Serves until the connection is replaced.
@@ -121,7 +121,7 @@ impl Watch {
                         answers = &mut call => break answers,
                         push = told.recv() => match push {
                             Some(push) => self.tell(&push),
-                            None => break Err(Failure::Silent(self.response_timeout)),
+                            None => break Err(Failure::Silent(self.response_timeout())),
                         },
                     }
                 }
@@ -203,11 +203,15 @@ impl Watch {
     }
 
     fn call_at(&self, script: &'static Script, marker: &Bytes) -> Call {
-        let now = self.clock.as_ref();
+        let now = self.settings.clock.as_ref();
         let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
         let (meta, guard) = (keys::meta_beside(marker), keys::guard_beside(marker));
         let keys = [&**marker, &*meta, &*guard];
-        let needed = if self.guarded { &keys[..] } else { &keys[..2] };
+        let needed = if self.settings.in_cluster {
+            &keys[..]
+        } else {
+            &keys[..2]
+        };
         Call::new(script, needed, &now)
     }
 

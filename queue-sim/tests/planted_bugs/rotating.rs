@@ -47,8 +47,8 @@ mod redis {
         PACE_KEEPS_DUE_TIMES {
             "rotating/reconfigure": "local part = call(" =>
                 "local part = pace and to == FRESH and {} or call(";
-            "rotating/reconfigure": "local due = call(" =>
-                "local due = pace and to == FRESH and {} or call(";
+            "rotating/reconfigure": "call('UNLINK', DUE)" =>
+                "if not (pace and to == FRESH) then call('UNLINK', DUE) end";
         }
         INSERT_WAKES_NOBODY {
             "rotating/insert": "arm(ARRIVALS, new)" => "";

@@ -1,23 +1,14 @@
 //! Callers that set their futures aside, or drop them.
 
-use std::{future::Future, pin::pin, task::Poll};
+use std::pin::pin;
 
 use super::*;
-
-/// Polls a future once; it must not be ready.
-async fn poll_once<T>(mut future: std::pin::Pin<&mut impl Future<Output = T>>) {
-    std::future::poll_fn(|context| {
-        assert!(future.as_mut().poll(context).is_pending());
-        Poll::Ready(())
-    })
-    .await;
-}
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
     let (coalescer, sent) = echo();
     let mut aside = pin!(coalescer.send(&[1]));
-    poll_once(aside.as_mut()).await;
+    assert!(aside.as_mut().now_or_never().is_none());
     let before = Instant::now();
     assert_eq!(coalescer.send(&[2]).await.unwrap(), [2]);
     assert_eq!(before.elapsed(), 2 * TRIP);
@@ -34,8 +25,8 @@ async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
 async fn who_waits_and_is_set_aside_holds_up_nobody() {
     let (coalescer, sent) = echo();
     let (mut first, mut second) = (pin!(coalescer.send(&[1])), pin!(coalescer.send(&[2])));
-    poll_once(first.as_mut()).await;
-    poll_once(second.as_mut()).await;
+    assert!(first.as_mut().now_or_never().is_none());
+    assert!(second.as_mut().now_or_never().is_none());
     assert_eq!(coalescer.send(&[3]).await.unwrap(), [3]);
     assert_eq!(coalescer.send(&[4]).await.unwrap(), [4]);
     assert_eq!(second.await.unwrap(), [2]);
@@ -48,7 +39,7 @@ async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience()
     let (coalescer, _) = echo();
     // No timer ends it: its caller's runtime, say, has a timer that nobody drives.
     let mut aside = pin!(coalescer.send(&[ENDLESS]));
-    poll_once(aside.as_mut()).await;
+    assert!(aside.as_mut().now_or_never().is_none());
     let before = Instant::now();
     // Sent just in time, or given up just before.
     let _ = coalescer.send(&[2]).await;
@@ -56,7 +47,7 @@ async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience()
     let before = Instant::now();
     assert_eq!(coalescer.send(&[3]).await.unwrap(), [3]);
     assert_eq!(before.elapsed(), TRIP);
-    poll_once(aside).await;
+    assert!(aside.now_or_never().is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,13 +90,13 @@ async fn what_was_dropped_before_it_was_sent_is_never_sent() {
     up.send_replace(false);
     {
         let (first, second) = (pin!(coalescer.send(&[1])), pin!(coalescer.send(&[2])));
-        poll_once(first).await;
+        assert!(first.now_or_never().is_none());
         // From now on the task sees to the first call, too.
-        poll_once(second).await;
+        assert!(second.now_or_never().is_none());
         tokio::task::yield_now().await;
     }
     let mut third = pin!(coalescer.send(&[3]));
-    poll_once(third.as_mut()).await;
+    assert!(third.as_mut().now_or_never().is_none());
     up.send_replace(true);
     assert_eq!(third.await.unwrap(), [3]);
     assert_eq!(*sent.lock().unwrap(), [[3]]);

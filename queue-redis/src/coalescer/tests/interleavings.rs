@@ -1,11 +1,7 @@
 //! The coalescer in many orders in which threads can take turns, while time stands still: no timer
 //! makes up for a lost wake-up.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
+use std::{future::poll_fn, pin::pin, task::Poll};
 
 use futures_util::future::{AbortHandle, abortable};
 use queue_core::{Running, Task};
@@ -126,13 +122,11 @@ fn who_is_set_aside_holds_up_nobody() {
         for _ in 0..2 {
             let other = sender(&subject, 1);
             let mut aside = pin!(subject.send(&[2]));
-            let polled = aside.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let polled = aside.as_mut().now_or_never();
             // The other caller does not need anybody to poll this one again.
             other.join().unwrap();
-            match polled {
-                Poll::Ready(answer) => assert_eq!(answer.unwrap(), [2]),
-                Poll::Pending => assert_eq!(block_on(aside).unwrap(), [2]),
-            }
+            let answer = polled.unwrap_or_else(|| block_on(aside));
+            assert_eq!(answer.unwrap(), [2]);
         }
         assert_eq!(all_of(&sent), [1, 1, 2, 2]);
     });
@@ -144,8 +138,8 @@ fn who_is_dropped_holds_up_nobody() {
         let (subject, sent) = subject();
         let other = sender(&subject, 1);
         {
-            let dropped = pin!(subject.send(&[2]));
-            let _ = dropped.poll(&mut Context::from_waker(Waker::noop()));
+            let mut dropped = pin!(subject.send(&[2]));
+            let _ = dropped.as_mut().now_or_never();
             step();
         }
         other.join().unwrap();
@@ -160,12 +154,7 @@ fn who_finds_no_room_gets_some() {
         // With room for one waiting caller.
         let (subject, sent, _) = with_room(1);
         let mut first = pin!(subject.send(&[1]));
-        assert!(
-            first
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-                .is_pending()
-        );
+        assert!(first.as_mut().now_or_never().is_none());
         let second = sender(&subject, 2);
         assert_eq!(block_on(subject.send(&[3])).unwrap(), [3]);
         second.join().unwrap();
@@ -179,12 +168,7 @@ fn who_comes_as_the_task_ends_is_answered_or_told() {
     in_many_orders(|| {
         let (subject, _, threads) = with_room(LINE_BYTES);
         let mut first = pin!(subject.send(&[1]));
-        assert!(
-            first
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-                .is_pending()
-        );
+        assert!(first.as_mut().now_or_never().is_none());
         let other = {
             let subject = Arc::clone(&subject);
             spawn(move || {

@@ -54,6 +54,11 @@ fn taken(url: &str) -> Option<Told> {
     let (targets, first, service, of_sentinels) = if names_sentinels(url) {
         let address = Address::parse(url).expect(known);
         let of_sentinels = login(&address.sentinels[0].handshake);
+        let mut databases = address.sentinels.iter().map(|each| each.handshake.db());
+        assert!(
+            databases.all(|database| database == 0),
+            "sentinels have none"
+        );
         (
             address.sentinels,
             address.primary,
@@ -68,6 +73,8 @@ fn taken(url: &str) -> Option<Told> {
         let first = targets[0].clone();
         (targets, first, None, Login::default())
     };
+    let logins: Vec<Login> = targets.iter().map(|each| login(&each.handshake)).collect();
+    assert!(logins.iter().all(|each| *each == logins[0]), "{logins:?}");
     let place = |target: &Target| match &target.server {
         ConnectionAddr::Tcp(host, port) => (host.clone(), Some(*port)),
         ConnectionAddr::Unix(path) => (path.display().to_string(), None),
@@ -340,55 +347,167 @@ fn a_url_that_is_taken_says_what_it_means() {
 
 #[test]
 fn urls_of_every_form_are_taken() {
-    for url in [
+    let urls = [
         "redis://localhost",
         "redis://localhost/?",
+        "redis://localhost/?prefix=shop",
+        "redis://127.0.0.1?prefix=a/b",
+        "redis://[::1]/0",
         "valkey://u:p@[::1]:1/3?protocol=3&prefix=a%2Eb",
+        "redis://me:pa:ss@[::1]:1/0",
+        "redis://:p%23w@localhost:06379/03",
         "redis://:100%@localhost",
         "redis://:@localhost",
         "redis+sentinel://u:p@a,b:1,[::1]/orders/3?sentinel_username=s&sentinel_password=q&prefix=shop",
+        "redis+sentinel://me:p%40ss@one,two:5000,[::1],[::2]:7/orders.eu/3?sentinel_password=a%26b",
         "redis+sentinel://a/orders/",
+        "valkey+sentinel://:secret@one/orders",
         "valkey+cluster://:p@a,b:1/0?prefix=shop",
+        "redis+cluster://me:p%40ss@one,two:7000,[::1]/?prefix=shop",
+        "unix:///",
         "unix:///run/a%20b.sock?db=3&user=u&pass=p%2B&prefix=shop",
+        "unix:///run/redis.sock?pass=a@b%26c&db=1",
+        "unix:///run/redis.sock?pass=a/../b",
+        "unix:/run/.redis..sock",
         "redis+unix:/run/redis.sock",
-    ] {
+    ];
+    let secure = cfg!(feature = "tls").then_some("valkeys+cluster://one");
+    for url in urls.into_iter().chain(secure) {
         let taken = taken(url).unwrap_or_else(|| panic!("{url} is refused"));
         assert_eq!(taken, read(url), "{url}");
     }
 }
 
+/// What a URL is refused with. The passwords of these tests begin with `hunter`.
+fn refused(url: &str) -> String {
+    let error = check_url(url).expect_err(url);
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}");
+    let told = error.to_string();
+    assert!(!told.contains("hunter"), "{url:?}: {told}");
+    told
+}
+
 #[test]
-fn another_scheme_is_named_unless_it_may_be_part_of_a_password() {
-    let told = |url: &str| check_url(url).expect_err("it is none of ours").to_string();
+fn what_is_wrong_with_a_url_is_named_without_a_password() {
+    const SEVERAL: &str = "one of its hosts or ports, the login or the database is wrong";
+    const HIDDEN: &str = "an unknown parameter, which may be part of a password";
     for (url, named) in [
+        // Another scheme is shown, unless it may be part of a password.
         ("http://localhost", "not with \"http\""),
         ("nats+tls://localhost", "not with \"nats+tls\""),
-        ("redis+cluster+x://localhost", "not with"),
+        (
+            "redis+cluster+x://localhost",
+            "not with \"redis+cluster+x\"",
+        ),
+        (":hunter2@localhost", "starts with redis://"),
+        ("hunter-2://localhost", "starts with redis://"),
+        ("hunter_2@://a", "starts with redis://"),
+        // Of one host.
+        ("redis://local host", "as %20"),
+        ("redis://localhost\n", "as %20"),
+        ("redis://localhost/3#x", "as %23"),
+        ("redis://localhost/#insecure", "a # in it: a # in"),
+        ("redis:localhost", "no // follows"),
+        ("redis://", "names no host"),
+        ("redis://:6379", "names no host"),
+        ("redis://localhost:", "1 to 65535"),
+        ("redis://localhost:0", "1 to 65535"),
+        ("redis://localhost:+1", "1 to 65535"),
+        ("redis://localhost:65536", "1 to 65535"),
+        ("redis://[::1]:x", "1 to 65535"),
+        ("redis://user@localhost", "no password"),
+        ("redis://user:@localhost", "no password"),
+        ("redis://a,b:1", "several hosts"),
+        ("redis://h%41", "other characters"),
+        ("redis://localhost/3/", "number of a database"),
+        ("redis://localhost//3", "number of a database"),
+        ("redis://localhost/+3", "number of a database"),
+        ("redis://localhost/x/../3", "number of a database"),
+        // Of a socket.
+        ("unix://localhost/run/redis.sock", "a path alone"),
+        (
+            "unix://me:hunter2@localhost:1/run/redis.sock",
+            "a path alone",
+        ),
+        ("unix://run", "a path alone"),
+        ("unix:///run/../redis.sock", "a . or .."),
+        ("unix:/run/%2e/redis.sock", "a . or .."),
+        // Of sentinels.
+        ("redis+sentinel:one/orders", "no // follows"),
+        ("redis+sentinel://one", "names no service"),
+        ("redis+sentinel://one/", "names no service"),
+        ("redis+sentinel://one//3", "names no service"),
+        ("redis+sentinel:///orders", "names no hosts"),
+        ("redis+sentinel://one,,two/orders", SEVERAL),
+        ("redis+sentinel://one:port/orders", SEVERAL),
+        ("redis+sentinel://one/orders/three", SEVERAL),
+        ("redis+sentinel://me:hunter2@one:x/orders", SEVERAL),
+        ("redis+sentinel://one/two*words", "two*words"),
+        ("redis+sentinel://:hunter/2@one/orders", "as %2F"),
+        ("redis+sentinel://:hunter?2@one/orders", "as %3F"),
+        ("redis+sentinel://:hunter#2@one/orders", "as %23"),
+        // Of a cluster.
+        ("redis+cluster:one", "no // follows"),
+        ("redis+cluster://", "names no hosts"),
+        ("redis+cluster://one/3", "database 0 alone"),
+        ("redis+cluster://one,,two", SEVERAL),
+        ("redis+cluster://me:hunter2@one:x", SEVERAL),
+        ("redis+cluster://:hunter/2@one", "as %2F"),
+        ("redis+cluster://:hunter#2@one", "as %23"),
+        // A parameter that nothing reads is named beside the known ones, unless it may be part of a password.
+        (
+            "redis://a?perfix=shop",
+            "\"perfix\": known are protocol, prefix",
+        ),
+        ("redis://a?db=3", "\"db\": known are protocol, prefix"),
+        ("redis://a?max_retries=3", "\"max_retries\": known are"),
+        (
+            "unix:///a?database=3",
+            "\"database\": known are db, user, pass, protocol, prefix",
+        ),
+        (
+            "redis+sentinel://a/b?pass=3",
+            "\"pass\": known are sentinel_username, sentinel_password, prefix",
+        ),
+        ("redis://a?Hunter=a", HIDDEN),
+        ("unix:///a?pass=a&hunter2=b", HIDDEN),
+        ("unix:///a?pass=a&hunter=b", HIDDEN),
+        ("unix:///a?pass/hunter2&db=1", HIDDEN),
+        ("unix:///a?passhunter&db=1", HIDDEN),
+        ("redis+sentinel://a/b?sentinel_password=a&hunter2=b", HIDDEN),
+        // Parameters that would have no effect.
+        (
+            "redis://a?prefix=a&prefix=a",
+            "prefix of the Redis URL stands there twice",
+        ),
+        (
+            "unix:///a?db=1&db=2",
+            "db of the Redis URL stands there twice",
+        ),
+        ("unix:///a?pass=hunter&pass=hunter", "stands there twice"),
+        ("unix:///a?user=u&db=1", "user without pass:"),
+        (
+            "redis+sentinel://a/b?sentinel_username=u",
+            "without sentinel_password",
+        ),
+        ("redis://a?protocol=2", "speaks RESP3"),
+        ("unix:///a?pass=a+b", "as %2B"),
+        ("unix:///a?pass=%FF", "in UTF-8"),
+        ("unix:///a?pass=hunter%FF", "in UTF-8"),
+        ("redis://a?hunter2@localhost", "as %3F"),
+        ("unix:///a?db=%2B1", "the parameter db"),
     ] {
-        assert!(told(url).contains(named), "{url}: {}", told(url));
-    }
-    for url in [
-        ":hunter2@localhost",
-        "hunter-2://localhost",
-        "hunter_2@://a",
-    ] {
-        assert!(!told(url).contains("hunter"), "{url}: {}", told(url));
+        let told = refused(url);
+        assert!(told.contains(named), "{url:?}: {told}");
     }
 }
 
 #[test]
-fn a_number_sign_is_told_by_its_code_and_where_tls_is_asked_for_with_what_it_cannot_do() {
-    let told = |url: &str| check_url(url).expect_err("a # means nothing").to_string();
-    let plain = told("redis://localhost/#insecure");
+#[cfg(feature = "tls")]
+fn where_tls_is_asked_for_a_number_sign_is_told_with_what_it_cannot_do() {
+    let told = refused("rediss://localhost/#insecure");
     assert!(
-        plain.contains("%23") && !plain.contains("certificates"),
-        "{plain}"
+        told.contains("certificates") && told.contains("%23"),
+        "{told}"
     );
-    if cfg!(feature = "tls") {
-        let secure = told("rediss://localhost/#insecure");
-        assert!(
-            secure.contains("%23") && secure.contains("certificates"),
-            "{secure}"
-        );
-    }
 }

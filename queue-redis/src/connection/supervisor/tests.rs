@@ -17,7 +17,6 @@ const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 type Life = Option<Duration>;
 
 /// Opens these connections, the last one again and again, and records the times.
-#[derive(Debug)]
 struct Script {
     lives: Mutex<VecDeque<Life>>,
     dialled: watch::Sender<Vec<Instant>>,

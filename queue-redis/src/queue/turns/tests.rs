@@ -8,13 +8,22 @@ fn ack() -> Settlement {
     Settlement::ack(Receipt::new(MessageId::new(1), Token::new(1)))
 }
 
+fn turn(settlements: &[Settlement], max: usize) -> Turn<'_> {
+    Turn {
+        settlements,
+        max,
+        ttl: TTL,
+        holder: None,
+    }
+}
+
 fn share(acks: usize, max: usize) -> Share {
-    Share::of(&vec![ack(); acks], max, TTL, None).expect("is small")
+    Share::of(turn(&vec![ack(); acks], max)).expect("is small")
 }
 
 #[test]
 fn a_share_is_a_few_acks_and_a_small_lease() {
-    let may = |settlements: &[Settlement], max| Share::of(settlements, max, TTL, None).is_some();
+    let may = |settlements: &[Settlement], max| Share::of(turn(settlements, max)).is_some();
     assert!(may(&vec![ack(); SMALL], SMALL));
     assert!(!may(&vec![ack(); SMALL + 1], 1));
     assert!(!may(&[ack()], SMALL + 1));
