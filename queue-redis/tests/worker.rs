@@ -13,7 +13,7 @@ use std::{
 use queue_core::*;
 use queue_redis::RedisBackend;
 use queue_worker::{Counts, Worker};
-use real_redis::{CommandCounts, Server};
+use real_redis::Server;
 use tokio::sync::Notify;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,12 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SENT: [&str; 4] = ["evalsha", "eval", "script|load", "multi"];
 
 fn commands(server: &Server) -> u64 {
-    let mut connection = server.connect().expect("the server runs");
-    let info: String = redis::cmd("INFO")
-        .arg("commandstats")
-        .query(&mut connection)
-        .expect("INFO");
-    CommandCounts::parse(&info).sum(SENT)
+    server.command_counts().expect("it counts").sum(SENT)
 }
 
 /// Works through so many messages in so many slots. Answers the number of commands, and the counts.

@@ -10,7 +10,7 @@ use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerC
 use real_redis::Server;
 use redis::RedisResult;
 
-use super::{Test, command::command, until::until};
+use super::{Test, until::until};
 
 /// Panics for some of its connections.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ async fn a_connector_that_panics_is_asked_again() -> Test {
     })
     .connect()
     .await?;
-    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("the panic is told", || {
         let health = backend.health().commands;
         connects.load(Ordering::SeqCst) >= 4

@@ -2,8 +2,6 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod connectors;
 mod deadlines;
 mod half_open;

@@ -1,16 +1,14 @@
-//! Clusters: the suite on three nodes, slots that move under traffic, and a primary that dies.
+//! Clusters: the suite on three nodes, which node a call goes to, and slots that move.
 
 #![cfg(unix)]
 
 mod conformance;
-mod failover;
 mod migration;
 mod parts;
 mod recipes;
 mod routing;
 #[path = "../support/recipes.rs"]
 mod suite;
-mod traffic;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
@@ -50,8 +48,7 @@ fn receiving(queue: &Arc<dyn ReliableQueue>) -> JoinHandle<queue_core::Result<Op
 
 /// The slot of the keys of a queue, as its server says.
 fn slot_of(cluster: &Cluster, name: &str) -> u16 {
-    let mut connection = cluster.servers()[0].connect().expect("the server runs");
-    let mut command = redis::cmd("CLUSTER");
-    command.arg("KEYSLOT").arg(format!("qk:{{{name}}}:meta"));
-    command.query(&mut connection).expect("the server answers")
+    let key = format!("qk:{{{name}}}:meta");
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", &key]);
+    slot.expect("the server answers")
 }

@@ -14,9 +14,7 @@ use real_redis::{Direction, Proxy, Server};
 use redis::RedisResult;
 
 use super::{
-    Test, clients,
-    command::command,
-    to,
+    Test, clients, to,
     until::{PATIENCE, until},
 };
 
@@ -29,7 +27,7 @@ async fn a_killed_connection_is_opened_again() -> Test {
     let server = Server::start()?;
     let backend = to(&server).connect().await?;
     for _ in 0..5 {
-        command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+        server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
         // The first request may have gone out on the old connection; it is then `Unknown`, and no
         // other is.
         if let Err(error) = backend.ping().await {
@@ -150,12 +148,9 @@ async fn one_slow_answer_does_not_cost_the_connection() -> Test {
 async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     let server = Server::start()?;
     let backend = to(&server).response_timeout(BRIEF).connect().await?;
-    command(
-        &server,
-        &["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"],
-    );
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"])?;
     backend.ping().await?;
-    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("the outage is noticed", || {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
@@ -166,10 +161,7 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.is_transient());
     assert!(error.to_string().contains("allkeys-lru"), "{error}");
-    command(
-        &server,
-        &["CONFIG", "SET", "maxmemory-policy", "noeviction"],
-    );
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "noeviction"])?;
     until("it serves again", || backend.health().is_up()).await;
     backend.ping().await?;
     Ok(())
@@ -250,7 +242,7 @@ async fn a_connector_of_ones_own_is_asked_for_each_connection() -> Test {
     .await?;
     backend.ping().await?;
     assert_eq!(connects.load(Ordering::SeqCst), 1);
-    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("it connects again", || connects.load(Ordering::SeqCst) == 2).await;
     Ok(())
 }

@@ -11,7 +11,7 @@ use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerC
 use real_redis::{Server, ServerError};
 use redis::RedisResult;
 
-use super::{Test, command::command, open, to, until::until};
+use super::{Test, open, to, until::until};
 
 /// A timeout that a test waits for.
 const BRIEF: Duration = Duration::from_secs(2);
@@ -31,13 +31,14 @@ fn with_tcp() -> std::result::Result<Server, ServerError> {
 }
 
 fn follow(server: &Server, primary: Option<&Server>) {
-    match primary {
+    let told = match primary {
         Some(primary) => {
             let port = primary.port().expect("it has a port").to_string();
-            command(server, &["REPLICAOF", "127.0.0.1", &port])
+            server.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])
         }
-        None => command(server, &["REPLICAOF", "NO", "ONE"]),
+        None => server.ask(&["REPLICAOF", "NO", "ONE"]),
     };
+    told.expect("the server obeys");
 }
 
 async fn outage(backend: &RedisBackend) {
@@ -107,7 +108,7 @@ async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() 
     let queue = open(&backend).await?;
     queue.push_one("before").await?;
     until("the replica has it", || {
-        command(&new, &["EXISTS", "qk:{q}:ready"]) == redis::Value::Int(1)
+        new.ask(&["EXISTS", "qk:{q}:ready"]).expect("it answers")
     })
     .await;
     follow(&new, None);
@@ -139,29 +140,30 @@ async fn a_password_asked_for_later_may_pass() -> Test {
     Ok(())
 }
 
-fn info(server: &Server) -> String {
-    let info = command(server, &["INFO", "persistence"]);
-    redis::from_redis_value(info).expect("text")
+fn loads(server: &Server) -> bool {
+    let loading = server.info("persistence", "loading");
+    loading.expect("it answers").as_deref() == Some("1")
 }
 
 /// Has a server take a minute or so to load the data from its new primary.
-async fn load_slowly(server: &Server, primary: &Server) {
+async fn load_slowly(server: &Server, primary: &Server) -> Test {
     // Each server answers once in 2 MiB that it has read: 50 keys, so about once a second.
-    command(primary, &["CONFIG", "SET", "rdbcompression", "no"]);
-    let mut connection = primary.connect().expect("the server runs");
+    primary.ask::<()>(&["CONFIG", "SET", "rdbcompression", "no"])?;
+    let mut connection = primary.connect()?;
     for number in 0..2_000 {
         let mut set = redis::cmd("SET");
         let set = set.arg(number).arg("x".repeat(40 << 10));
-        set.exec(&mut connection).expect("the server obeys");
+        set.exec(&mut connection)?;
     }
     for (setting, value) in [
         ("repl-diskless-load", "disabled"),
         ("key-load-delay", "20000"),
     ] {
-        command(server, &["CONFIG", "SET", setting, value]);
+        server.ask::<()>(&["CONFIG", "SET", setting, value])?;
     }
     follow(server, Some(primary));
-    until("it loads", || info(server).contains("\nloading:1\r")).await;
+    until("it loads", || loads(server)).await;
+    Ok(())
 }
 
 #[tokio::test]
@@ -170,13 +172,13 @@ async fn a_server_that_loads_its_data_is_waited_for() -> Test {
     let primary = with_tcp()?;
     let backend = to(&server).connect().await?;
     let queue = open(&backend).await?;
-    load_slowly(&server, &primary).await;
+    load_slowly(&server, &primary).await?;
     let error = queue.push_one("no").await.expect_err("it loads");
     assert_passes(&error, "LOADING");
     let error = to(&server).connect().await.expect_err("it loads");
     assert_passes(&error, "loading");
-    command(&server, &["CONFIG", "SET", "key-load-delay", "0"]);
-    until("it has loaded", || info(&server).contains("\nloading:0\r")).await;
+    server.ask::<()>(&["CONFIG", "SET", "key-load-delay", "0"])?;
+    until("it has loaded", || !loads(&server)).await;
     follow(&server, None);
     until("it serves again", || backend.health().is_up()).await;
     open(&backend).await?.push_one("yes").await?;

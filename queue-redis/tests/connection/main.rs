@@ -2,8 +2,6 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod ending;
 mod failover;
 mod opening;
@@ -25,9 +23,7 @@ fn to(server: &Server) -> Builder {
 
 /// The server's clients, without the one that asks.
 fn clients(server: &Server) -> Vec<String> {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd("CLIENT");
-    let list: String = command.arg("LIST").query(&mut connection).expect("it does");
+    let list: String = server.ask(&["CLIENT", "LIST"]).expect("it lists them");
     let others = list.lines().filter(|line| !line.contains(" cmd=client"));
     others.map(str::to_owned).collect()
 }

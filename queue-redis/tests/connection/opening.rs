@@ -9,7 +9,7 @@ use queue_core::{
 use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
 use real_redis::{Aof, Server};
 
-use super::{Test, clients, command::command, open, to};
+use super::{Test, clients, open, to};
 
 async fn refused(builder: Builder) -> Error {
     let refused = builder.connect().await;
@@ -247,10 +247,7 @@ async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Te
         [Warning::Evicts("allkeys-lru".to_owned())]
     );
 
-    command(
-        &server,
-        &["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"],
-    );
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"])?;
     let backend = to(&server).connect().await?;
     assert_eq!(
         backend.warnings(),
@@ -262,10 +259,10 @@ async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Te
 #[tokio::test]
 async fn a_server_without_persistence_is_warned_of() -> Test {
     let server = Server::start()?;
-    command(&server, &["CONFIG", "SET", "save", ""]);
+    server.ask::<()>(&["CONFIG", "SET", "save", ""])?;
     let warnings = to(&server).connect().await?.warnings();
     assert_eq!(warnings, [Warning::NotPersistent]);
-    command(&server, &["CONFIG", "SET", "save", "3600 1"]);
+    server.ask::<()>(&["CONFIG", "SET", "save", "3600 1"])?;
     assert_eq!(to(&server).connect().await?.warnings(), []);
     Ok(())
 }
@@ -283,7 +280,7 @@ impl Layer for Clear {
 #[tokio::test]
 async fn warnings_are_told_in_sentences_whatever_is_in_front_of_the_backend() -> Test {
     let server = Server::start()?;
-    command(&server, &["CONFIG", "SET", "save", ""]);
+    server.ask::<()>(&["CONFIG", "SET", "save", ""])?;
     let redis = to(&server).connect().await?;
     let layered = Layered::new(Clear, Arc::new(redis.clone()));
     let recipe = redis.recipe(BlockingList::default());

@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{Test, command::command, open, until::PATIENCE};
+use super::{Test, open, until::PATIENCE};
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -30,13 +30,10 @@ fn the_page_tells_the_rights_that_are_needed() {
 
 /// Whether the server can tell a user's rights.
 fn tells(server: &Server) -> bool {
-    let info = command(server, &["INFO", "server"]);
-    let info: String = redis::from_redis_value(info).expect("text");
-    let version = info
-        .lines()
-        .find_map(|line| line.strip_prefix("redis_version:"));
-    let major = version.and_then(|version| version.split('.').next());
-    major.expect("a version").parse::<u32>().expect("a number") >= 7
+    let version = server.info("server", "redis_version").expect("it answers");
+    let version = version.expect("a version");
+    let (major, _) = version.split_once('.').expect("several numbers");
+    major.parse::<u32>().expect("a number") >= 7
 }
 
 fn with(rules: &str) -> Result<Server, real_redis::ServerError> {
@@ -170,7 +167,7 @@ async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
     let backend = connect(&server).await?;
     let queue = open(&backend).await?;
     queue.push_one("body").await?;
-    command(&server, &["ACL", "SETUSER", "worker", "-ltrim"]);
+    server.ask::<()>(&["ACL", "SETUSER", "worker", "-ltrim"])?;
     let leased = queue.lease(NonZeroUsize::MIN, LEASE).await;
     let error = leased.expect_err("it stops half-way");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
@@ -184,7 +181,7 @@ async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
     let named = error.to_string().to_uppercase();
     assert!(named.contains("LTRIM"), "{error}");
 
-    command(&server, &["ACL", "SETUSER", "worker", "-evalsha"]);
+    server.ask::<()>(&["ACL", "SETUSER", "worker", "-evalsha"])?;
     let error = queue.push_one("body").await.expect_err("nothing runs");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
@@ -225,15 +222,12 @@ async fn the_least_that_is_needed_is_needed() -> Test {
     for command in commands {
         count += 1;
         let lacking = format!("-{command}");
-        self::command(&server, &["ACL", "SETUSER", "worker", &lacking]);
+        server.ask::<()>(&["ACL", "SETUSER", "worker", &lacking])?;
         match connect(&server).await {
             Ok(backend) => assert_ne!(warnings(&backend), [""; 0], "{command} is not needed"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}"),
         }
-        self::command(
-            &server,
-            &["ACL", "SETUSER", "worker", &format!("+{command}")],
-        );
+        server.ask::<()>(&["ACL", "SETUSER", "worker", &format!("+{command}")])?;
     }
     assert!(count > 30, "{count}");
     connect(&server).await?;

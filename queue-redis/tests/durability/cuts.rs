@@ -6,9 +6,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy};
 
-use super::{
-    Pair, Reliable, Test, by_a_replica, command::command, confirming, open, pushing, safe_pair,
-};
+use super::{Pair, Reliable, Test, by_a_replica, confirming, open, pushing, safe_pair};
 
 /// Whether this is the answer after the end of the connection.
 fn is_lost(copies: &Copies) -> bool {
@@ -94,7 +92,7 @@ async fn a_primary_that_is_demoted_during_a_wait_confirms_nothing() -> Test {
     pair.replica.freeze()?;
     let out = pushing(&safe, "stored");
     pair.until_one_waits().await;
-    command(&pair.primary, &["REPLICAOF", "127.0.0.1", "1"]);
+    pair.primary.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"])?;
     let pushed = out.await??;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);

@@ -10,9 +10,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 
-use super::{
-    Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open, until::until,
-};
+use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open, until::until};
 
 /// How many pushes there are of each sort.
 const EACH: usize = 20;
@@ -25,13 +23,13 @@ fn pair() -> Result<Pair, Box<dyn std::error::Error>> {
     let primary = Server::builder().with_tcp().start()?;
     let replica = Server::builder().with_aof(Aof::Always).start()?;
     let port = primary.port().expect("it has a port").to_string();
-    command(&replica, &["REPLICAOF", "127.0.0.1", &port]);
+    replica.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])?;
     Ok(Pair { primary, replica })
 }
 
 /// Whether the replica follows, and writes all that it gets to its file.
 fn follows(replica: &Server) -> bool {
-    let info: String = redis::from_redis_value(command(replica, &["INFO"])).expect("text");
+    let info: String = replica.ask(&["INFO"]).expect("text");
     [
         "master_link_status:up",
         "aof_rewrite_in_progress:0",

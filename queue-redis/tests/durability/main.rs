@@ -3,8 +3,6 @@
 #![cfg(unix)]
 
 mod clusters;
-#[path = "../support/command.rs"]
-mod command;
 mod cuts;
 mod disks;
 mod failover;
@@ -25,7 +23,7 @@ use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 use tokio::task::JoinHandle;
 
-use self::{command::command, until::until};
+use self::until::until;
 
 type Test = Result<(), Box<dyn StdError>>;
 type Reliable = Arc<dyn ReliableQueue>;
@@ -59,12 +57,9 @@ impl Pair {
 
     /// The clients that wait for copies.
     fn waiting(&self) -> u64 {
-        let info = command(&self.primary, &["INFO", "clients"]);
-        let info: String = redis::from_redis_value(info).expect("text");
-        let blocked = info
-            .lines()
-            .find_map(|line| line.strip_prefix("blocked_clients:"));
-        blocked.expect("a figure").parse().expect("a number")
+        let blocked = self.primary.info("clients", "blocked_clients");
+        let blocked = blocked.expect("it answers").expect("a figure");
+        blocked.parse().expect("a number")
     }
 
     async fn until_one_waits(&self) {

@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{SOON, Test, command::command, confirming, open};
+use super::{SOON, Test, confirming, open};
 
 #[tokio::test]
 async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
@@ -85,7 +85,8 @@ async fn a_refused_write_before_the_wait_leaves_it_unconfirmed_and_says_why() ->
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     let pushed = hasty.confirmed(async |hasty| {
         let pushed = hasty.push_one("stored").await;
-        command(&server, &["ACL", "SETUSER", "worker", "-hset"]);
+        let refused = server.ask::<()>(&["ACL", "SETUSER", "worker", "-hset"]);
+        refused.expect("the server obeys");
         pushed
     });
     let pushed = pushed.await?;

@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use queue_core::*;
 
-use super::{
-    Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open, pushing,
-    safe_pair,
-};
+use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open, pushing, safe_pair};
 
 #[tokio::test]
 async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
@@ -41,7 +38,8 @@ async fn an_ack_is_confirmed_on_a_server_without_memory() -> Test {
         .receive_one(lease, Duration::ZERO)
         .await?
         .expect("it is ready");
-    command(&pair.primary, &["CONFIG", "SET", "maxmemory", "1"]);
+    pair.primary
+        .ask::<()>(&["CONFIG", "SET", "maxmemory", "1"])?;
     let refused = safe.confirmed(|safe| safe.push_one("no")).await;
     let error = refused.expect_err("there is no memory");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");

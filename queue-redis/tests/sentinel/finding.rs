@@ -6,7 +6,7 @@ use queue_core::{Error, ErrorKind, Outcome, ReliableQueueExt};
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 
-use super::{Test, command::command, open, place, until::until, url, watching};
+use super::{Test, open, place, until::until, url, watching};
 
 /// Longer than a busy machine takes for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -176,14 +176,14 @@ async fn a_sentinel_that_names_a_replica_is_not_believed() -> Test {
     // Neither can reach its quorum, so neither ever acts.
     let (cut_off, good) = (watching(&old, 9)?.start()?, watching(&new, 9)?.start()?);
     let port = new.port().expect("it has a port").to_string();
-    command(&old, &["REPLICAOF", "127.0.0.1", &port]);
+    old.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])?;
     let error = refusal(&url(&[&cut_off])).await;
     let parts = [&*place(&cut_off), &*place(&old), "is a replica"];
     assert_says(&error, ErrorKind::Unavailable, &parts);
     let backend = to(&url(&[&cut_off, &good])).connect().await?;
     open(&backend).await?.push_one("yes").await?;
     until("the primary has it", || {
-        command(&new, &["EXISTS", "qk:{q}:ready"]) == redis::Value::Int(1)
+        new.ask(&["EXISTS", "qk:{q}:ready"]).expect("it answers")
     })
     .await;
     Ok(())

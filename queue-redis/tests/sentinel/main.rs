@@ -2,8 +2,6 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod failover;
 mod finding;
 #[path = "../support/until.rs"]

@@ -61,8 +61,7 @@ async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError
         // Commands of other kinds are not counted.
         let counts = server.command_counts()?;
         let commands = counts.sum(["evalsha", "eval", "publish", "zrange", "zadd", "zrem"]);
-        let mut connection = server.connect()?;
-        let info: String = redis::cmd("INFO").arg("stats").query(&mut connection)?;
+        let info: String = server.ask(&["INFO", "stats"])?;
         let bytes = info.lines().filter_map(|line| {
             let (name, value) = line.split_once(':')?;
             let name = name.strip_prefix("total_net_")?;

@@ -10,9 +10,7 @@ use real_redis::Server;
 use tokio::task::JoinSet;
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    one_waiting, queue, received, receiving, two_clients,
+    LEASE, Test, backend, one_waiting, queue, received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -124,8 +122,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
     assert_eq!((counters.depth.ready, counters.released), (1, 0));
     assert_eq!(waiting(&server, "a"), 0);
     // The token that nobody got is nobody's.
-    let tokens = command(&server, &["HEXISTS", "qk:{a}:meta", "token"]);
-    assert_eq!(tokens, redis::Value::Int(0));
+    assert!(!server.ask::<bool>(&["HEXISTS", "qk:{a}:meta", "token"])?);
     Ok(())
 }
 
@@ -133,7 +130,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
 async fn who_may_not_publish_pushes_all_the_same() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let _set = one_waiting(&server, &consumer).await;
-    command(&server, &["ACL", "SETUSER", "default", "-publish"]);
+    server.ask::<()>(&["ACL", "SETUSER", "default", "-publish"])?;
     producer.push_one("hello").await?;
     let depth = producer.depth().await?;
     assert_eq!((depth.ready, depth.leased), (1, 0));
@@ -162,8 +159,7 @@ async fn two_who_wait_by_other_terms_get_theirs() -> Test {
         let (left, asked_for) = got.expect("it is handed over");
         assert_eq!(left, asked_for);
     }
-    let holders = command(&server, &["HVALS", "qk:{a}:frames"]);
-    let holders: Vec<Vec<u8>> = redis::from_redis_value(holders)?;
+    let holders: Vec<Vec<u8>> = server.ask(&["HVALS", "qk:{a}:frames"])?;
     for name in ["first", "second"] {
         assert!(
             holders.iter().any(|value| value == name.as_bytes()),

@@ -9,9 +9,7 @@ use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    listening, one_waiting, queue, received, receiving, two_clients,
+    LEASE, Test, backend, listening, one_waiting, queue, received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -123,12 +121,12 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     receiving(&mut set, &other);
     until("both wait", || waiting(&server, "a") == 2).await;
     // A lease on this queue fails as long as this key is in the way.
-    command(&server, &["SET", "qk:{a}:leases", "mine"]);
+    server.ask::<()>(&["SET", "qk:{a}:leases", "mine"])?;
     failing
         .lease(1.try_into()?, LEASE)
         .await
         .expect_err("it is in the way");
-    command(&server, &["DEL", "qk:{a}:leases"]);
+    server.ask::<()>(&["DEL", "qk:{a}:leases"])?;
     until("it was passed on", || {
         let calls = server.command_counts().expect("it counts");
         calls.of("publish") >= 1
@@ -270,8 +268,7 @@ async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
     until("it waits for the next", || waiting(&server, "b") == 1).await;
     next.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
-    let left = command(&server, &["KEYS", "qk:{a}*"]);
-    let left: Vec<String> = redis::from_redis_value(left)?;
+    let left: Vec<String> = server.ask(&["KEYS", "qk:{a}*"])?;
     assert_eq!(left, [""; 0]);
     Ok(())
 }

@@ -7,9 +7,7 @@ use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    one_waiting, queue, received, receiving,
+    LEASE, Test, backend, one_waiting, queue, received, receiving,
     until::{PATIENCE, until},
     waiting,
 };
@@ -22,7 +20,7 @@ async fn a_flush_is_survived_by_who_looks() -> Test {
     let consumer = queue(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
-    command(&server, &["FLUSHALL"]);
+    server.ask::<()>(&["FLUSHALL"])?;
     receiving(&mut set, &consumer);
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
@@ -40,8 +38,8 @@ async fn a_killed_waiter_waits_again() -> Test {
     for _ in 0..5 {
         let mut set = one_waiting(&server, &consumer).await;
         assert!(matches!(here.health().waiter, ConnectionHealth::Up));
-        command(&server, &["CLIENT", "KILL", "TYPE", "pubsub"]);
-        command(&server, &["DEL", "qk:{a}:arrivals"]);
+        server.ask::<()>(&["CLIENT", "KILL", "TYPE", "pubsub"])?;
+        server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
         until("it waits again", || waiting(&server, "a") == 1).await;
         let there = backend(&server).await?;
         queue(&there, "a").await?.push_one("hello").await?;
@@ -57,7 +55,7 @@ async fn a_restart_wakes_who_waits() -> Test {
     let consumer = queue(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     server.restart()?;
-    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
     queue(&there, "a").await?.push_one("hello").await?;
@@ -73,7 +71,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         .connect()
         .await?;
     let consumer = queue(&here, "a").await?;
-    command(&server, &["SET", "qk:{a}:arrivals", "mine"]);
+    server.ask::<()>(&["SET", "qk:{a}:arrivals", "mine"])?;
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);
         // Each wait ends with the fall-back interval, also one that says that nobody could be told.
@@ -96,7 +94,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         error.is_transient() && error.to_string().contains("WRONGTYPE"),
         "{error}"
     );
-    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
     until("it is mended", || here.health().is_up()).await;
     waiting.abort();
     consumer.push_one("hello").await?;

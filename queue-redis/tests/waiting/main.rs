@@ -3,8 +3,6 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod costs;
 mod handing_over;
 mod hints;
@@ -46,15 +44,8 @@ async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::
 
 /// The number of connections that listen to a channel.
 fn listening(server: &Server) -> usize {
-    let mut connection = server.connect().expect("the server runs");
-    let mut list = redis::cmd("CLIENT");
-    let list: String = list
-        .arg("LIST")
-        .arg("TYPE")
-        .arg("PUBSUB")
-        .query(&mut connection)
-        .expect("it lists them");
-    list.lines().count()
+    let list = server.ask::<String>(&["CLIENT", "LIST", "TYPE", "PUBSUB"]);
+    list.expect("it lists them").lines().count()
 }
 
 /// Starts to wait for a message.
