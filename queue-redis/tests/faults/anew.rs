@@ -150,6 +150,9 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     open_reliable().await;
     administer(&server, "DEL qk:{orders}:meta");
     backend.open_delay(&orders, &config).await.expect("opens");
+    let other = ReliableConfig::default();
+    let refused = backend.open_reliable(&orders, &other).await;
+    refused.expect_err("it is of another kind");
     assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
 
     // Its opener died before it could correct the list: the next open corrects it.

@@ -9,7 +9,6 @@ mod cancellation;
 mod chaos;
 mod clock_jumps;
 mod clocks;
-mod contention;
 mod crash;
 mod crowd;
 mod damage;

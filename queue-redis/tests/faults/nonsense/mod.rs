@@ -11,3 +11,12 @@ mod peer;
 mod places;
 mod replies;
 mod slips;
+
+use tokio::runtime;
+
+/// Runs a case of a property in a runtime of its own.
+fn run(case: impl Future<Output = ()>) {
+    let mut runtime = runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build();
+    runtime.expect("a runtime").block_on(case);
+}

@@ -7,9 +7,12 @@ use queue_core::*;
 use queue_fuzz::hold_for;
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
-use tokio::{runtime, time::timeout};
+use tokio::time::timeout;
 
-use super::peer::{Peer, Spoil};
+use super::{
+    peer::{Peer, Spoil},
+    run,
+};
 use crate::ground::within;
 
 const CASES: u32 = 8;
@@ -58,12 +61,6 @@ fn to(peer: &Peer) -> Builder {
     let url = format!("redis://127.0.0.1:{}", peer.port());
     let builder = RedisBackend::builder(&url).expect("a good URL");
     builder.response_timeout(SILENCE).fall_back(SILENCE)
-}
-
-fn run(case: impl Future<Output = ()>) {
-    let mut runtime = runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).enable_all().build();
-    runtime.expect("a runtime").block_on(case);
 }
 
 /// An error that a person can read and a program can act upon.
