@@ -3,7 +3,11 @@
 #![cfg(unix)]
 
 mod conformance;
+#[path = "../support/errors.rs"]
+mod errors;
 mod migration;
+#[path = "../support/open.rs"]
+mod open;
 mod parts;
 mod recipes;
 mod routing;
@@ -12,7 +16,7 @@ mod suite;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, Delivery, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{Delivery, LeasingExt, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::Cluster;
 use tokio::task::JoinHandle;
@@ -30,13 +34,6 @@ async fn connect(cluster: &Cluster) -> queue_core::Result<RedisBackend> {
         .fall_back(Duration::from_secs(3600))
         .connect()
         .await
-}
-
-/// Opens a queue on this backend.
-async fn open(backend: &RedisBackend, name: &str) -> queue_core::Result<Arc<dyn ReliableQueue>> {
-    let name = QueueName::new(name)?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
 }
 
 /// Waits for a message in a task of its own.

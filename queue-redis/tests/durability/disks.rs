@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 
-use super::{LONG, SOON, Test, confirming, open};
+use super::{LONG, SOON, Test, confirming, open::open};
 
 /// Whether this server, which the tests run on, can tell what is on disk.
 fn tells(server: &Server) -> bool {
@@ -34,7 +34,7 @@ async fn what_is_flushed_survives_and_what_is_not_is_told() -> Test {
         server.kill()?;
         server.start_again()?;
         let backend = RedisBackend::connect(&server.url()).await?;
-        assert_eq!(open(&backend).await?.depth().await?.ready, 1);
+        assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ async fn a_disk_that_nobody_flushes_leaves_it_unconfirmed() -> Test {
         flushed: false,
     };
     assert_eq!(pushed.copies, fewer);
-    assert_eq!(open(&backend).await?.depth().await?.ready, 1);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     Ok(())
 }
 
@@ -111,7 +111,7 @@ async fn a_file_that_is_turned_off_is_told_before_the_next_push() -> Test {
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
     assert!(error.is_transient(), "the file may be turned on again");
     assert!(error.to_string().contains("appendonly"), "{error}");
-    assert_eq!(open(&backend).await?.depth().await?.ready, 1);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     server.ask::<()>(&["CONFIG", "SET", "appendonly", "yes"])?;
     safe.push_one("yes").await?;
     Ok(())

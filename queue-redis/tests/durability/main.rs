@@ -7,6 +7,8 @@ mod cuts;
 mod disks;
 mod failover;
 mod kinds;
+#[path = "../support/open.rs"]
+mod open;
 mod refusals;
 mod together;
 #[path = "../support/until.rs"]
@@ -16,14 +18,13 @@ mod waits;
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, Confirmation, Confirmed, LeasingExt, Pushed, QueueName, ReliableConfig, ReliableQueue,
-    ReliableQueueExt,
+    Backend, Confirmation, Confirmed, LeasingExt, Pushed, ReliableQueue, ReliableQueueExt,
 };
 use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 use tokio::task::JoinHandle;
 
-use self::until::until;
+use self::{open::open, until::until};
 
 type Test = Result<(), Box<dyn StdError>>;
 type Reliable = Arc<dyn ReliableQueue>;
@@ -84,17 +85,10 @@ fn pushing(
     tokio::spawn(async move { safe.confirmed(|safe| safe.push_one(body)).await })
 }
 
-/// Opens a queue on this backend.
-async fn open(backend: &dyn Backend) -> queue_core::Result<Reliable> {
-    let name = QueueName::new("q")?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
-}
-
 /// The same queue through handles that confirm.
 async fn confirming(
     backend: &RedisBackend,
     confirmation: Confirmation,
 ) -> queue_core::Result<Reliable> {
-    open(&*backend.confirmed(confirmation).await?).await
+    open(&*backend.confirmed(confirmation).await?, "q").await
 }

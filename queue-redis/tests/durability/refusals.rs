@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{SOON, Test, confirming, open};
+use super::{SOON, Test, confirming, open::open};
 
 #[tokio::test]
 async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
@@ -29,7 +29,7 @@ async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
 async fn a_plain_handle_confirms_nothing_and_pushes_nothing() -> Test {
     let server = Server::start()?;
     let backend = RedisBackend::connect(&server.url()).await?;
-    let queue = open(&backend).await?;
+    let queue = open(&backend, "q").await?;
     let error = queue.confirmed(|queue| queue.push_one("no")).await;
     let error = error.expect_err("it is a plain handle");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
@@ -72,7 +72,7 @@ async fn a_user_needs_the_right_to_wait() -> Test {
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert!(error.to_string().contains("NOPERM"), "{error}");
     assert!(error.to_string().to_lowercase().contains("wait"), "{error}");
-    open(&backend).await?.push_one("hello").await?;
+    open(&backend, "q").await?.push_one("hello").await?;
     Ok(())
 }
 

@@ -6,7 +6,9 @@ use futures_util::future::try_join_all;
 use queue_core::*;
 use tokio::task::JoinSet;
 
-use super::{LONG, Pair, Reliable, Test, by_a_replica, confirming, open, safe_pair, until::until};
+use super::{
+    LONG, Pair, Reliable, Test, by_a_replica, confirming, open::open, safe_pair, until::until,
+};
 
 async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
     let pushes = (0..count).map(|_| safe.confirmed(|safe| safe.push_one("hello")));
@@ -108,7 +110,7 @@ async fn who_confirms_and_who_does_not_are_woken_by_channels_of_their_own() -> T
     let pair = Pair::start()?;
     let backend = pair.connect().await?;
     let handles = [
-        open(&backend).await?,
+        open(&backend, "q").await?,
         confirming(&backend, by_a_replica()).await?,
     ];
     let mut waiting = JoinSet::new();

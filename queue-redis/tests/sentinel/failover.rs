@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 
-use super::{Test, open, until::until, url, watching};
+use super::{Test, open::open, until::until, url, watching};
 
 /// Longer than the failover takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ async fn a_connect_that_meets_a_frozen_primary_ends_at_its_successor() -> Test {
     let sentinels: Vec<&Server> = sentinels.iter().collect();
     let builder = RedisBackend::builder(&url(&sentinels))?;
     let backend = builder.connect_timeout(PATIENCE).connect().await?;
-    open(&backend).await?.push_one("yes").await?;
+    open(&backend, "q").await?.push_one("yes").await?;
     assert!(replica.ask::<bool>(&["EXISTS", "qk:{q}:ready"])?);
     primary.thaw()?;
     Ok(())

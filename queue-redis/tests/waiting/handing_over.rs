@@ -10,7 +10,9 @@ use real_redis::Server;
 use tokio::task::JoinSet;
 
 use super::{
-    LEASE, Test, backend, one_waiting, queue, received, receiving, two_clients,
+    LEASE, Test, backend, one_waiting,
+    open::open,
+    received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -111,12 +113,12 @@ async fn what_comes_for_who_is_gone_goes_back_at_once() -> Test {
 async fn a_process_that_is_gone_is_passed_over() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
     drop((consumer, here));
     until("its connection ends", || super::listening(&server) == 0).await;
-    let producer = queue(&there, "a").await?;
+    let producer = open(&there, "a").await?;
     producer.push_one("hello").await?;
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.ready, counters.released), (1, 0));
@@ -180,7 +182,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
             .fall_back(PATIENCE)
             .connect()
             .await?;
-        consumers.push((queue(&backend, "a").await?, backend));
+        consumers.push((open(&backend, "a").await?, backend));
     }
     let mut set = JoinSet::new();
     for (consumer, _) in &consumers {
@@ -188,7 +190,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
         set.spawn(async move { consumer.wait_to_lease(LEASE, None, PATIENCE).await });
     }
     until("both wait", || waiting(&server, "a") == 2).await;
-    let producer = queue(&backend(&server).await?, "a").await?;
+    let producer = open(&backend(&server).await?, "a").await?;
     producer.push_one("hello").await?;
     let got = set.join_next().await.expect("it waits")??;
     assert_eq!(got.deliveries.len(), 1);

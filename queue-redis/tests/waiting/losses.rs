@@ -7,7 +7,9 @@ use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
 
 use super::{
-    LEASE, Test, backend, one_waiting, queue, received, receiving,
+    LEASE, Test, backend, one_waiting,
+    open::open,
+    received, receiving,
     until::{PATIENCE, until},
     waiting,
 };
@@ -17,14 +19,14 @@ use super::{
 async fn a_flush_is_survived_by_who_looks() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
     server.ask::<()>(&["FLUSHALL"])?;
     receiving(&mut set, &consumer);
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
-    queue(&there, "a").await?.push_one("hello").await?;
+    open(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -33,7 +35,7 @@ async fn a_flush_is_survived_by_who_looks() -> Test {
 async fn a_killed_waiter_waits_again() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     assert!(matches!(here.health().waiter, ConnectionHealth::Unused));
     for _ in 0..5 {
         let mut set = one_waiting(&server, &consumer).await;
@@ -42,7 +44,7 @@ async fn a_killed_waiter_waits_again() -> Test {
         server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
         until("it waits again", || waiting(&server, "a") == 1).await;
         let there = backend(&server).await?;
-        queue(&there, "a").await?.push_one("hello").await?;
+        open(&there, "a").await?.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
     Ok(())
@@ -52,13 +54,13 @@ async fn a_killed_waiter_waits_again() -> Test {
 async fn a_restart_wakes_who_waits() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     server.restart()?;
     server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
-    queue(&there, "a").await?.push_one("hello").await?;
+    open(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -70,7 +72,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         .fall_back(Duration::from_millis(20))
         .connect()
         .await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     server.ask::<()>(&["SET", "qk:{a}:arrivals", "mine"])?;
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);

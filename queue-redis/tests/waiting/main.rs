@@ -7,6 +7,8 @@ mod costs;
 mod handing_over;
 mod hints;
 mod losses;
+#[path = "../support/open.rs"]
+mod open;
 #[path = "../support/registered.rs"]
 mod registered;
 #[path = "../support/until.rs"]
@@ -14,12 +16,13 @@ mod until;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{LeasingExt, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use self::{
+    open::open,
     registered::waiting,
     until::{PATIENCE, until},
 };
@@ -35,11 +38,6 @@ async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
         .fall_back(Duration::from_secs(3600))
         .connect()
         .await
-}
-
-async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::Error> {
-    let config = ReliableConfig::default();
-    backend.open_reliable(&QueueName::new(name)?, &config).await
 }
 
 /// The number of connections that listen to a channel.
@@ -72,7 +70,7 @@ async fn one_waiting(server: &Server, queue: &Queue) -> JoinSet<usize> {
 async fn two_clients() -> Result<(Server, Queue, Queue), Box<dyn StdError>> {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (here, there) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (here, there) = (open(&here, "a").await?, open(&there, "a").await?);
     Ok((server, here, there))
 }
 
