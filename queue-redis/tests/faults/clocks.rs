@@ -58,8 +58,7 @@ async fn no_client_sends_its_time() {
 /// without the commands of scripts.
 fn sent(server: &Server, monitor: &mut redis::Connection) -> Vec<String> {
     const END: &str = "that-is-all";
-    let mut admin = server.connect().expect("the server runs");
-    let echo = redis::cmd("ECHO").arg(END).exec(&mut admin);
+    let echo = server.ask::<()>(&["ECHO", END]);
     echo.expect("the server answers");
     let mut sent = Vec::new();
     loop {

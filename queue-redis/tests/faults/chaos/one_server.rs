@@ -15,9 +15,10 @@ use crate::{
     traffic::{Errors, Traffic},
 };
 
-/// Of each fault of the line, and of each of the server with each file.
-const ROUNDS: u64 = 10;
-const ROUNDS_WITH_A_FILE: u64 = 5;
+/// Of each fault of the line.
+const ROUNDS_OF_THE_LINE: u64 = 10;
+/// Of each fault of the server, with each sort of file.
+const ROUNDS_OF_THE_SERVER: u64 = 5;
 /// How long a fault lasts that does not end by itself.
 const SPELL: Duration = Duration::from_millis(50);
 
@@ -82,19 +83,20 @@ async fn lose(proxy: &Proxy, direction: Direction) {
 /// The server hands its data to the system before it answers, and only a power cut takes it from there (R1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_to_a_server_that_writes_first_every_message_is_accounted_for() {
-    let rounds = Rounds::of_each(ROUNDS_WITH_A_FILE);
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
     every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::BySystem).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_to_a_server_that_syncs_first_every_message_is_accounted_for() {
-    let rounds = Rounds::of_each(ROUNDS_WITH_A_FILE);
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
     every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::Always).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_on_the_line_every_message_is_accounted_for() {
-    every_message_is_accounted_for(Rounds::of_each(ROUNDS), &OF_THE_LINE, Aof::Always).await;
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_LINE);
+    every_message_is_accounted_for(rounds, &OF_THE_LINE, Aof::Always).await;
 }
 
 async fn every_message_is_accounted_for(rounds: Rounds, faults: &[Fault], aof: Aof) {

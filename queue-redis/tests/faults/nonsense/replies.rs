@@ -100,8 +100,7 @@ fn calls_end_with_an_error_of_the_right_outcome_and_are_answered_again() {
 }
 
 async fn calls(server: &Server, spoils: Vec<Spoil>) {
-    let mut direct = server.connect().expect("it runs");
-    redis::cmd("FLUSHALL").exec(&mut direct).expect("it obeys");
+    server.ask::<()>(&["FLUSHALL"]).expect("it obeys");
     let peer = Peer::before(server).await.expect("a peer");
     let config = ReliableConfig::default();
     let name = QueueName::new("q").expect("a good name");
