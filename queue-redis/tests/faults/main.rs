@@ -2,6 +2,8 @@
 //! servers of their own.
 
 #![cfg(unix)]
+// A test's own future awaits them all.
+#![allow(clippy::future_not_send)]
 
 mod anew;
 mod bodies;
