@@ -1,5 +1,7 @@
 //! The suite on a real Redis: every case in virtual time, under the names of other backends' cases.
-//! In `apart`, they run again with every body kept as large ones are. In `server_time`, the cases that need no exact clock run again by the server's own clock.
+//! In `apart`, they run again with every body kept as large ones are; in `in_parts`, those of the kinds that lease
+//! on queues of several parts. In `server_time`, the cases that need no exact clock run again by the server's own
+//! clock.
 
 #![cfg(unix)]
 
@@ -19,6 +21,13 @@ mod apart {
     use super::VirtualTimeHarness;
 
     queue_conformance::suite!(VirtualTimeHarness::fresh().with_all_bodies_apart());
+}
+
+/// Queues of several parts keep what they promise.
+mod in_parts {
+    use super::VirtualTimeHarness;
+
+    queue_conformance::suite!(VirtualTimeHarness::fresh().in_parts(3));
 }
 
 mod server_time {

@@ -298,10 +298,8 @@ async fn elements_of(server: &Server, messages: usize) -> u64 {
     queue.push_one("first").await.expect("pushes");
     let batch = vec![Push::new("work"); messages];
     queue.push(&batch).await.expect("pushes");
-    let mut connection = server.connect().expect("the server runs");
-    let mut length = redis::cmd("LLEN");
-    length.arg(format!("qk:{{of-{messages}}}:ready"));
-    length.query::<u64>(&mut connection).expect("LLEN") - 1
+    let length = server.ask::<u64>(&["LLEN", &format!("qk:{{of-{messages}}}:ready")]);
+    length.expect("it is a list") - 1
 }
 
 #[tokio::test]

@@ -15,7 +15,6 @@ use queue_core::{
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
-use redis::{Connection, FromRedisValue};
 
 use self::connect::connect;
 
@@ -27,12 +26,6 @@ fn name(name: &str) -> QueueName {
     QueueName::new(name).expect("a good name")
 }
 
-fn ask<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.query(connection).expect("the server answers")
-}
-
 async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Result<()> {
     let opened = backend.open(queue, &QueueConfig::of(kind, 3)).await;
     opened.map(drop)
@@ -41,7 +34,6 @@ async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Res
 #[tokio::test]
 async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     for (kind, suffix) in [
         (QueueKind::Reliable, "meta"),
@@ -56,40 +48,13 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     ] {
         let queue = name(&format!("{kind}-{suffix}"));
         let key = format!("qk:{{{queue}}}:{suffix}");
-        let () = ask(&mut connection, &["SET", &key, "somebody else's"]);
+        server.ask::<()>(&["SET", &key, "somebody else's"])?;
         let error = open(&backend, kind, &queue).await.expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
         assert!(error.to_string().contains(&key), "{error}");
-        assert_eq!(ask::<i64>(&mut connection, &["DEL", &key]), 1);
+        assert_eq!(server.ask::<i64>(&["DEL", &key])?, 1);
         open(&backend, kind, &queue).await?;
     }
-    Ok(())
-}
-
-#[tokio::test]
-async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
-    let server = Server::start()?;
-    let backend = connect(&server).await?;
-    let queue = name("one");
-    open(&backend, QueueKind::Delay, &queue).await?;
-    for kind in QueueKind::ALL {
-        let opened = open(&backend, kind, &queue).await;
-        if kind == QueueKind::Delay {
-            opened?;
-            continue;
-        }
-        let error = opened.expect_err("refused");
-        assert_eq!(error.kind(), ErrorKind::ConfigMismatch, "{error}");
-        let text = error.to_string();
-        assert!(
-            text.contains("delay") && text.contains(kind.as_str()),
-            "{text}"
-        );
-    }
-    let ten = NonZeroUsize::new(10).expect("not zero");
-    let listed = backend.queues(None, ten).await?;
-    assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].kind, QueueKind::Delay);
     Ok(())
 }
 
@@ -98,7 +63,6 @@ async fn another_kind_under_the_same_name_is_a_mismatch() -> Test {
 #[tokio::test]
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let config = BoundedConfig::new(10);
     let queue = backend.open_bounded(&name("latest"), &config).await?;
@@ -119,7 +83,7 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
         ("ZCARD", "delayed", 0),
     ] {
         let key = format!("qk:{{latest}}:{key}");
-        assert_eq!(ask::<u64>(&mut connection, &[count, &key]), left, "{key}");
+        assert_eq!(server.ask::<u64>(&[count, &key])?, left, "{key}");
     }
     Ok(())
 }
@@ -129,7 +93,6 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
 #[tokio::test]
 async fn an_empty_queue_keeps_no_message_keys() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let reliable = backend
         .open_reliable(&name("r"), &ReliableConfig::default())
@@ -147,7 +110,7 @@ async fn an_empty_queue_keeps_no_message_keys() -> Test {
     for delivery in delay.receive(10, LONG, LONG).await? {
         delay.ack(delivery.receipt).await?;
     }
-    let mut keys: Vec<String> = ask(&mut connection, &["KEYS", "qk:{*"]);
+    let mut keys: Vec<String> = server.ask(&["KEYS", "qk:{*"])?;
     keys.retain(|key| !key.ends_with(":arrivals"));
     keys.sort();
     assert_eq!(keys, ["qk:{d}:meta", "qk:{r}:meta"]);
@@ -228,14 +191,13 @@ async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
 #[tokio::test]
 async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let queue = backend
         .open_delay(&name("d"), &DelayConfig::default())
         .await?;
     let batch = [Scheduled::new("gone", Duration::ZERO)];
     queue.schedule(&batch).await?;
-    let () = ask(&mut connection, &["DEL", "qk:{d}:frames"]);
+    server.ask::<()>(&["DEL", "qk:{d}:frames"])?;
     queue.schedule_one("here", Duration::ZERO).await?;
     let leased = queue.receive(10, LONG, LONG).await?;
     assert_eq!(leased.len(), 1);
@@ -281,15 +243,14 @@ async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> R
 #[tokio::test]
 async fn a_removed_queue_leaves_no_key() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let queue = name("job");
     for kind in QueueKind::ALL {
         filled(&backend, kind, &queue).await?;
-        let keys: Vec<String> = ask(&mut connection, &["KEYS", "qk:{job}:*"]);
+        let keys: Vec<String> = server.ask(&["KEYS", "qk:{job}:*"])?;
         assert!(keys.len() >= 5, "{kind}: {keys:?}");
         assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
-        let left: Vec<String> = ask(&mut connection, &["KEYS", "*"]);
+        let left: Vec<String> = server.ask(&["KEYS", "*"])?;
         assert_eq!(left, [""; 0], "{kind}");
     }
     Ok(())
@@ -300,12 +261,11 @@ async fn a_removed_queue_leaves_no_key() -> Test {
 #[tokio::test]
 async fn a_removal_that_was_cut_short_is_finished() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let queue = name("job");
     for kind in QueueKind::ALL {
         filled(&backend, kind, &queue).await?;
-        assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:meta"]), 1);
+        assert_eq!(server.ask::<i64>(&["DEL", "qk:{job}:meta"])?, 1);
         let listed = backend.queues(None, NonZeroUsize::MIN).await?;
         assert_eq!(listed[0].state, None, "{kind}: it is listed, and not there");
         if kind != QueueKind::Rotating {
@@ -315,7 +275,7 @@ async fn a_removal_that_was_cut_short_is_finished() -> Test {
         }
         assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
         assert!(!backend.remove(&queue, Removal::EvenIfLeased).await?);
-        let left: Vec<String> = ask(&mut connection, &["KEYS", "*"]);
+        let left: Vec<String> = server.ask(&["KEYS", "*"])?;
         assert_eq!(left, [""; 0], "{kind}");
     }
     Ok(())
@@ -324,28 +284,24 @@ async fn a_removal_that_was_cut_short_is_finished() -> Test {
 #[tokio::test]
 async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let backend = connect(&server).await?;
     let queue = name("job");
     let config = "kind=reliable layout=99 of=tomorrow";
-    let () = ask(
-        &mut connection,
-        &["HSET", "qk:{job}:meta", "config", config],
-    );
+    server.ask::<()>(&["HSET", "qk:{job}:meta", "config", config])?;
     let refused = backend.remove(&queue, Removal::EvenIfLeased).await;
     let error = refused.expect_err("it may have other keys");
     assert_eq!(error.kind(), ErrorKind::ConfigMismatch, "{error}");
     assert!(error.to_string().contains(config), "{error}");
-    assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:meta"]), 1);
+    assert_eq!(server.ask::<i64>(&["DEL", "qk:{job}:meta"])?, 1);
 
     open(&backend, QueueKind::Reliable, &queue).await?;
-    let () = ask(&mut connection, &["SET", "qk:{job}:ring", "mine"]);
+    server.ask::<()>(&["SET", "qk:{job}:ring", "mine"])?;
     let refused = backend.remove(&queue, Removal::EvenIfLeased).await;
     let error = refused.expect_err("somebody else's");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
     assert!(error.to_string().contains("qk:{job}:ring"), "{error}");
-    assert_eq!(ask::<i64>(&mut connection, &["DEL", "qk:{job}:ring"]), 1);
+    assert_eq!(server.ask::<i64>(&["DEL", "qk:{job}:ring"])?, 1);
     assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
     Ok(())
 }
@@ -354,7 +310,6 @@ async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
 #[tokio::test]
 async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
     let server = Server::start()?;
-    let mut connection = server.connect()?;
     let (backend, other) = (connect(&server).await?, connect(&server).await?);
     let job = name("job");
     let queue = backend
@@ -365,7 +320,7 @@ async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
         let (removed, pushed) = tokio::join!(remove, queue.push_one("x"));
         removed?;
         pushed?;
-        let there: usize = ask(&mut connection, &["EXISTS", "qk:{job}:meta"]);
+        let there: usize = server.ask(&["EXISTS", "qk:{job}:meta"])?;
         let listed = backend.queues(None, NonZeroUsize::MIN).await?;
         assert_eq!(listed.len(), there, "in round {round}");
     }

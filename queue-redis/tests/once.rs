@@ -21,13 +21,6 @@ async fn open(server: &Server) -> Result<Arc<dyn OnceStore>, Box<dyn StdError>> 
     Ok(backend.open_once(&QueueName::new("effects")?).await?)
 }
 
-fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command.query(&mut connection).expect("the server answers")
-}
-
 async fn claim(store: &dyn OnceStore, key: &[u8]) -> Result<Token, Box<dyn StdError>> {
     match store.claim(key, LONG).await? {
         Claim::Claimed(token) => Ok(token),
@@ -42,7 +35,7 @@ async fn each_verb_is_one_round_trip_and_survives_forgotten_scripts() -> Test {
     for forget in [false, true] {
         let flush = || {
             if forget {
-                ask::<()>(&server, &["SCRIPT", "FLUSH"]);
+                server.ask::<()>(&["SCRIPT", "FLUSH"]).expect("it forgets");
             }
         };
         let before = server.command_counts()?;
@@ -64,7 +57,7 @@ async fn each_verb_is_one_round_trip_and_survives_forgotten_scripts() -> Test {
         }
         while store.claim(b"a", LONG).await? == Claim::Done {}
         let keys = ["qk:{effects}:once-claimed", "qk:{effects}:once-tokens"];
-        ask::<()>(&server, &["DEL", keys[0], keys[1]]);
+        server.ask::<()>(&["DEL", keys[0], keys[1]])?;
     }
     Ok(())
 }
@@ -78,7 +71,7 @@ async fn a_flushed_store_is_as_good_as_new() -> Test {
         claim(&*store, b"done").await?,
     );
     store.finish(b"done", done, LONG).await?;
-    ask::<()>(&server, &["FLUSHALL"]);
+    server.ask::<()>(&["FLUSHALL"])?;
     for (key, token) in [(b"held", held), (b"done", done)] {
         let error = store.finish(key, token, LONG).await.expect_err("is lost");
         assert_eq!(error.kind(), ErrorKind::ClaimLost);
@@ -90,10 +83,7 @@ async fn a_flushed_store_is_as_good_as_new() -> Test {
     }
     // The configuration is back, so another open is checked against it.
     open(&server).await?;
-    let () = ask(
-        &server,
-        &["HSET", "qk:{effects}:once", "config", "once layout=99"],
-    );
+    server.ask::<()>(&["HSET", "qk:{effects}:once", "config", "once layout=99"])?;
     let opened = open(&server).await.expect_err("of another layout");
     assert!(opened.to_string().contains("once layout=99"), "{opened}");
     let error = store.counts().await.expect_err("of another layout");
@@ -106,13 +96,13 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     let server = Server::start()?;
     for suffix in ["once", "once-claimed", "once-done", "once-tokens"] {
         let key = format!("qk:{{effects}}:{suffix}");
-        let () = ask(&server, &["SET", &key, "somebody else's"]);
+        server.ask::<()>(&["SET", &key, "somebody else's"])?;
         let error = open(&server).await.expect_err("refused").to_string();
         assert!(
             error.contains(&key) && error.contains("once store"),
             "{error}"
         );
-        assert_eq!(ask::<i64>(&server, &["DEL", &key]), 1);
+        assert_eq!(server.ask::<i64>(&["DEL", &key])?, 1);
     }
     open(&server).await?;
     Ok(())
@@ -135,11 +125,13 @@ async fn what_has_ended_is_cleared_away() -> Test {
     }
     for key in ["once", "once-claimed", "once-done", "once-tokens"] {
         let key = format!("qk:{{effects}}:{key}");
-        assert_eq!(ask::<i64>(&server, &["PTTL", &key]), -1, "{key}");
+        assert_eq!(server.ask::<i64>(&["PTTL", &key])?, -1, "{key}");
     }
     let mut rounds = 0_u32;
-    let left =
-        |key: &str, count: &str| ask::<u64>(&server, &[count, &format!("qk:{{effects}}:{key}")]);
+    let left = |key: &str, count: &str| {
+        let left = server.ask::<u64>(&[count, &format!("qk:{{effects}}:{key}")]);
+        left.expect("it counts")
+    };
     while left("once-done", "ZCARD") > 1 {
         assert!(rounds < 1_000, "each claim clears some away");
         claim(&*store, format!("another-{rounds}").as_bytes()).await?;
@@ -157,7 +149,7 @@ async fn a_full_server_refuses_claims_and_lets_effects_be_recorded() -> Test {
     let server = Server::start()?;
     let store = open(&server).await?;
     let (first, second) = (claim(&*store, b"1").await?, claim(&*store, b"2").await?);
-    let () = ask(&server, &["CONFIG", "SET", "maxmemory", "1"]);
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"])?;
     let error = store.claim(b"3", LONG).await.expect_err("is full");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
     assert_eq!(error.outcome(), Outcome::NotApplied);

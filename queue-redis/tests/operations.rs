@@ -76,18 +76,12 @@ fn fits(line: &str, pattern: &str) -> bool {
 async fn each_command_of_the_page_gives_what_it_shows() {
     let server = Server::start().expect("a server");
     orders(&server).await.expect("the queue");
-    let mut connection = server.connect().expect("the server takes us");
     let shown = shown();
     assert!(shown.len() > 10, "{}", shown.len());
     for (command, expected) in shown {
         let words: Vec<_> = command.split(' ').collect();
-        let mut asked = redis::cmd(words[0]);
-        let value: Value = asked
-            .arg(&words[1..])
-            .query(&mut connection)
-            .expect(&command);
         let mut lines = Vec::new();
-        printed(value, &mut lines);
+        printed(server.ask(&words).expect(&command), &mut lines);
         let same = lines.len() == expected.len()
             && lines
                 .iter()

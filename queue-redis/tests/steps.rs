@@ -8,7 +8,7 @@ mod connect;
 use std::num::NonZeroUsize;
 
 use queue_core::*;
-use real_redis::{CommandCounts, Server};
+use real_redis::Server;
 
 use self::connect::connect;
 
@@ -34,12 +34,8 @@ async fn filled(server: &Server, messages: usize) -> Bounded {
 type Bounded = std::sync::Arc<dyn BoundedQueue>;
 
 fn calls_of_scripts(server: &Server) -> u64 {
-    let mut connection = server.connect().expect("the server takes us");
-    let info: String = redis::cmd("INFO")
-        .arg("commandstats")
-        .query(&mut connection)
-        .expect("the server answers");
-    CommandCounts::parse(&info).sum(["evalsha"])
+    let counts = server.command_counts();
+    counts.expect("the server answers").of("evalsha")
 }
 
 #[tokio::test]
@@ -82,11 +78,9 @@ async fn offers_go_on_with_a_resize_that_broke_off() {
     let server = Server::start().expect("a server");
     let queue = filled(&server, 400).await;
     // As its first step leaves it.
-    let mut connection = server.connect().expect("the server takes us");
-    let mut left = redis::cmd("HSET");
-    left.arg("qk:{filled}:meta")
-        .arg(&["capacity", "10", "resized", "1", "surplus", "390"]);
-    let () = left.query(&mut connection).expect("the server answers");
+    let left = "HSET qk:{filled}:meta capacity 10 resized 1 surplus 390";
+    let left: Vec<&str> = left.split(' ').collect();
+    server.ask::<()>(&left).expect("the server answers");
     for there in [272, 144, 16, 10] {
         let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
         assert_eq!(offered.expect("offers"), Offered::Full);

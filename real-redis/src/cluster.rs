@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redis::{Connection, FromRedisValue, Value};
+use redis::Value;
 
 use super::{Server, ServerBuilder, ServerError};
 
@@ -61,7 +61,7 @@ impl Cluster {
         let servers = servers?;
         let ids = servers
             .iter()
-            .map(|server| ask(server, &["CLUSTER", "MYID"]));
+            .map(|server| server.ask(&["CLUSTER", "MYID"]));
         let cluster = Self {
             ids: ids.collect::<Result<_, _>>()?,
             servers,
@@ -150,7 +150,7 @@ impl Cluster {
     fn set_slot(&self, server: usize, slot: u16, words: &[&str]) -> Result<(), ServerError> {
         let number = slot.to_string();
         let command = [&["CLUSTER", "SETSLOT", &number], words].concat();
-        ask::<()>(&self.servers[server], &command)
+        self.servers[server].ask::<()>(&command)
     }
 
     /// Whether the servers can move a slot [in one step](Self::migrate_at_once).
@@ -160,7 +160,7 @@ impl Cluster {
     /// If a server does not answer.
     pub fn migrates_at_once(&self) -> Result<bool, ServerError> {
         let server = &self.servers[0];
-        let told: Vec<Value> = ask(server, &["COMMAND", "INFO", "cluster|migrateslots"])?;
+        let told: Vec<Value> = server.ask(&["COMMAND", "INFO", "cluster|migrateslots"])?;
         Ok(told.iter().any(|command| *command != Value::Nil))
     }
 
@@ -172,7 +172,7 @@ impl Cluster {
     pub fn migrate_at_once(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
         let (number, id) = (slot.to_string(), &self.ids[to]);
         let words = ["MIGRATESLOTS", "SLOTSRANGE", &number, &number, "NODE", id];
-        ask::<()>(&self.servers[from], &[&["CLUSTER"], &words[..]].concat())?;
+        self.servers[from].ask::<()>(&[&["CLUSTER"], &words[..]].concat())?;
         self.wait_until("the slot has moved", || {
             for server in self.running() {
                 let moved = |(first, last, owner): &(u16, u16, String)| {
@@ -232,7 +232,7 @@ impl Cluster {
         self.wait_until("the replica takes over", || {
             // To ask once more while it tries would have it begin anew.
             let tries = begun.get().is_some_and(|begun| begun.elapsed() < GIVES_UP);
-            if !tries && ask::<()>(server, &["CLUSTER", "FAILOVER"]).is_ok() {
+            if !tries && server.ask::<()>(&["CLUSTER", "FAILOVER"]).is_ok() {
                 begun.set(Some(Instant::now()));
             }
             for asked in self.running() {
@@ -252,7 +252,7 @@ impl Cluster {
     pub fn wait_until_it_serves(&self) -> Result<(), ServerError> {
         self.wait_until("the cluster serves", || {
             for server in self.running() {
-                let info: String = ask(server, &["CLUSTER", "INFO"])?;
+                let info: String = server.ask(&["CLUSTER", "INFO"])?;
                 if !info.contains("cluster_state:ok") {
                     return Ok(false);
                 }
@@ -274,19 +274,19 @@ impl Cluster {
             let slots: Vec<String> = (first..end).map(|slot| slot.to_string()).collect();
             let slots = slots.iter().map(String::as_str);
             let command: Vec<&str> = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots).collect();
-            ask::<()>(server, &command)?;
+            server.ask::<()>(&command)?;
             first = end;
         }
         for (number, server) in self.servers.iter().enumerate().skip(1) {
             // Epochs of their own, so that they need not settle them among each other.
             let epoch = (number + 1).to_string();
-            ask::<()>(server, &["CLUSTER", "SET-CONFIG-EPOCH", &epoch])?;
+            server.ask::<()>(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch])?;
             let port = self.servers[0].port().unwrap_or_default().to_string();
-            ask::<()>(server, &["CLUSTER", "MEET", "127.0.0.1", &port])?;
+            server.ask::<()>(&["CLUSTER", "MEET", "127.0.0.1", &port])?;
         }
         self.wait_until("the servers know each other", || {
             for server in &self.servers {
-                let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+                let nodes: String = server.ask(&["CLUSTER", "NODES"])?;
                 let known = |id: &String| nodes.contains(id.as_str());
                 if !self.ids.iter().all(known) || nodes.contains("handshake") {
                     return Ok(false);
@@ -296,19 +296,18 @@ impl Cluster {
         })?;
         for (number, server) in self.servers.iter().enumerate().skip(self.primaries) {
             let primary = &self.ids[number % self.primaries];
-            ask::<()>(server, &["CLUSTER", "REPLICATE", primary])?;
+            server.ask::<()>(&["CLUSTER", "REPLICATE", primary])?;
         }
         self.wait_until_it_serves()?;
         self.wait_until("the replicas follow", || {
             for server in &self.servers[self.primaries..] {
-                let info: String = ask(server, &["INFO", "replication"])?;
-                if !info.contains("master_link_status:up") {
+                if server.info("replication", "master_link_status")?.as_deref() != Some("up") {
                     return Ok(false);
                 }
             }
             // A primary grants no failover to a server of which it has not heard that it is a replica.
             for server in &self.servers {
-                let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+                let nodes: String = server.ask(&["CLUSTER", "NODES"])?;
                 let flags = nodes.lines().filter_map(|node| node.split(' ').nth(2));
                 let replicas = flags.filter(|flags| flags.split(',').any(|flag| flag == "slave"));
                 if replicas.count() != self.servers.len() - self.primaries {
@@ -334,7 +333,7 @@ impl Cluster {
             if start.elapsed() > PATIENCE {
                 let mut text = format!("not within {PATIENCE:?}: {what}");
                 for server in self.running() {
-                    let nodes = ask(server, &["CLUSTER", "NODES"]);
+                    let nodes = server.ask(&["CLUSTER", "NODES"]);
                     let nodes = nodes.unwrap_or_else(|error| format!("{error}\n"));
                     let (place, log) = (place(server), server.end_of_log());
                     let _ = write!(
@@ -356,7 +355,7 @@ fn place(server: &Server) -> String {
 
 /// Who has which slots: the first, the last, and the id of the server.
 fn owners(server: &Server) -> Result<Vec<(u16, u16, String)>, ServerError> {
-    let nodes: String = ask(server, &["CLUSTER", "NODES"])?;
+    let nodes: String = server.ask(&["CLUSTER", "NODES"])?;
     let mut owners = Vec::new();
     for line in nodes.lines() {
         let mut words = line.split(' ');
@@ -369,13 +368,4 @@ fn owners(server: &Server) -> Result<Vec<(u16, u16, String)>, ServerError> {
         }
     }
     Ok(owners)
-}
-
-fn ask<T: FromRedisValue>(server: &Server, words: &[&str]) -> Result<T, ServerError> {
-    let mut connection: Connection = server.connect()?;
-    let mut command = redis::cmd(words[0]);
-    command.arg(&words[1..]);
-    command
-        .query(&mut connection)
-        .map_err(|error| ServerError::tried(&words[..words.len().min(3)].join(" "), error))
 }

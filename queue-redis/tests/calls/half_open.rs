@@ -8,7 +8,8 @@ use real_redis::{Proxy, Server};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    BRIEF, Test, queue,
+    BRIEF, Test,
+    open::open,
     registered::waiting,
     until::{PATIENCE, until},
 };
@@ -24,7 +25,7 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
         .response_timeout(BRIEF)
         .fall_back(100 * PATIENCE);
     let backend = builder.connect().await?;
-    let queue = queue(&backend).await?;
+    let queue = open(&backend, "a").await?;
     let consumer = tokio::spawn({
         let queue = Arc::clone(&queue);
         async move {
@@ -58,12 +59,12 @@ async fn what_is_handed_over_on_a_half_open_connection_comes_back() -> Test {
     let builder = RedisBackend::builder(&proxy.url())?
         .response_timeout(BRIEF)
         .fall_back(100 * PATIENCE);
-    let stranded = queue(&builder.connect().await?).await?;
+    let stranded = open(&builder.connect().await?, "a").await?;
     let receiving = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
     // The marker says so. Subscribing comes before it, and opening the queue adds to a sorted set, too.
     until("somebody waits", || waiting(&server, "a") == 1).await;
     proxy.strand();
-    let others = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let others = open(&RedisBackend::connect(&server.url()).await?, "a").await?;
     others.push_one("hello").await?;
     assert_eq!(others.depth().await?.leased, 1);
     receiving.abort();

@@ -2,12 +2,13 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
-mod connectors;
 mod deadlines;
+#[path = "../support/errors.rs"]
+mod errors;
 mod half_open;
 mod half_polled;
+#[path = "../support/open.rs"]
+mod open;
 #[path = "../support/registered.rs"]
 mod registered;
 mod runtimes;
@@ -18,9 +19,11 @@ mod until;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::ReliableQueue;
 use queue_redis::RedisBackend;
 use real_redis::Server;
+
+use self::open::open;
 
 type Test = Result<(), Box<dyn StdError>>;
 type Queue = Arc<dyn ReliableQueue>;
@@ -32,11 +35,6 @@ const BRIEF: Duration = Duration::from_secs(2);
 /// A server, and a queue on it.
 async fn fresh() -> Result<(Server, Queue), Box<dyn StdError>> {
     let server = Server::start()?;
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
+    let queue = open(&RedisBackend::connect(&server.url()).await?, "a").await?;
     Ok((server, queue))
-}
-
-async fn queue(backend: &RedisBackend) -> Result<Queue, queue_core::Error> {
-    let config = ReliableConfig::default();
-    backend.open_reliable(&QueueName::new("a")?, &config).await
 }

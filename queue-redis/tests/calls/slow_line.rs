@@ -8,7 +8,7 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 use tokio::time::{Instant, sleep};
 
-use super::{BRIEF, Test, queue, until::PATIENCE};
+use super::{BRIEF, Test, open::open, until::PATIENCE};
 
 /// 16 Mbit/s.
 const SLOW: u32 = 2_000_000;
@@ -61,7 +61,7 @@ async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
-    let queue = queue(&builder.connect().await?).await?;
+    let queue = open(&builder.connect().await?, "a").await?;
     queue.push_one(vec![b'x'; 1_000_000]).await?;
     proxy.throttle(Direction::Replies, SLOW);
     let before = proxy.seen(Direction::Replies);
@@ -110,7 +110,7 @@ async fn who_is_not_sent_in_time_on_a_slow_line_is_told_that_it_carries_too_much
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
-    let queue = queue(&builder.connect().await?).await?;
+    let queue = open(&builder.connect().await?, "a").await?;
     queue.push_one(vec![b'x'; 1_000_000]).await?;
     // All other answers come behind one that takes more than three times as long as anybody waits.
     proxy.throttle(Direction::Replies, 1_000_000 / (4 * BRIEF.as_secs() as u32));

@@ -1,19 +1,15 @@
-//! Forgotten scripts, demoted servers, and pushes that travel together.
+//! Forgotten scripts, and calls that travel together.
 
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use queue_core::{
-    ErrorKind, Leased, LeasingExt, Outcome, Push, ReliableQueueExt, Settled, Settlement,
-};
-use queue_redis::RedisBackend;
-use real_redis::Server;
+use queue_core::{Leased, LeasingExt, Push, ReliableQueueExt, Settled, Settlement};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
 
-use super::{Queue, Test, command::command, fresh, queue, until::PATIENCE};
+use super::{Queue, Test, fresh, until::PATIENCE};
 
 /// Starts so many pushes at the same time.
 fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize) {
@@ -30,35 +26,13 @@ async fn scripts_that_are_forgotten_in_mid_flight_are_loaded_again() -> Test {
     for _ in 0..20 {
         let mut set = JoinSet::new();
         push(&mut set, &queue, 10);
-        command(&server, &["SCRIPT", "FLUSH"]);
+        server.ask::<()>(&["SCRIPT", "FLUSH"])?;
         while let Some(id) = set.join_next().await {
             assert!(ids.insert(id??), "each push is a message of its own");
         }
     }
     assert_eq!(ids.len(), 200);
     assert_eq!(queue.depth().await?.ready, 200);
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_primary_that_was_demoted_is_left() -> Test {
-    let (server, other) = (Server::start()?, Server::builder().with_tcp().start()?);
-    let queue = queue(&RedisBackend::connect(&server.url()).await?).await?;
-    let port = other.port().expect("it has a port").to_string();
-    command(&server, &["REPLICAOF", "127.0.0.1", &port]);
-    let error = queue.push_one("hello").await.expect_err("it is a replica");
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert_eq!(error.outcome(), Outcome::NotApplied);
-    assert!(error.is_transient());
-    let error = queue.push_one("hello").await.expect_err("it is a replica");
-    assert_eq!(error.outcome(), Outcome::NotApplied);
-    assert!(error.to_string().contains("replica"), "{error}");
-    command(&server, &["REPLICAOF", "NO", "ONE"]);
-    let start = Instant::now();
-    while queue.push_one("hello").await.is_err() {
-        assert!(start.elapsed() < PATIENCE, "it is the primary again");
-        sleep(Duration::from_millis(2)).await;
-    }
     Ok(())
 }
 

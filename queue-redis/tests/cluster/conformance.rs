@@ -45,10 +45,8 @@ impl OnCluster {
     fn each(&self, script: &str) -> Vec<String> {
         let mut lines = Vec::new();
         for server in SHARED.servers() {
-            let mut connection = server.connect().expect("the server takes us");
-            let mut eval = redis::cmd("EVAL");
-            eval.arg(script).arg(0).arg(&self.prefix);
-            let told: Option<Vec<String>> = eval.query(&mut connection).expect("it answers");
+            let told = server.ask(&["EVAL", script, "0", &self.prefix]);
+            let told: Option<Vec<String>> = told.expect("it answers");
             lines.extend(told.into_iter().flatten());
         }
         lines

@@ -1,20 +1,22 @@
-//! Clusters: the suite on three nodes, slots that move under traffic, and a primary that dies.
+//! Clusters: the suite on three nodes, which node a call goes to, and slots that move.
 
 #![cfg(unix)]
 
 mod conformance;
-mod failover;
+#[path = "../support/errors.rs"]
+mod errors;
 mod migration;
+#[path = "../support/open.rs"]
+mod open;
 mod parts;
 mod recipes;
 mod routing;
 #[path = "../support/recipes.rs"]
 mod suite;
-mod traffic;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, Delivery, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{Delivery, LeasingExt, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::Cluster;
 use tokio::task::JoinHandle;
@@ -34,13 +36,6 @@ async fn connect(cluster: &Cluster) -> queue_core::Result<RedisBackend> {
         .await
 }
 
-/// Opens a queue on this backend.
-async fn open(backend: &RedisBackend, name: &str) -> queue_core::Result<Arc<dyn ReliableQueue>> {
-    let name = QueueName::new(name)?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
-}
-
 /// Waits for a message in a task of its own.
 fn receiving(queue: &Arc<dyn ReliableQueue>) -> JoinHandle<queue_core::Result<Option<Delivery>>> {
     let queue = Arc::clone(queue);
@@ -50,8 +45,7 @@ fn receiving(queue: &Arc<dyn ReliableQueue>) -> JoinHandle<queue_core::Result<Op
 
 /// The slot of the keys of a queue, as its server says.
 fn slot_of(cluster: &Cluster, name: &str) -> u16 {
-    let mut connection = cluster.servers()[0].connect().expect("the server runs");
-    let mut command = redis::cmd("CLUSTER");
-    command.arg("KEYSLOT").arg(format!("qk:{{{name}}}:meta"));
-    command.query(&mut connection).expect("the server answers")
+    let key = format!("qk:{{{name}}}:meta");
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", &key]);
+    slot.expect("the server answers")
 }

@@ -4,60 +4,10 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::*;
 use queue_redis::RedisBackend;
-use real_redis::{Cluster, Server, ServerError};
+use real_redis::{Cluster, Server};
 use tokio::time::{sleep, timeout};
 
-use super::{PATIENCE, Test, connect, open, receiving, slot_of, traffic::Traffic};
-
-const QUEUES: usize = 8;
-/// Pushes between two moves.
-const BETWEEN: usize = 150;
-
-async fn until_pushed(traffic: &Traffic, more: usize) {
-    let goal = traffic.pushed() + more;
-    while traffic.pushed() < goal {
-        sleep(Duration::from_millis(5)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_message_is_lost_while_slots_move() -> Test {
-    move_slots(|cluster, slot, from, to| cluster.migrate(slot, from, to)).await
-}
-
-/// Valkey 9 moves a slot in one step. What a server lacks it cannot be tested on.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_message_is_lost_while_slots_move_in_one_step() -> Test {
-    if !Cluster::start(1, 0, Server::builder())?.migrates_at_once()? {
-        eprintln!("skipped: this server moves slots key by key only");
-        return Ok(());
-    }
-    move_slots(|cluster, slot, from, to| cluster.migrate_at_once(slot, from, to)).await
-}
-
-async fn move_slots(
-    migrate: impl Fn(&Cluster, u16, usize, usize) -> Result<(), ServerError>,
-) -> Test {
-    let cluster = Cluster::start(3, 0, Server::builder())?;
-    let backend = connect(&cluster).await?;
-    let names: Vec<String> = (0..QUEUES).map(|number| format!("q{number}")).collect();
-    let traffic = Traffic::on(&backend, &names).await?;
-    until_pushed(&traffic, BETWEEN).await;
-    for name in &names {
-        let slot = slot_of(&cluster, name);
-        let from = cluster.owner(slot)?;
-        // The server's own blocking client: it must not keep the runtime's threads.
-        tokio::task::block_in_place(|| migrate(&cluster, slot, from, (from + 1) % 3))?;
-        assert_eq!(cluster.owner(slot)?, (from + 1) % 3);
-        until_pushed(&traffic, BETWEEN).await;
-    }
-    let ended = timeout(PATIENCE, traffic.end(|_| true)).await?;
-    assert_eq!(ended.lost, 0, "{ended:?}");
-    assert_eq!(ended.unknown, 0, "{ended:?}");
-    assert!(ended.errors.is_empty(), "a move is no error: {ended:?}");
-    assert!(ended.acknowledged > BETWEEN * QUEUES, "{ended:?}");
-    Ok(())
-}
+use super::{PATIENCE, Test, connect, errors::assert_passes, open::open, receiving, slot_of};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
@@ -78,6 +28,36 @@ async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
         let receipt = delivery.expect("before the hour is over").receipt;
         waiting.ack(receipt).await?;
     }
+    Ok(())
+}
+
+/// What is told to the cluster is not told there any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
+    let cluster = Cluster::start(3, 1, Server::builder())?;
+    let (here, elsewhere) = (connect(&cluster).await?, connect(&cluster).await?);
+    let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
+    let slot = slot_of(&cluster, "q");
+    let old = cluster.owner(slot)?;
+    let consumer = receiving(&waiting);
+    sleep(Duration::from_millis(50)).await;
+
+    let successor = cluster.servers().len() / 2 + old;
+    tokio::task::block_in_place(|| cluster.fail_over(successor))?;
+    let servers = cluster.servers();
+    servers[old].ask::<()>(&["CLUSTER", "RESET"])?;
+    for other in (0..servers.len()).filter(|other| *other != old) {
+        servers[other].ask::<()>(&["CLUSTER", "FORGET", cluster.id(old)])?;
+    }
+    // The next call of the process learns of it, whoever makes it.
+    assert_eq!(waiting.depth().await?.ready, 0);
+    pushing.push_one("work").await?;
+    let delivery = timeout(PATIENCE, consumer).await???;
+    assert!(delivery.is_some());
+    // Its end is nothing to those who left it.
+    servers[old].kill()?;
+    here.ping().await?;
+    assert!(here.health().is_up(), "{:?}", here.health());
     Ok(())
 }
 
@@ -113,24 +93,14 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let slot = slot_of(&cluster, "q");
     let owner = cluster.owner(slot)?;
     let other = 1 - owner;
-    set_slot(&cluster, other, slot, &["IMPORTING", cluster.id(owner)]);
-    set_slot(&cluster, owner, slot, &["MIGRATING", cluster.id(other)]);
+    cluster.begin_to_migrate(slot, owner, other, 0)?;
     let error = queue.lease(one, ttl).await.expect_err("the slot is moving");
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    assert_eq!(error.outcome(), Outcome::NotApplied, "{error}");
-    assert!(error.to_string().contains("on its way"), "{error}");
+    assert_passes(&error, &["on its way"]);
     for server in [owner, other] {
-        set_slot(&cluster, server, slot, &["STABLE"]);
+        let words = ["CLUSTER", "SETSLOT", &slot.to_string(), "STABLE"];
+        cluster.servers()[server].ask::<()>(&words)?;
     }
     assert_eq!(queue.depth().await?, before, "nothing was stopped half-way");
     assert_eq!(queue.lease(one, ttl).await?.deliveries.len(), 1);
     Ok(())
-}
-
-fn set_slot(cluster: &Cluster, server: usize, slot: u16, words: &[&str]) {
-    let server = &cluster.servers()[server];
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd("CLUSTER");
-    command.arg("SETSLOT").arg(slot).arg(words);
-    command.exec(&mut connection).expect("the server obeys");
 }

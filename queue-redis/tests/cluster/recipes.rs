@@ -173,14 +173,7 @@ async fn calls_and_waits_go_after_a_slot_that_moves() -> Test {
         reliable(&here, backup()).await?,
         reliable(&elsewhere, backup()).await?,
     );
-    let slot = {
-        let mut connection = cluster.servers()[0].connect()?;
-        let mut command = redis::cmd("CLUSTER");
-        command
-            .arg("KEYSLOT")
-            .arg("{jobs}")
-            .query(&mut connection)?
-    };
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", "{jobs}"])?;
     for round in 0..3_usize {
         putting.push_one(format!("held {round}")).await?;
         let held = taking

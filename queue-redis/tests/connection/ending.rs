@@ -1,6 +1,7 @@
 //! The end of a connection: by the server, by its silence, or by its last user.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -9,16 +10,11 @@ use std::{
 };
 
 use queue_core::{ErrorKind, Outcome, Running, Spawn, Task, TokioSpawn};
-use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role};
+use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerConnector};
 use real_redis::{Direction, Proxy, Server};
 use redis::RedisResult;
 
-use super::{
-    Test, clients,
-    command::command,
-    to,
-    until::{PATIENCE, until},
-};
+use super::{Test, clients, errors::assert_passes, to, until::until};
 
 /// A timeout that a test waits for. It is long enough for a server that does answer, on a machine
 /// that stands still for a second.
@@ -29,7 +25,7 @@ async fn a_killed_connection_is_opened_again() -> Test {
     let server = Server::start()?;
     let backend = to(&server).connect().await?;
     for _ in 0..5 {
-        command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+        server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
         // The first request may have gone out on the old connection; it is then `Unknown`, and no
         // other is.
         if let Err(error) = backend.ping().await {
@@ -61,40 +57,6 @@ async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
         "{error}"
     );
     assert_eq!(error.to_string().lines().count(), 1, "{error}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_call_during_a_restart_waits_for_the_server() -> Test {
-    let server = Server::start()?;
-    let backend = to(&server).response_timeout(PATIENCE).connect().await?;
-    server.shut_down()?;
-    until("the outage is noticed", || !backend.health().is_up()).await;
-    let ping = tokio::spawn({
-        let backend = backend.clone();
-        async move { backend.ping().await }
-    });
-    server.start_again()?;
-    ping.await??;
-    assert!(backend.health().is_up());
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_call_during_a_long_outage_was_certainly_not_sent() -> Test {
-    let server = Server::start()?;
-    let backend = to(&server).response_timeout(BRIEF).connect().await?;
-    server.kill()?;
-    until("the outage is noticed", || {
-        matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
-    })
-    .await;
-    let error = backend.ping().await.expect_err("there is no server");
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert_eq!(error.outcome(), Outcome::NotApplied);
-    assert!(error.is_transient());
-    let socket = server.socket().display().to_string();
-    assert!(error.to_string().contains(&socket), "{error}");
     Ok(())
 }
 
@@ -150,12 +112,9 @@ async fn one_slow_answer_does_not_cost_the_connection() -> Test {
 async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     let server = Server::start()?;
     let backend = to(&server).response_timeout(BRIEF).connect().await?;
-    command(
-        &server,
-        &["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"],
-    );
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"])?;
     backend.ping().await?;
-    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("the outage is noticed", || {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
@@ -163,13 +122,8 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     // A program that starts now hears that its setup is wrong; one that was served before goes on
     // trying.
     let error = backend.ping().await.expect_err("it evicts");
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert!(error.is_transient());
-    assert!(error.to_string().contains("allkeys-lru"), "{error}");
-    command(
-        &server,
-        &["CONFIG", "SET", "maxmemory-policy", "noeviction"],
-    );
+    assert_passes(&error, &["allkeys-lru"]);
+    server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "noeviction"])?;
     until("it serves again", || backend.health().is_up()).await;
     backend.ping().await?;
     Ok(())
@@ -218,17 +172,32 @@ async fn the_last_backend_to_be_dropped_leaves_nothing_behind() -> Test {
     Ok(())
 }
 
+/// Counts its connections, and panics for some of them.
 #[derive(Debug)]
-struct Detour {
-    inner: queue_redis::ServerConnector,
+struct Counted {
+    inner: ServerConnector,
     connects: Arc<AtomicUsize>,
+    panics: Range<usize>,
+}
+
+impl Counted {
+    /// To this server. Panics at the connections of these numbers.
+    fn to(server: &Server, panics: Range<usize>) -> queue_core::Result<Self> {
+        let spawn = Arc::new(TokioSpawn::default());
+        Ok(Self {
+            inner: ServerConnector::new(&server.url(), spawn)?,
+            connects: Arc::default(),
+            panics,
+        })
+    }
 }
 
 #[async_trait::async_trait]
-impl Connector for Detour {
+impl Connector for Counted {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
         assert_eq!(role, Role::Commands, "nobody waits");
-        self.connects.fetch_add(1, Ordering::SeqCst);
+        let number = self.connects.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.panics.contains(&number), "as planned");
         self.inner.connect(role).await
     }
 
@@ -240,17 +209,32 @@ impl Connector for Detour {
 #[tokio::test]
 async fn a_connector_of_ones_own_is_asked_for_each_connection() -> Test {
     let server = Server::start()?;
-    let connects = Arc::new(AtomicUsize::new(0));
-    let spawn = Arc::new(TokioSpawn::default());
-    let backend = RedisBackend::with_connector(Detour {
-        inner: queue_redis::ServerConnector::new(&server.url(), spawn)?,
-        connects: Arc::clone(&connects),
-    })
-    .connect()
-    .await?;
+    let connector = Counted::to(&server, 0..0)?;
+    let connects = Arc::clone(&connector.connects);
+    let backend = RedisBackend::with_connector(connector).connect().await?;
     backend.ping().await?;
     assert_eq!(connects.load(Ordering::SeqCst), 1);
-    command(&server, &["CLIENT", "KILL", "TYPE", "normal"]);
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("it connects again", || connects.load(Ordering::SeqCst) == 2).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_connector_that_panics_is_asked_again() -> Test {
+    let server = Server::start()?;
+    let connector = Counted::to(&server, 1..4)?;
+    let connects = Arc::clone(&connector.connects);
+    let backend = RedisBackend::with_connector(connector).connect().await?;
+    server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
+    until("the panic is told", || {
+        let health = backend.health().commands;
+        connects.load(Ordering::SeqCst) >= 4
+            || matches!(health, ConnectionHealth::Down(Some(reason))
+                if reason.to_string().contains("as planned"))
+    })
+    .await;
+    until("it connects again", || backend.health().is_up()).await;
+    assert_eq!(connects.load(Ordering::SeqCst), 5);
+    backend.ping().await?;
     Ok(())
 }

@@ -2,18 +2,19 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod ending;
+#[path = "../support/errors.rs"]
+mod errors;
 mod failover;
+#[path = "../support/open.rs"]
+mod open;
 mod opening;
 mod rights;
 #[path = "../support/until.rs"]
 mod until;
 
-use std::{error::Error as StdError, sync::Arc};
+use std::error::Error as StdError;
 
-use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 
@@ -25,16 +26,7 @@ fn to(server: &Server) -> Builder {
 
 /// The server's clients, without the one that asks.
 fn clients(server: &Server) -> Vec<String> {
-    let mut connection = server.connect().expect("the server runs");
-    let mut command = redis::cmd("CLIENT");
-    let list: String = command.arg("LIST").query(&mut connection).expect("it does");
+    let list: String = server.ask(&["CLIENT", "LIST"]).expect("it lists them");
     let others = list.lines().filter(|line| !line.contains(" cmd=client"));
     others.map(str::to_owned).collect()
-}
-
-/// Opens a queue on this backend.
-async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
-    let name = QueueName::new("q")?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
 }

@@ -4,7 +4,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
 
-use super::{Reliable, SOON, Test, by_a_replica, command::command, confirming, open};
+use super::{Reliable, SOON, Test, by_a_replica, confirming, open::open};
 
 async fn connect(cluster: &Cluster) -> Result<RedisBackend> {
     RedisBackend::connect(&cluster.url()).await
@@ -12,11 +12,8 @@ async fn connect(cluster: &Cluster) -> Result<RedisBackend> {
 
 /// The slot of the keys of the queue that the tests open.
 fn slot(cluster: &Cluster) -> u16 {
-    let slot = command(
-        &cluster.servers()[0],
-        &["CLUSTER", "KEYSLOT", "qk:{q}:meta"],
-    );
-    redis::from_redis_value(slot).expect("a slot")
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", "qk:{q}:meta"]);
+    slot.expect("a slot")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,7 +70,7 @@ async fn a_slot_that_moves_between_a_push_and_its_wait_leaves_it_unconfirmed() -
         from = to;
     }
     // From the new owner on, it is as before.
-    open(&backend).await?.depth().await?;
+    open(&backend, "q").await?.depth().await?;
     safe.push_one("again").await?;
     let pushed = safe.confirmed(|safe| safe.push_one("last")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);

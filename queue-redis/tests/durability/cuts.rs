@@ -6,9 +6,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy};
 
-use super::{
-    Pair, Reliable, Test, by_a_replica, command::command, confirming, open, pushing, safe_pair,
-};
+use super::{Pair, Reliable, Test, by_a_replica, confirming, open::open, pushing, safe_pair};
 
 /// Whether this is the answer after the end of the connection.
 fn is_lost(copies: &Copies) -> bool {
@@ -35,7 +33,14 @@ async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() ->
     let pushed = pushed.await?;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);
-    assert_eq!(open(&pair.connect().await?).await?.depth().await?.ready, 1);
+    assert_eq!(
+        open(&pair.connect().await?, "q")
+            .await?
+            .depth()
+            .await?
+            .ready,
+        1
+    );
 
     let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
@@ -68,7 +73,14 @@ async fn a_cut_during_a_wait_leaves_it_stored_and_unconfirmed() -> Test {
     let pushed = out.await??;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);
-    assert_eq!(open(&pair.connect().await?).await?.depth().await?.ready, 1);
+    assert_eq!(
+        open(&pair.connect().await?, "q")
+            .await?
+            .depth()
+            .await?
+            .ready,
+        1
+    );
     pair.replica.thaw()?;
     let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
@@ -94,7 +106,7 @@ async fn a_primary_that_is_demoted_during_a_wait_confirms_nothing() -> Test {
     pair.replica.freeze()?;
     let out = pushing(&safe, "stored");
     pair.until_one_waits().await;
-    command(&pair.primary, &["REPLICAOF", "127.0.0.1", "1"]);
+    pair.primary.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"])?;
     let pushed = out.await??;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);

@@ -6,12 +6,14 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 
-use super::{LONG, SOON, Test, command::command, confirming, open};
+use super::{LONG, SOON, Test, confirming, open::open};
 
 /// Whether this server, which the tests run on, can tell what is on disk.
 fn tells(server: &Server) -> bool {
-    let info = command(server, &["COMMAND", "INFO", "WAITAOF"]);
-    !matches!(&info, redis::Value::Array(found) if found[..] == [redis::Value::Nil])
+    let info: Vec<redis::Value> = server
+        .ask(&["COMMAND", "INFO", "WAITAOF"])
+        .expect("it tells");
+    info != [redis::Value::Nil]
 }
 
 fn on_disk() -> Confirmation {
@@ -32,7 +34,7 @@ async fn what_is_flushed_survives_and_what_is_not_is_told() -> Test {
         server.kill()?;
         server.start_again()?;
         let backend = RedisBackend::connect(&server.url()).await?;
-        assert_eq!(open(&backend).await?.depth().await?.ready, 1);
+        assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     }
     Ok(())
 }
@@ -52,7 +54,7 @@ async fn a_disk_that_nobody_flushes_leaves_it_unconfirmed() -> Test {
         flushed: false,
     };
     assert_eq!(pushed.copies, fewer);
-    assert_eq!(open(&backend).await?.depth().await?.ready, 1);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     Ok(())
 }
 
@@ -97,7 +99,7 @@ async fn a_file_that_is_turned_off_is_told_before_the_next_push() -> Test {
         .connect()
         .await?;
     let safe = confirming(&backend, Confirmation::flushed().within(SOON)).await?;
-    command(&server, &["CONFIG", "SET", "appendonly", "no"]);
+    server.ask::<()>(&["CONFIG", "SET", "appendonly", "no"])?;
     let pushed = safe.confirmed(|safe| safe.push_one("stored")).await?;
     assert!(
         matches!(pushed.copies, Copies::Unknown(_)),
@@ -109,8 +111,8 @@ async fn a_file_that_is_turned_off_is_told_before_the_next_push() -> Test {
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
     assert!(error.is_transient(), "the file may be turned on again");
     assert!(error.to_string().contains("appendonly"), "{error}");
-    assert_eq!(open(&backend).await?.depth().await?.ready, 1);
-    command(&server, &["CONFIG", "SET", "appendonly", "yes"]);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
+    server.ask::<()>(&["CONFIG", "SET", "appendonly", "yes"])?;
     safe.push_one("yes").await?;
     Ok(())
 }

@@ -10,9 +10,7 @@ use queue_core::*;
 use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 
-use super::{
-    Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open, until::until,
-};
+use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open::open, until::until};
 
 /// How many pushes there are of each sort.
 const EACH: usize = 20;
@@ -25,13 +23,13 @@ fn pair() -> Result<Pair, Box<dyn std::error::Error>> {
     let primary = Server::builder().with_tcp().start()?;
     let replica = Server::builder().with_aof(Aof::Always).start()?;
     let port = primary.port().expect("it has a port").to_string();
-    command(&replica, &["REPLICAOF", "127.0.0.1", &port]);
+    replica.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])?;
     Ok(Pair { primary, replica })
 }
 
 /// Whether the replica follows, and writes all that it gets to its file.
 fn follows(replica: &Server) -> bool {
-    let info: String = redis::from_redis_value(command(replica, &["INFO"])).expect("text");
+    let info: String = replica.ask(&["INFO"]).expect("text");
     [
         "master_link_status:up",
         "aof_rewrite_in_progress:0",
@@ -67,7 +65,7 @@ async fn what_was_only_acknowledged_is_lost_and_what_was_confirmed_is_not() -> T
     let Pair { primary, replica } = pair()?;
     until("the replica follows", || follows(&replica)).await;
     let backend = RedisBackend::connect(&primary.url()).await?;
-    let plain = open(&backend).await?;
+    let plain = open(&backend, "q").await?;
     let safe = confirming(&backend, by_a_replica()).await?;
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
 
@@ -92,7 +90,7 @@ async fn what_was_only_acknowledged_is_lost_and_what_was_confirmed_is_not() -> T
     replica.kill()?;
     replica.start_again()?;
     let survivor = RedisBackend::connect(&replica.url()).await?;
-    assert_eq!(there(&open(&survivor).await?).await?, confirmed);
+    assert_eq!(there(&open(&survivor, "q").await?).await?, confirmed);
     Ok(())
 }
 
@@ -129,7 +127,7 @@ async fn whatever_was_confirmed_under_load_is_there_afterwards() -> Test {
     replica.kill()?;
     replica.start_again()?;
     let survivor = RedisBackend::connect(&replica.url()).await?;
-    let there = there(&open(&survivor).await?).await?;
+    let there = there(&open(&survivor, "q").await?).await?;
     assert!(there.is_superset(&confirmed), "{confirmed:?} and {there:?}");
     assert!(confirmed.len() >= 40);
     Ok(())

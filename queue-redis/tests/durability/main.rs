@@ -3,12 +3,12 @@
 #![cfg(unix)]
 
 mod clusters;
-#[path = "../support/command.rs"]
-mod command;
 mod cuts;
 mod disks;
 mod failover;
 mod kinds;
+#[path = "../support/open.rs"]
+mod open;
 mod refusals;
 mod together;
 #[path = "../support/until.rs"]
@@ -18,14 +18,13 @@ mod waits;
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, Confirmation, Confirmed, LeasingExt, Pushed, QueueName, ReliableConfig, ReliableQueue,
-    ReliableQueueExt,
+    Backend, Confirmation, Confirmed, LeasingExt, Pushed, ReliableQueue, ReliableQueueExt,
 };
 use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 use tokio::task::JoinHandle;
 
-use self::{command::command, until::until};
+use self::{open::open, until::until};
 
 type Test = Result<(), Box<dyn StdError>>;
 type Reliable = Arc<dyn ReliableQueue>;
@@ -59,12 +58,9 @@ impl Pair {
 
     /// The clients that wait for copies.
     fn waiting(&self) -> u64 {
-        let info = command(&self.primary, &["INFO", "clients"]);
-        let info: String = redis::from_redis_value(info).expect("text");
-        let blocked = info
-            .lines()
-            .find_map(|line| line.strip_prefix("blocked_clients:"));
-        blocked.expect("a figure").parse().expect("a number")
+        let blocked = self.primary.info("clients", "blocked_clients");
+        let blocked = blocked.expect("it answers").expect("a figure");
+        blocked.parse().expect("a number")
     }
 
     async fn until_one_waits(&self) {
@@ -89,17 +85,10 @@ fn pushing(
     tokio::spawn(async move { safe.confirmed(|safe| safe.push_one(body)).await })
 }
 
-/// Opens a queue on this backend.
-async fn open(backend: &dyn Backend) -> queue_core::Result<Reliable> {
-    let name = QueueName::new("q")?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
-}
-
 /// The same queue through handles that confirm.
 async fn confirming(
     backend: &RedisBackend,
     confirmation: Confirmation,
 ) -> queue_core::Result<Reliable> {
-    open(&*backend.confirmed(confirmation).await?).await
+    open(&*backend.confirmed(confirmation).await?, "q").await
 }

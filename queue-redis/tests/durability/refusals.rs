@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{SOON, Test, command::command, confirming, open};
+use super::{SOON, Test, confirming, open::open};
 
 #[tokio::test]
 async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
@@ -29,7 +29,7 @@ async fn a_confirmation_that_asks_for_nothing_is_invalid() -> Test {
 async fn a_plain_handle_confirms_nothing_and_pushes_nothing() -> Test {
     let server = Server::start()?;
     let backend = RedisBackend::connect(&server.url()).await?;
-    let queue = open(&backend).await?;
+    let queue = open(&backend, "q").await?;
     let error = queue.confirmed(|queue| queue.push_one("no")).await;
     let error = error.expect_err("it is a plain handle");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
@@ -72,7 +72,7 @@ async fn a_user_needs_the_right_to_wait() -> Test {
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert!(error.to_string().contains("NOPERM"), "{error}");
     assert!(error.to_string().to_lowercase().contains("wait"), "{error}");
-    open(&backend).await?.push_one("hello").await?;
+    open(&backend, "q").await?.push_one("hello").await?;
     Ok(())
 }
 
@@ -85,7 +85,8 @@ async fn a_refused_write_before_the_wait_leaves_it_unconfirmed_and_says_why() ->
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     let pushed = hasty.confirmed(async |hasty| {
         let pushed = hasty.push_one("stored").await;
-        command(&server, &["ACL", "SETUSER", "worker", "-hset"]);
+        let refused = server.ask::<()>(&["ACL", "SETUSER", "worker", "-hset"]);
+        refused.expect("the server obeys");
         pushed
     });
     let pushed = pushed.await?;

@@ -7,8 +7,7 @@ use queue_core::*;
 use tokio::task::JoinSet;
 
 use super::{
-    LONG, Pair, Reliable, Test, by_a_replica, command::command, confirming, open, safe_pair,
-    until::until,
+    LONG, Pair, Reliable, Test, by_a_replica, confirming, open::open, safe_pair, until::until,
 };
 
 async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
@@ -111,7 +110,7 @@ async fn who_confirms_and_who_does_not_are_woken_by_channels_of_their_own() -> T
     let pair = Pair::start()?;
     let backend = pair.connect().await?;
     let handles = [
-        open(&backend).await?,
+        open(&backend, "q").await?,
         confirming(&backend, by_a_replica()).await?,
     ];
     let mut waiting = JoinSet::new();
@@ -120,11 +119,8 @@ async fn who_confirms_and_who_does_not_are_woken_by_channels_of_their_own() -> T
     }
     // On one channel, each would take the changes that the other is told of.
     until("both listen", || {
-        let channels = command(&pair.primary, &["PUBSUB", "CHANNELS", "qk:wake:*"]);
-        redis::from_redis_value::<Vec<String>>(channels)
-            .expect("names")
-            .len()
-            == 2
+        let channels = pair.primary.ask(&["PUBSUB", "CHANNELS", "qk:wake:*"]);
+        channels.is_ok_and(|channels: Vec<String>| channels.len() == 2)
     })
     .await;
     Ok(())

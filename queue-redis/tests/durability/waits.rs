@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use queue_core::*;
 
-use super::{
-    Pair, Reliable, SOON, Test, by_a_replica, command::command, confirming, open, pushing,
-    safe_pair,
-};
+use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open::open, pushing, safe_pair};
 
 #[tokio::test]
 async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
@@ -28,7 +25,7 @@ async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
     assert_eq!(pushed.copies, fewer);
     let told = "stored, unconfirmed: in time it was at 0 replicas";
     assert_eq!(pushed.copies.to_string(), told);
-    assert_eq!(open(&backend).await?.depth().await?.ready, 2);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 2);
     Ok(())
 }
 
@@ -41,7 +38,8 @@ async fn an_ack_is_confirmed_on_a_server_without_memory() -> Test {
         .receive_one(lease, Duration::ZERO)
         .await?
         .expect("it is ready");
-    command(&pair.primary, &["CONFIG", "SET", "maxmemory", "1"]);
+    pair.primary
+        .ask::<()>(&["CONFIG", "SET", "maxmemory", "1"])?;
     let refused = safe.confirmed(|safe| safe.push_one("no")).await;
     let error = refused.expect_err("there is no memory");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
@@ -71,7 +69,7 @@ async fn more_replicas_than_there_are_leave_it_unconfirmed() -> Test {
 async fn nobody_else_waits_for_a_replica() -> Test {
     let pair = Pair::start()?;
     let backend = pair.connect().await?;
-    let plain = open(&backend).await?;
+    let plain = open(&backend, "q").await?;
     let safe = confirming(&backend, by_a_replica()).await?;
     let others = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     pair.replica.freeze()?;
@@ -111,7 +109,7 @@ async fn a_dropped_wait_leaves_the_message_and_stops_nobody() -> Test {
     pair.until_one_waits().await;
     out.abort();
     assert!(out.await.is_err_and(|error| error.is_cancelled()));
-    assert_eq!(open(&backend).await?.depth().await?.ready, 2);
+    assert_eq!(open(&backend, "q").await?.depth().await?.ready, 2);
     let next = pushing(&safe, "next");
     pair.replica.thaw()?;
     let pushed = next.await??;
@@ -147,7 +145,7 @@ async fn nobody_waits_for_a_caller_that_polls_no_more() -> Test {
 async fn a_duplicate_is_confirmed_with_the_message_that_came_first() -> Test {
     let pair = Pair::start()?;
     let backend = pair.connect().await?;
-    let plain = open(&backend).await?;
+    let plain = open(&backend, "q").await?;
     let safe = confirming(&backend, by_a_replica()).await?;
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     // The last that the hasty connection has written is at the replica.

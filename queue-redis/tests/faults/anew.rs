@@ -17,20 +17,16 @@ fn name(kind: QueueKind) -> QueueName {
 
 /// Puts another configuration in place of a queue's own.
 fn store(server: &Server, meta: &str, config: &str) {
-    let mut connection = server.connect().expect("the server runs");
-    let mut set = redis::cmd("HSET");
-    set.arg(meta).arg("config").arg(config);
-    set.exec(&mut connection).expect("the server obeys");
+    let set = server.ask::<()>(&["HSET", meta, "config", config]);
+    set.expect("the server obeys");
 }
 
 /// All data on the server, to see that nothing changed.
 fn everything(server: &Server) -> Vec<(String, Vec<u8>)> {
-    let mut connection = server.connect().expect("the server runs");
-    let keys = redis::cmd("KEYS").arg("*").query(&mut connection);
-    let mut keys: Vec<String> = keys.expect("a list");
+    let mut keys: Vec<String> = server.ask(&["KEYS", "*"]).expect("a list");
     keys.sort();
     let dump = |key: String| {
-        let dump = redis::cmd("DUMP").arg(&key).query(&mut connection);
+        let dump = server.ask(&["DUMP", &key]);
         (key, dump.expect("it is there"))
     };
     keys.into_iter().map(dump).collect()
@@ -154,21 +150,17 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     open_reliable().await;
     administer(&server, "DEL qk:{orders}:meta");
     backend.open_delay(&orders, &config).await.expect("opens");
+    let other = ReliableConfig::default();
+    let refused = backend.open_reliable(&orders, &other).await;
+    refused.expect_err("it is of another kind");
     assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
 
     // Its opener died before it could correct the list: the next open corrects it.
     administer(&server, "DEL qk:{orders}:meta");
     open_reliable().await;
-    let mut connection = server.connect().expect("the server runs");
-    let mut list = |words: [&str; 3]| {
-        let listed = redis::cmd(words[0])
-            .arg("qk:queues")
-            .arg(&words[1..])
-            .exec(&mut connection);
-        listed.expect("the server obeys");
-    };
-    list(["ZREM", "orders reliable", "none"]);
-    list(["ZADD", "0", "orders delay"]);
+    let correct = |words: &[&str]| server.ask::<()>(words).expect("the server obeys");
+    correct(&["ZREM", "qk:queues", "orders reliable"]);
+    correct(&["ZADD", "qk:queues", "0", "orders delay"]);
     open_reliable().await;
     assert_eq!(
         listed(&*backend).await,

@@ -1,4 +1,4 @@
-//! Bodies are opaque: equal ones are different messages, and any bytes come out as they went in.
+//! Bodies are opaque: any bytes come out as they went in.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -8,37 +8,6 @@ use real_redis::Server;
 use crate::{ground::connect, subject::Subject};
 
 const LEASE: Duration = Duration::from_secs(600);
-
-#[tokio::test]
-async fn equal_bodies_are_different_messages() {
-    let server = Server::start().expect("a server");
-    let backend = connect(&server).await;
-    let all = NonZeroUsize::new(100).expect("it is 100");
-    for kind in QueueKind::LEASING {
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let leasing = queue.leasing();
-        let pushed = queue.put(&vec![Push::new("same"); 100]).await.expect("put");
-        let ids: Vec<_> = pushed.iter().map(|pushed| pushed.id()).collect();
-        let counted: Vec<_> = (1..=100).map(MessageId::new).collect();
-        assert_eq!(ids, counted);
-        let leased = leasing.lease(all, LEASE).await.expect("lease").deliveries;
-        let leased: Vec<_> = leased.iter().map(|delivery| delivery.receipt).collect();
-        assert_eq!(
-            leased.iter().map(|receipt| receipt.id).collect::<Vec<_>>(),
-            ids
-        );
-        // Settling one message leaves the others as they are.
-        leasing.ack(leased[41]).await.expect("ack");
-        assert!(leasing.ack(leased[41]).await.is_err());
-        let rest: Vec<_> = leased
-            .iter()
-            .filter(|receipt| **receipt != leased[41])
-            .collect();
-        let rest: Vec<_> = rest.into_iter().copied().map(Settlement::ack).collect();
-        let settled = leasing.settle(&rest).await.expect("settle");
-        assert_eq!(settled, [Settled::Done; 99]);
-    }
-}
 
 /// Bytes that protocols, scripts and numbers might take for something else, and sizes around those
 /// at which encodings change.
@@ -133,32 +102,5 @@ async fn a_ring_keeps_any_bytes() {
         assert!(listed == visited, "listed is not what is visited");
         let found: Vec<_> = visited.iter().map(|item| item.body.to_vec()).collect();
         assert!(found == bodies, "visited is not what was inserted");
-    }
-}
-
-#[tokio::test]
-async fn bodies_up_to_the_limit_pass_and_larger_ones_do_not() {
-    let server = Server::start().expect("a server");
-    let backend = connect(&server).await;
-    for kind in QueueKind::LEASING {
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let largest: Vec<u8> = (0..limits::DEFAULT_MAX_BODY)
-            .map(|n| (n % 251) as u8)
-            .collect();
-        queue.put_one(largest.clone()).await.expect("put");
-        // A whole batch at its limit.
-        let batch = vec![Push::new(largest.clone()); 8];
-        queue.put(&batch).await.expect("put");
-        let too_large = queue.put_one([&largest[..], b"x"].concat()).await;
-        let error = too_large.expect_err("one byte too many");
-        assert_eq!(error.kind(), ErrorKind::Invalid);
-        let mut left = 9;
-        while left > 0 {
-            let leased = queue.leasing().receive(128, LEASE, Duration::ZERO).await;
-            let leased = leased.expect("lease");
-            assert!(!leased.is_empty() && leased.len() <= 8);
-            assert!(leased.iter().all(|delivery| delivery.body == largest));
-            left -= leased.len();
-        }
     }
 }

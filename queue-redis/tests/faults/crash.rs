@@ -1,4 +1,4 @@
-//! The server dies (`kill -9`), freezes, or restarts.
+//! The server dies (`kill -9`) before all is in its file, or restarts in order.
 
 use std::time::Duration;
 
@@ -6,42 +6,12 @@ use queue_core::*;
 use real_redis::{Aof, Server};
 
 use crate::{
-    ground::{administer, at_last, connect, within},
+    ground::{at_last, connect, until, within},
     subject::Subject,
     traffic::{Errors, Traffic},
 };
 
 const LEASE: Duration = Duration::from_secs(600);
-
-/// Nothing acknowledged is lost: the server hands its data to the system before it answers, and
-/// only a power cut takes it from there (R1).
-async fn crashes(aof: Aof) {
-    for kind in QueueKind::LEASING {
-        let server = Server::builder().with_aof(aof).start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let traffic = Traffic::on(queue, Errors::Transient);
-        let faults = async {
-            for _ in 0..3 {
-                traffic.flows(50).await;
-                server.kill().expect("it ran");
-                server.start_again().expect("it starts from its file");
-            }
-            traffic.flows(50).await;
-        };
-        within("traffic through crashes", traffic.during(faults)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crash_loses_nothing_written_before_each_reply() {
-    crashes(Aof::BySystem).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crash_loses_nothing_synced_before_each_reply() {
-    crashes(Aof::Always).await;
-}
 
 /// With an fsync once a second, the file may be a little behind the replies, so a crash may undo
 /// the last acknowledged steps (R1). The steps in the file stay, leases included.
@@ -63,12 +33,7 @@ async fn a_crash_keeps_what_had_reached_the_file() {
             receipts.map(Settlement::ack).collect::<Vec<_>>()
         };
         leasing.settle(&acks(done)).await.expect("settle");
-        within("everything to reach the file", async {
-            while !is_written(&server) {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-        .await;
+        until("everything is in the file", || is_written(&server)).await;
         server.kill().expect("it ran");
         server.start_again().expect("it starts from its file");
 
@@ -91,9 +56,10 @@ async fn a_crash_keeps_what_had_reached_the_file() {
 
 /// Whether the file holds every answered step.
 fn is_written(server: &Server) -> bool {
-    let info = redis::from_redis_value(administer(server, "INFO persistence"));
-    let info: String = info.expect("text");
-    let nothing = |field: &str| info.lines().any(|line| line == format!("{field}:0"));
+    let nothing = |field: &str| {
+        let field = server.info("persistence", field).expect("it answers");
+        field.as_deref() == Some("0")
+    };
     nothing("aof_buffer_length") && nothing("aof_pending_bio_fsync")
 }
 
@@ -113,25 +79,5 @@ async fn an_orderly_restart_loses_nothing() {
             traffic.flows(50).await;
         };
         within("traffic through restarts", traffic.during(restarts)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frozen_server_is_got_over() {
-    let server = Server::start().expect("a server");
-    let backend = connect(&server).await;
-    for kind in QueueKind::LEASING {
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let traffic = Traffic::on(queue, Errors::Transient);
-        let freezes = async {
-            for _ in 0..10 {
-                traffic.flows(20).await;
-                server.freeze().expect("it runs");
-                // Requests pile up in the server's sockets meanwhile.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                server.thaw().expect("it runs");
-            }
-        };
-        within("traffic through freezes", traffic.during(freezes)).await;
     }
 }

@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, Result, Timestamp};
+use queue_core::{Backend, QueueKind, Result, Timestamp};
 use queue_redis::{Builder, RedisBackend};
-use real_redis::Server;
+use real_redis::{Cluster, Server};
 
 /// The wait for an event that a step has caused and that should be over by then. Only a real fault
 /// exceeds it.
@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Between a call that failed and the next.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// Between two looks at what a step brings about.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Longer than a busy machine takes to connect, and short enough to give up a silent line.
 const CONNECTING: Duration = Duration::from_secs(20);
@@ -100,14 +103,26 @@ where
     .await
 }
 
-/// Runs one administrator's command on its own connection.
+/// Waits until this holds, which an earlier step must bring about.
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
+    within(what, async {
+        while !holds() {
+            tokio::time::sleep(LOOK).await;
+        }
+    })
+    .await;
+}
+
+/// Has the server run an administrator's command.
 pub(crate) fn administer(server: &Server, command: &str) -> redis::Value {
-    let mut words = command.split_whitespace();
-    let mut request = redis::cmd(words.next().expect("a command"));
-    for word in words {
-        request.arg(word);
-    }
-    let mut connection = server.connect().expect("the server runs");
-    let answer = request.query(&mut connection);
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let answer = server.ask(&words);
     answer.unwrap_or_else(|error| panic!("{command}: {error}"))
+}
+
+/// The slot of the keys of the queue of this kind.
+pub(crate) fn slot_of(cluster: &Cluster, kind: QueueKind) -> u16 {
+    let key = format!("qk:{{{}}}:meta", kind.as_str());
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", &key]);
+    slot.expect("a slot")
 }

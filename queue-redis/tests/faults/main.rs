@@ -2,6 +2,8 @@
 //! servers of their own.
 
 #![cfg(unix)]
+// A test's own future awaits them all.
+#![allow(clippy::future_not_send)]
 
 mod anew;
 mod bodies;
@@ -9,8 +11,6 @@ mod cancellation;
 mod chaos;
 mod clock_jumps;
 mod clocks;
-mod connections;
-mod contention;
 mod crash;
 mod crowd;
 mod damage;
@@ -22,6 +22,7 @@ mod memory;
 mod nonsense;
 mod refused_writes;
 mod scripts;
+mod slots;
 mod subject;
 mod traffic;
 mod verbs;

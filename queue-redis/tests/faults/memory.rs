@@ -16,11 +16,7 @@ const BODY: usize = 16 * 1024;
 
 /// Leaves the server a little room, whatever it uses by itself.
 fn limit(server: &Server) {
-    let info = administer(server, "INFO memory");
-    let info: String = redis::from_redis_value(info).expect("text");
-    let used = info
-        .lines()
-        .find_map(|line| line.strip_prefix("used_memory:"));
+    let used = server.info("memory", "used_memory").expect("it answers");
     let used: u64 = used.expect("a figure").parse().expect("a number");
     administer(server, &format!("CONFIG SET maxmemory {}", used + ROOM));
 }

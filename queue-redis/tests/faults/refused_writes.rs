@@ -7,7 +7,7 @@ use queue_redis::RedisBackend;
 use real_redis::Server;
 
 use crate::{
-    ground::{Clock, administer, connect_with, within},
+    ground::{Clock, administer, connect_with, until},
     subject::{CAPACITY, Subject},
     verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
 };
@@ -105,8 +105,8 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
 
 /// Whether `min-replicas-to-write` holds for scripts, too: since Redis 7.0.
 fn holds_scripts_to_replicas(server: &Server) -> bool {
-    let info: String = redis::from_redis_value(administer(server, "INFO server")).expect("text");
-    !info.contains("redis_version:6.")
+    let version = server.info("server", "redis_version").expect("it answers");
+    !version.expect("a version").starts_with("6.")
 }
 
 #[tokio::test]
@@ -130,17 +130,11 @@ async fn reads_are_answered_when_the_disk_fails() {
         let taken = server.folder().join("taken/by-something");
         std::fs::create_dir_all(taken).expect("a folder");
         administer(&server, "BGSAVE");
-        let failed = async {
-            loop {
-                let info = administer(&server, "INFO persistence");
-                let info: String = redis::from_redis_value(info).expect("text");
-                if info.contains("rdb_last_bgsave_status:err") {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        within("a failed snapshot", failed).await;
+        until("a snapshot has failed", || {
+            let status = server.info("persistence", "rdb_last_bgsave_status");
+            status.expect("it answers").as_deref() == Some("err")
+        })
+        .await;
     };
     reads_are_answered(&server, refuse, Some("MISCONF")).await;
 }

@@ -35,10 +35,7 @@ fn name(kind: QueueKind) -> QueueName {
 
 /// The server's answer to this, a raw command.
 fn ask<T: redis::FromRedisValue>(server: &Server, command: &[&str]) -> T {
-    let mut connection = server.connect().expect("the server takes us");
-    let mut asked = redis::cmd(command[0]);
-    asked.arg(&command[1..]);
-    asked.query(&mut connection).expect("the server answers")
+    server.ask(command).expect("the server answers")
 }
 
 /// A backend, and the time that stands for its server's, in ms.

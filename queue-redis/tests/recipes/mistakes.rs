@@ -4,12 +4,11 @@ use std::{sync::atomic::AtomicBool, sync::atomic::Ordering, time::Duration};
 
 use queue_core::*;
 use queue_redis::recipes::*;
-use real_redis::Server;
+use real_redis::{Cluster, Server};
 
 use crate::{
     foreign::{Foreign, NEWEST_LAST, TRIM},
     ground::{Ground, START, look, taking},
-    until::until,
 };
 
 #[tokio::test]
@@ -252,19 +251,8 @@ async fn a_script_may_put_a_key_into_a_local() {
 /// On a cluster a script's keys stand in one slot, which a tag brings about.
 #[tokio::test]
 async fn untagged_keys_fail_on_a_cluster() {
-    let cluster = Server::builder()
-        .with_tcp()
-        .with_line("cluster-enabled yes")
-        .start();
-    let cluster = cluster.expect("a server starts");
-    let mut foreign = Foreign::of(&cluster);
-    let _: String = foreign.run(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
-    let ready = || {
-        Foreign::of(&cluster)
-            .run::<String>(&["CLUSTER", "INFO"])
-            .contains("cluster_state:ok")
-    };
-    until("the cluster is up", ready).await;
+    let cluster = Cluster::start(1, 0, Server::builder()).expect("it starts");
+    let mut foreign = Foreign::of(&cluster.servers()[0]);
     let script = "return redis.call('zadd', KEYS[2], 1, redis.call('lpop', KEYS[1]) or 'm')";
     let mut run =
         |keys: [&str; 2]| foreign.try_run::<u64>(&["EVAL", script, "2", keys[0], keys[1]]);

@@ -6,6 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, recipes::*};
 
 use crate::{
+    foreign::Foreign,
     ground::{
         Ground, LONG, SOON, bodies, end, leasing, look, name, push, take, take_all_and_ack, taking,
     },
@@ -194,11 +195,8 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
         .await;
 }
 
-#[tokio::test]
-async fn priority_lists_take_from_the_most_urgent_list_down() {
-    let ground = Ground::start().await;
-    let mut foreign = ground.foreign();
-    let jobs = ground.open(PriorityLists::default(), "jobs").await;
+/// Another program pushes on each list of priorities.
+fn push_on_each_level(foreign: &mut Foreign) {
     for (list, body) in [
         ("low", "l"),
         ("normal", "n1"),
@@ -207,6 +205,14 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     ] {
         let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
     }
+}
+
+#[tokio::test]
+async fn priority_lists_take_from_the_most_urgent_list_down() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let jobs = ground.open(PriorityLists::default(), "jobs").await;
+    push_on_each_level(&mut foreign);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["h", "n1"]);
     ground.holds(&["list jobs:low: l", "list jobs:normal: n2"]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["n2", "l"]);
@@ -243,14 +249,7 @@ async fn priority_lists_do_without_lmpop() {
         .open(&name("jobs"), &config)
         .await;
     let jobs = jobs.expect("it opens");
-    for (list, body) in [
-        ("low", "l"),
-        ("normal", "n1"),
-        ("normal", "n2"),
-        ("high", "h"),
-    ] {
-        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
-    }
+    push_on_each_level(&mut foreign);
     assert_eq!(look(&jobs, 2).await, ["h", "n1"]);
     assert_eq!(look(&jobs, 9).await, ["n2", "l"]);
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);

@@ -214,10 +214,8 @@ async fn a_stream_says_what_its_user_may_not_do() {
     }
 }
 
-/// A retry is a new entry, which has the attempts of the one before.
-#[tokio::test]
-async fn a_retry_on_a_stream_counts_its_attempts() {
-    let ground = Ground::start().await;
+/// A stream whose one entry has two attempts.
+async fn with_two_attempts(ground: &Ground) -> AnyQueue {
     let config = ReliableConfig::default().with_max_attempts(2);
     let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
     let queue = backend
@@ -225,6 +223,14 @@ async fn a_retry_on_a_stream_counts_its_attempts() {
         .await;
     let queue = queue.expect("it opens");
     push(&queue, &["poison"]).await;
+    queue
+}
+
+/// A retry is a new entry, which has the attempts of the one before.
+#[tokio::test]
+async fn a_retry_on_a_stream_counts_its_attempts() {
+    let ground = Ground::start().await;
+    let queue = with_two_attempts(&ground).await;
     for (attempt, ends) in [(1, Settled::Done), (2, Settled::Dead)] {
         let taken = take(&queue, 1).await.remove(0);
         assert_eq!(taken.attempt, attempt);
@@ -237,13 +243,7 @@ async fn a_retry_on_a_stream_counts_its_attempts() {
 #[tokio::test]
 async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
     let ground = Ground::start().await;
-    let config = ReliableConfig::default().with_max_attempts(2);
-    let backend = ground.redis.recipe(Stream::consumer("w7").poll(SOON));
-    let queue = backend
-        .open(&crate::ground::name("jobs"), &config.into())
-        .await;
-    let queue = queue.expect("it opens");
-    push(&queue, &["poison"]).await;
+    let queue = with_two_attempts(&ground).await;
     let leasing = queue.leasing().expect("it leases");
     let short = Duration::from_millis(1);
     for attempt in 1..=2 {

@@ -2,17 +2,17 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
+#[path = "../support/errors.rs"]
+mod errors;
 mod failover;
 mod finding;
+#[path = "../support/open.rs"]
+mod open;
 #[path = "../support/until.rs"]
 mod until;
 
-use std::{error::Error as StdError, sync::Arc};
+use std::error::Error as StdError;
 
-use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
-use queue_redis::RedisBackend;
 use real_redis::{Server, ServerBuilder, ServerError};
 
 type Test = Result<(), Box<dyn StdError>>;
@@ -31,11 +31,4 @@ fn place(server: &Server) -> String {
 fn url(sentinels: &[&Server]) -> String {
     let places: Vec<_> = sentinels.iter().map(|sentinel| place(sentinel)).collect();
     format!("redis+sentinel://{}/orders", places.join(","))
-}
-
-/// Opens a queue on this backend.
-async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
-    let name = QueueName::new("q")?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
 }

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_conformance::{Capabilities, Harness, Play};
-use queue_core::{Backend, Timestamp};
+use queue_core::{Backend, Partitioned, QueueKind, Timestamp};
 use queue_redis::{LEFTOVERS, RedisBackend};
 use real_redis::Place;
 use tokio::{
@@ -31,6 +31,7 @@ pub(crate) struct VirtualTimeHarness {
     connector: VirtualConnector,
     start: Arc<OnceLock<Instant>>,
     all_apart: bool,
+    parts: Option<usize>,
 }
 
 impl VirtualTimeHarness {
@@ -47,6 +48,7 @@ impl VirtualTimeHarness {
             place,
             start: Arc::default(),
             all_apart: false,
+            parts: None,
         }
     }
 
@@ -55,12 +57,21 @@ impl VirtualTimeHarness {
         self.all_apart = true;
         self
     }
+
+    /// The same with queues of so many parts.
+    pub(crate) fn in_parts(mut self, parts: usize) -> Self {
+        self.parts = Some(parts);
+        self
+    }
 }
 
 #[async_trait]
 impl Harness for VirtualTimeHarness {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        match self.parts {
+            None => Capabilities::all(),
+            Some(_) => Capabilities::all().only(QueueKind::LEASING),
+        }
     }
 
     fn run(&self, case: Play<'_>) {
@@ -85,8 +96,16 @@ impl Harness for VirtualTimeHarness {
         if self.all_apart {
             builder = builder.large_bodies_from(0);
         }
-        let backend = builder.connect();
-        Arc::new(backend.await.expect("the server takes us"))
+        let backend = builder.connect().await.expect("the server takes us");
+        let Some(parts) = self.parts else {
+            return Arc::new(backend);
+        };
+        let partitioned = Partitioned::new(Arc::new(backend), parts);
+        Arc::new(
+            partitioned
+                .expect("a number that is allowed")
+                .beginning_at(0),
+        )
     }
 
     async fn advance(&self, by: Duration) {

@@ -33,8 +33,7 @@ pub(crate) trait Home: Send + Sync + 'static {
 /// Takes away all keys: the names of published keys have no prefix.
 fn clear(home: &dyn Home) {
     for server in home.all() {
-        let mut connection = server.connect().expect("the server takes us");
-        let flushed = redis::cmd("FLUSHALL").exec(&mut connection);
+        let flushed = server.ask::<()>(&["FLUSHALL"]);
         flushed.expect("the server answers");
     }
 }

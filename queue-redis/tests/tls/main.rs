@@ -5,6 +5,10 @@
 mod certificates;
 mod cluster;
 mod conformance;
+#[path = "../support/errors.rs"]
+mod errors;
+#[path = "../support/open.rs"]
+mod open;
 mod refused;
 mod sentinel;
 mod settings;
@@ -12,9 +16,8 @@ mod settings;
 mod until;
 mod working;
 
-use std::{error::Error as StdError, sync::Arc, time::Duration};
+use std::{error::Error as StdError, time::Duration};
 
-use queue_core::{Backend, QueueName, ReliableConfig, ReliableQueue};
 use queue_redis::{Builder, RedisBackend, Tls};
 use real_redis::{Server, ServerBuilder};
 
@@ -43,11 +46,4 @@ fn url(server: &Server) -> String {
 fn to(server: &Server, tls: Tls) -> Builder {
     let builder = RedisBackend::builder(&url(server)).expect("the harness gives good URLs");
     builder.connect_timeout(PATIENCE).tls(tls)
-}
-
-/// Opens a queue on this backend.
-async fn open(backend: &RedisBackend) -> queue_core::Result<Arc<dyn ReliableQueue>> {
-    let name = QueueName::new("q")?;
-    let config = ReliableConfig::default();
-    backend.open_reliable(&name, &config).await
 }

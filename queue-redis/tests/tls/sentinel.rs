@@ -3,7 +3,7 @@
 use queue_core::ReliableQueueExt;
 use queue_redis::{RedisBackend, Tls};
 
-use super::{PATIENCE, Test, certificates::Authority, open, trusting, url, with};
+use super::{PATIENCE, Test, certificates::Authority, open::open, trusting, url, with};
 
 #[tokio::test]
 async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
@@ -23,7 +23,7 @@ async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
         builder.connect_timeout(PATIENCE).connect().await
     };
     let backend = connect(trusting(&authority)).await?;
-    open(&backend).await?.push_one("yes").await?;
+    open(&backend, "q").await?.push_one("yes").await?;
     let stranger = Authority::new();
     let error = connect(trusting(&stranger)).await.expect_err("not trusted");
     assert!(!error.is_transient(), "{error}");

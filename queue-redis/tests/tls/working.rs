@@ -5,7 +5,9 @@ use std::{env, fs, process::Command, time::Duration};
 use queue_core::*;
 use queue_redis::{ConnectionHealth, RedisBackend, Tls};
 
-use super::{PATIENCE, Test, certificates::Authority, open, to, trusting, until::until, url, with};
+use super::{
+    PATIENCE, Test, certificates::Authority, open::open, to, trusting, until::until, url, with,
+};
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -17,7 +19,7 @@ async fn a_queue_is_pushed_to_waited_at_and_settled() -> Test {
     let authority = Authority::new();
     let server = with(&authority.issue_here()).start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
-    let queue = open(&backend).await?;
+    let queue = open(&backend, "q").await?;
     let waiting = tokio::spawn({
         let queue = queue.clone();
         async move { queue.receive_one(LEASE, PATIENCE).await }
@@ -39,7 +41,7 @@ async fn large_bodies_pass_in_both_directions() -> Test {
     let authority = Authority::new();
     let server = with(&authority.issue_here()).start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
-    let queue = open(&backend).await?;
+    let queue = open(&backend, "q").await?;
     let body: Vec<u8> = (0..1 << 20).map(|at: u32| (at >> 3) as u8).collect();
     for _ in 0..4 {
         queue.push_one(body.clone()).await?;
@@ -60,7 +62,7 @@ async fn a_server_that_was_killed_is_connected_to_again() -> Test {
     let authority = Authority::new();
     let server = with(&authority.issue_here()).start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
-    let queue = open(&backend).await?;
+    let queue = open(&backend, "q").await?;
     queue.push_one("before").await?;
     server.kill()?;
     until("the end is noticed", || !backend.health().is_up()).await;
@@ -78,7 +80,7 @@ async fn an_old_server_is_spoken_to_in_version_1_2() -> Test {
         .with_line("tls-protocols TLSv1.2")
         .start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
-    open(&backend).await?.push_one("yes").await?;
+    open(&backend, "q").await?.push_one("yes").await?;
     Ok(())
 }
 
@@ -94,7 +96,7 @@ async fn a_client_shows_its_certificate_and_logs_in() -> Test {
             .start()?;
         let tls = trusting(&authority).identity(me.certificate.as_str(), me.key.as_str());
         let backend = to(&server, tls).connect().await?;
-        open(&backend).await?.push_one("yes").await?;
+        open(&backend, "q").await?.push_one("yes").await?;
     }
     Ok(())
 }

@@ -8,7 +8,9 @@ use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
-    LEASE, Test, backend, listening, queue, received, receiving, two_clients,
+    LEASE, Test, backend, listening,
+    open::open,
+    received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -20,7 +22,7 @@ async fn many_who_wait_share_one_connection() -> Test {
     let mut set = JoinSet::new();
     let mut queues = Vec::new();
     for n in 0..10 {
-        let queue = queue(&here, &format!("q{n}")).await?;
+        let queue = open(&here, &format!("q{n}")).await?;
         for _ in 0..5 {
             receiving(&mut set, &queue);
         }
@@ -50,19 +52,18 @@ async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError
     let mut set = JoinSet::new();
     let names: Vec<String> = (0..queues).map(|n| format!("q{n:04}")).collect();
     for name in &names {
-        receiving(&mut set, &queue(&here, name).await?);
+        receiving(&mut set, &open(&here, name).await?);
     }
     until("they wait", || {
         names.iter().all(|name| waiting(&server, name) == 1)
     })
     .await;
-    let producer = queue(&there, &names[queues / 2]).await?;
+    let producer = open(&there, &names[queues / 2]).await?;
     let cost = |server: &Server| -> Result<(u64, u64), Box<dyn StdError>> {
         // Commands of other kinds are not counted.
         let counts = server.command_counts()?;
         let commands = counts.sum(["evalsha", "eval", "publish", "zrange", "zadd", "zrem"]);
-        let mut connection = server.connect()?;
-        let info: String = redis::cmd("INFO").arg("stats").query(&mut connection)?;
+        let info: String = server.ask(&["INFO", "stats"])?;
         let bytes = info.lines().filter_map(|line| {
             let (name, value) = line.split_once(':')?;
             let name = name.strip_prefix("total_net_")?;
@@ -124,7 +125,7 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
         .fall_back(interval)
         .connect()
         .await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let sent = |server: &Server| {
         let counts = server.command_counts().expect("it counts");
         counts.sum(["evalsha", "eval", "publish", "subscribe", "ping"])
@@ -139,19 +140,5 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
         during <= u64::from(rounds + rounds.div_ceil(4)) + 3,
         "{during} commands in {rounds} intervals"
     );
-    Ok(())
-}
-
-#[tokio::test]
-async fn waiting_for_a_message_costs_nothing_per_message_waiting() -> Test {
-    let server = Server::start()?;
-    let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
-    let bodies = vec![Push::new("x"); 1_000];
-    consumer.push_all(&bodies).await?;
-    let before = server.command_counts()?;
-    assert_eq!(consumer.receive(100, LEASE, PATIENCE).await?.len(), 100);
-    let counts = server.command_counts()?.since(&before);
-    assert_eq!(counts.of("evalsha"), 1);
     Ok(())
 }

@@ -10,9 +10,9 @@ use real_redis::Server;
 use tokio::task::JoinSet;
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    one_waiting, queue, received, receiving, two_clients,
+    LEASE, Test, backend, one_waiting,
+    open::open,
+    received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
@@ -113,19 +113,18 @@ async fn what_comes_for_who_is_gone_goes_back_at_once() -> Test {
 async fn a_process_that_is_gone_is_passed_over() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
     drop((consumer, here));
     until("its connection ends", || super::listening(&server) == 0).await;
-    let producer = queue(&there, "a").await?;
+    let producer = open(&there, "a").await?;
     producer.push_one("hello").await?;
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.ready, counters.released), (1, 0));
     assert_eq!(waiting(&server, "a"), 0);
     // The token that nobody got is nobody's.
-    let tokens = command(&server, &["HEXISTS", "qk:{a}:meta", "token"]);
-    assert_eq!(tokens, redis::Value::Int(0));
+    assert!(!server.ask::<bool>(&["HEXISTS", "qk:{a}:meta", "token"])?);
     Ok(())
 }
 
@@ -133,7 +132,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
 async fn who_may_not_publish_pushes_all_the_same() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let _set = one_waiting(&server, &consumer).await;
-    command(&server, &["ACL", "SETUSER", "default", "-publish"]);
+    server.ask::<()>(&["ACL", "SETUSER", "default", "-publish"])?;
     producer.push_one("hello").await?;
     let depth = producer.depth().await?;
     assert_eq!((depth.ready, depth.leased), (1, 0));
@@ -162,8 +161,7 @@ async fn two_who_wait_by_other_terms_get_theirs() -> Test {
         let (left, asked_for) = got.expect("it is handed over");
         assert_eq!(left, asked_for);
     }
-    let holders = command(&server, &["HVALS", "qk:{a}:frames"]);
-    let holders: Vec<Vec<u8>> = redis::from_redis_value(holders)?;
+    let holders: Vec<Vec<u8>> = server.ask(&["HVALS", "qk:{a}:frames"])?;
     for name in ["first", "second"] {
         assert!(
             holders.iter().any(|value| value == name.as_bytes()),
@@ -184,7 +182,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
             .fall_back(PATIENCE)
             .connect()
             .await?;
-        consumers.push((queue(&backend, "a").await?, backend));
+        consumers.push((open(&backend, "a").await?, backend));
     }
     let mut set = JoinSet::new();
     for (consumer, _) in &consumers {
@@ -192,7 +190,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
         set.spawn(async move { consumer.wait_to_lease(LEASE, None, PATIENCE).await });
     }
     until("both wait", || waiting(&server, "a") == 2).await;
-    let producer = queue(&backend(&server).await?, "a").await?;
+    let producer = open(&backend(&server).await?, "a").await?;
     producer.push_one("hello").await?;
     let got = set.join_next().await.expect("it waits")??;
     assert_eq!(got.deliveries.len(), 1);

@@ -9,33 +9,22 @@ use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    listening, one_waiting, queue, received, receiving, two_clients,
+    LEASE, Test, backend, listening, one_waiting,
+    open::open,
+    received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
 };
 
 #[tokio::test]
-async fn a_push_wakes_one_who_waits() -> Test {
-    let (server, consumer, producer) = two_clients().await?;
-    for _ in 0..20 {
-        let mut set = one_waiting(&server, &consumer).await;
-        producer.push_one("hello").await?;
-        assert_eq!(received(&mut set).await, 1);
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_burst_wakes_as_many_as_it_takes() -> Test {
     let server = Server::start()?;
-    let producer = queue(&backend(&server).await?, "a").await?;
+    let producer = open(&backend(&server).await?, "a").await?;
     let mut set = JoinSet::new();
     // Four processes, four consumers in each.
     for _ in 0..4 {
         let here = backend(&server).await?;
-        let consumer = queue(&here, "a").await?;
+        let consumer = open(&here, "a").await?;
         for _ in 0..4 {
             receiving(&mut set, &consumer);
         }
@@ -73,7 +62,7 @@ async fn as_many_who_come_to_wait_look_as_messages_came_that_nobody_was_told_of(
 async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let (first, second) = (queue(&here, "a").await?, queue(&here, "b").await?);
+    let (first, second) = (open(&here, "a").await?, open(&here, "b").await?);
     let mut set = one_waiting(&server, &first).await;
     receiving(&mut set, &second);
     second.push_one("hello").await?;
@@ -116,19 +105,19 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
 async fn a_call_that_failed_passes_its_arrival_on() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (failing, other) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (failing, other) = (open(&here, "a").await?, open(&there, "a").await?);
     let mut set = one_waiting(&server, &failing).await;
     // From here on it is only registered.
     set.shutdown().await;
     receiving(&mut set, &other);
     until("both wait", || waiting(&server, "a") == 2).await;
     // A lease on this queue fails as long as this key is in the way.
-    command(&server, &["SET", "qk:{a}:leases", "mine"]);
+    server.ask::<()>(&["SET", "qk:{a}:leases", "mine"])?;
     failing
         .lease(1.try_into()?, LEASE)
         .await
         .expect_err("it is in the way");
-    command(&server, &["DEL", "qk:{a}:leases"]);
+    server.ask::<()>(&["DEL", "qk:{a}:leases"])?;
     until("it was passed on", || {
         let calls = server.command_counts().expect("it counts");
         calls.of("publish") >= 1
@@ -143,10 +132,10 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
 #[tokio::test]
 async fn who_died_waiting_is_passed_over() -> Test {
     let server = Server::start()?;
-    let producer = queue(&backend(&server).await?, "a").await?;
+    let producer = open(&backend(&server).await?, "a").await?;
     for _ in 0..3 {
         let here = backend(&server).await?;
-        let consumer = queue(&here, "a").await?;
+        let consumer = open(&here, "a").await?;
         let before = waiting(&server, "a");
         let mut set = JoinSet::new();
         receiving(&mut set, &consumer);
@@ -156,7 +145,7 @@ async fn who_died_waiting_is_passed_over() -> Test {
         until("its connection is closed", || listening(&server) == 0).await;
     }
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = JoinSet::new();
     receiving(&mut set, &consumer);
     until("one more waits", || waiting(&server, "a") == 4).await;
@@ -237,7 +226,7 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
 async fn a_removal_wakes_who_waits() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = JoinSet::new();
     for _ in 0..3 {
         receiving(&mut set, &consumer);
@@ -246,7 +235,7 @@ async fn a_removal_wakes_who_waits() -> Test {
     let name = QueueName::new("a")?;
     assert!(there.remove(&name, Removal::UnlessLeased).await?);
     until("they wait at the next queue", || waiting(&server, "a") == 1).await;
-    let producer = queue(&there, "a").await?;
+    let producer = open(&there, "a").await?;
     producer.push_all(&vec![Push::new("hello"); 3]).await?;
     for _ in 0..3 {
         assert_eq!(received(&mut set).await, 1);
@@ -260,7 +249,7 @@ async fn a_removal_wakes_who_waits() -> Test {
 async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (job, next) = (queue(&here, "a").await?, queue(&here, "b").await?);
+    let (job, next) = (open(&here, "a").await?, open(&here, "b").await?);
     let mut set = one_waiting(&server, &job).await;
     set.shutdown().await;
     let name = QueueName::new("a")?;
@@ -270,8 +259,7 @@ async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
     until("it waits for the next", || waiting(&server, "b") == 1).await;
     next.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
-    let left = command(&server, &["KEYS", "qk:{a}*"]);
-    let left: Vec<String> = redis::from_redis_value(left)?;
+    let left: Vec<String> = server.ask(&["KEYS", "qk:{a}*"])?;
     assert_eq!(left, [""; 0]);
     Ok(())
 }

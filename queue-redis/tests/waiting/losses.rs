@@ -7,9 +7,9 @@ use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
 
 use super::{
-    LEASE, Test, backend,
-    command::command,
-    one_waiting, queue, received, receiving,
+    LEASE, Test, backend, one_waiting,
+    open::open,
+    received, receiving,
     until::{PATIENCE, until},
     waiting,
 };
@@ -19,14 +19,14 @@ use super::{
 async fn a_flush_is_survived_by_who_looks() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
-    command(&server, &["FLUSHALL"]);
+    server.ask::<()>(&["FLUSHALL"])?;
     receiving(&mut set, &consumer);
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
-    queue(&there, "a").await?.push_one("hello").await?;
+    open(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -35,16 +35,16 @@ async fn a_flush_is_survived_by_who_looks() -> Test {
 async fn a_killed_waiter_waits_again() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     assert!(matches!(here.health().waiter, ConnectionHealth::Unused));
     for _ in 0..5 {
         let mut set = one_waiting(&server, &consumer).await;
         assert!(matches!(here.health().waiter, ConnectionHealth::Up));
-        command(&server, &["CLIENT", "KILL", "TYPE", "pubsub"]);
-        command(&server, &["DEL", "qk:{a}:arrivals"]);
+        server.ask::<()>(&["CLIENT", "KILL", "TYPE", "pubsub"])?;
+        server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
         until("it waits again", || waiting(&server, "a") == 1).await;
         let there = backend(&server).await?;
-        queue(&there, "a").await?.push_one("hello").await?;
+        open(&there, "a").await?.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
     Ok(())
@@ -54,13 +54,13 @@ async fn a_killed_waiter_waits_again() -> Test {
 async fn a_restart_wakes_who_waits() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
-    let consumer = queue(&here, "a").await?;
+    let consumer = open(&here, "a").await?;
     let mut set = one_waiting(&server, &consumer).await;
     server.restart()?;
-    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
     until("it waits again", || waiting(&server, "a") == 1).await;
     let there = backend(&server).await?;
-    queue(&there, "a").await?.push_one("hello").await?;
+    open(&there, "a").await?.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -72,8 +72,8 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         .fall_back(Duration::from_millis(20))
         .connect()
         .await?;
-    let consumer = queue(&here, "a").await?;
-    command(&server, &["SET", "qk:{a}:arrivals", "mine"]);
+    let consumer = open(&here, "a").await?;
+    server.ask::<()>(&["SET", "qk:{a}:arrivals", "mine"])?;
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);
         // Each wait ends with the fall-back interval, also one that says that nobody could be told.
@@ -96,7 +96,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
         error.is_transient() && error.to_string().contains("WRONGTYPE"),
         "{error}"
     );
-    command(&server, &["DEL", "qk:{a}:arrivals"]);
+    server.ask::<()>(&["DEL", "qk:{a}:arrivals"])?;
     until("it is mended", || here.health().is_up()).await;
     waiting.abort();
     consumer.push_one("hello").await?;

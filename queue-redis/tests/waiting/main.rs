@@ -3,12 +3,12 @@
 
 #![cfg(unix)]
 
-#[path = "../support/command.rs"]
-mod command;
 mod costs;
 mod handing_over;
 mod hints;
 mod losses;
+#[path = "../support/open.rs"]
+mod open;
 #[path = "../support/registered.rs"]
 mod registered;
 #[path = "../support/until.rs"]
@@ -16,12 +16,13 @@ mod until;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{Backend, LeasingExt, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{LeasingExt, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use self::{
+    open::open,
     registered::waiting,
     until::{PATIENCE, until},
 };
@@ -39,22 +40,10 @@ async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
         .await
 }
 
-async fn queue(backend: &RedisBackend, name: &str) -> Result<Queue, queue_core::Error> {
-    let config = ReliableConfig::default();
-    backend.open_reliable(&QueueName::new(name)?, &config).await
-}
-
 /// The number of connections that listen to a channel.
 fn listening(server: &Server) -> usize {
-    let mut connection = server.connect().expect("the server runs");
-    let mut list = redis::cmd("CLIENT");
-    let list: String = list
-        .arg("LIST")
-        .arg("TYPE")
-        .arg("PUBSUB")
-        .query(&mut connection)
-        .expect("it lists them");
-    list.lines().count()
+    let list = server.ask::<String>(&["CLIENT", "LIST", "TYPE", "PUBSUB"]);
+    list.expect("it lists them").lines().count()
 }
 
 /// Starts to wait for a message.
@@ -81,7 +70,7 @@ async fn one_waiting(server: &Server, queue: &Queue) -> JoinSet<usize> {
 async fn two_clients() -> Result<(Server, Queue, Queue), Box<dyn StdError>> {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
-    let (here, there) = (queue(&here, "a").await?, queue(&there, "a").await?);
+    let (here, there) = (open(&here, "a").await?, open(&there, "a").await?);
     Ok((server, here, there))
 }
 

@@ -124,15 +124,10 @@ impl Server {
 
     /// Whether it answers and, as a replica, has all the primary's data.
     fn look(&self) -> Result<(), ServerError> {
-        let mut connection = self.connect_within(PATIENCE)?;
-        let refused = |error| ServerError::tried("the server refuses", error);
-        redis::cmd("PING").exec(&mut connection).map_err(refused)?;
+        self.ask::<()>(&["PING"])?;
         if self.settings.replica {
-            let info: String = redis::cmd("INFO")
-                .arg("replication")
-                .query(&mut connection)
-                .map_err(refused)?;
-            if !info.contains("master_link_status:up") {
+            let link = self.info("replication", "master_link_status")?;
+            if link.as_deref() != Some("up") {
                 return Err(ServerError::new("the link to the primary is down"));
             }
         }

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Client, Connection};
+use redis::{Client, Connection, FromRedisValue};
 
 use self::life::Life;
 use super::{
@@ -183,20 +183,41 @@ impl Server {
     ///
     /// If the server does not answer.
     pub fn connect(&self) -> Result<Connection, ServerError> {
-        self.connect_within(PATIENCE)
-    }
-
-    fn connect_within(&self, patience: Duration) -> Result<Connection, ServerError> {
         let tried = |error| ServerError::tried("cannot connect to the server", error);
         let client = self.client()?;
         let connection = client
-            .get_connection_with_timeout(patience)
+            .get_connection_with_timeout(PATIENCE)
             .map_err(tried)?;
         connection
-            .set_read_timeout(Some(patience))
-            .and_then(|()| connection.set_write_timeout(Some(patience)))
+            .set_read_timeout(Some(PATIENCE))
+            .and_then(|()| connection.set_write_timeout(Some(PATIENCE)))
             .map_err(tried)?;
         Ok(connection)
+    }
+
+    /// Has it run this command, on a connection of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer or refuses, or if the answer is none of this type.
+    pub fn ask<T: FromRedisValue>(&self, words: &[&str]) -> Result<T, ServerError> {
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        command
+            .query(&mut self.connect()?)
+            .map_err(|error| ServerError::tried(&words[..words.len().min(3)].join(" "), error))
+    }
+
+    /// A field of this section of `INFO`, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer.
+    pub fn info(&self, section: &str, field: &str) -> Result<Option<String>, ServerError> {
+        let info: String = self.ask(&["INFO", section])?;
+        let mut lines = info.lines();
+        let value = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        Ok(value.map(str::to_owned))
     }
 
     /// The number of calls of each command so far.

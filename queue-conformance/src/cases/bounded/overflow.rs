@@ -10,20 +10,30 @@ pub(crate) async fn b1_what_drops_the_oldest_is_never_longer(stage: &Stage<'_>) 
     for producer in 0..4 {
         let queue = queue.clone();
         producers.push(tokio::spawn(async move {
+            let mut dropped = Vec::new();
             for number in 0..50 {
                 let body = format!("{producer}:{number}");
                 let offered = queue.offer_one(body, Overflow::DropOldest).await;
-                offered.expect("offers");
+                if let Offered::Accepted { evicted, .. } = offered.expect("offers") {
+                    dropped.extend(evicted);
+                }
                 let depth = queue.depth().await.expect("depth");
                 assert!(depth.occupied() <= CAPACITY, "{depth:?}");
                 tokio::task::yield_now().await;
             }
+            dropped
         }));
     }
+    let mut dropped = Vec::new();
     for producer in producers {
-        producer.await.expect("runs");
+        dropped.extend(producer.await.expect("runs"));
     }
     assert_eq!(depth(&*queue).await, [CAPACITY, 0, 0, 0]);
+    if stage.keeps("B2") {
+        dropped.sort_unstable();
+        let oldest: Vec<_> = (1..=4 * 50 - CAPACITY).map(id).collect();
+        assert_eq!(dropped, oldest, "each once");
+    }
 }
 
 pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {

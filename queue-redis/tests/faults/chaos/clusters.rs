@@ -13,7 +13,10 @@ use super::{
     rounds::{Rounds, all_flow},
     servers::{copy_all, cut_off, follows, is_primary},
 };
-use crate::{ground::administer, traffic::Traffic};
+use crate::{
+    ground::{administer, slot_of},
+    traffic::Traffic,
+};
 
 /// Of each fault.
 const ROUNDS: u64 = 2;
@@ -219,9 +222,7 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
     let clients = Clients::connect(&cluster.url()).await;
     let mut slots = Vec::new();
     for (number, kind) in QueueKind::LEASING.into_iter().enumerate() {
-        let key = format!("CLUSTER KEYSLOT qk:{{{}}}:meta", kind.as_str());
-        let slot = administer(&cluster.servers()[0], &key);
-        let slot = redis::from_redis_value(slot).expect("a slot");
+        let slot = slot_of(&cluster, kind);
         slots.push(slot);
         // Each primary has one, so that all connections that there will be are there before the faults.
         let (owner, to) = (cluster.owner(slot).expect("somebody has it"), number % 3);

@@ -8,9 +8,6 @@
 //! `QUEUE_CHAOS_SECONDS` goes on with more until so much time is over. `QUEUE_CHAOS_SEED`, which each run
 //! prints, sets the order.
 
-// A test's own future awaits them all.
-#![allow(clippy::future_not_send)]
-
 mod clusters;
 mod copies;
 mod one_server;

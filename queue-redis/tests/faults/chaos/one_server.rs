@@ -15,8 +15,10 @@ use crate::{
     traffic::{Errors, Traffic},
 };
 
-/// Of each fault.
-const ROUNDS: u64 = 10;
+/// Of each fault of the line.
+const ROUNDS_OF_THE_LINE: u64 = 10;
+/// Of each fault of the server, with each sort of file.
+const ROUNDS_OF_THE_SERVER: u64 = 5;
 /// How long a fault lasts that does not end by itself.
 const SPELL: Duration = Duration::from_millis(50);
 
@@ -78,19 +80,27 @@ async fn lose(proxy: &Proxy, direction: Direction) {
     proxy.release();
 }
 
+/// The server hands its data to the system before it answers, and only a power cut takes it from there (R1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_a_server_every_message_is_accounted_for() {
-    every_message_is_accounted_for(&OF_THE_SERVER).await;
+async fn whatever_happens_to_a_server_that_writes_first_every_message_is_accounted_for() {
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
+    every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::BySystem).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_to_a_server_that_syncs_first_every_message_is_accounted_for() {
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
+    every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::Always).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_on_the_line_every_message_is_accounted_for() {
-    every_message_is_accounted_for(&OF_THE_LINE).await;
+    let rounds = Rounds::of_each(ROUNDS_OF_THE_LINE);
+    every_message_is_accounted_for(rounds, &OF_THE_LINE, Aof::Always).await;
 }
 
-async fn every_message_is_accounted_for(faults: &[Fault]) {
-    let rounds = Rounds::of_each(ROUNDS);
-    let server = Server::builder().with_aof(Aof::Always);
+async fn every_message_is_accounted_for(rounds: Rounds, faults: &[Fault], aof: Aof) {
+    let server = Server::builder().with_aof(aof);
     let server = server.start().expect("a server");
     let proxy = Proxy::before(&server).expect("a proxy");
     let backend = connect(&proxy.url()).await;

@@ -1,15 +1,12 @@
 //! What a client and its servers have in use, before the faults and after them.
 
-use std::time::Duration;
-
 use queue_redis::LEFTOVERS;
 use real_redis::Server;
 use tokio::runtime::Handle;
 
 use super::servers::{figure, is_primary};
-use crate::{ground::within, ledger::Toll};
+use crate::{ground::until, ledger::Toll};
 
-const LOOK: Duration = Duration::from_millis(50);
 /// What a server may have more in use afterwards: its own buffers.
 const MORE_MEMORY: u64 = 4 * 1024 * 1024;
 /// And for the dedup mark of a message, which outlives that, at a primary and at its replica.
@@ -34,12 +31,7 @@ fn sum<'a>(servers: impl Iterator<Item = &'a Server>, section: &str, field: &str
 /// Waits until this is no more than before.
 async fn back(what: &str, before: u64, now: impl Fn() -> u64) {
     println!("{what}: {} were {before}", now());
-    within(what, async {
-        while now() > before {
-            tokio::time::sleep(LOOK).await;
-        }
-    })
-    .await;
+    until(what, || now() <= before).await;
 }
 
 impl Remains {
@@ -70,11 +62,8 @@ impl Remains {
         })
         .await;
         for server in servers.filter(|server| is_primary(server)) {
-            let mut look = redis::cmd("EVAL");
-            look.arg(LEFTOVERS).arg(0).arg("qk");
-            let mut connection = server.connect().expect("the server runs");
-            let left: Vec<String> = look.query(&mut connection).expect("it looks");
-            assert_eq!(left, [""; 0]);
+            let left = server.ask::<Vec<String>>(&["EVAL", LEFTOVERS, "0", "qk"]);
+            assert_eq!(left.expect("it looks"), [""; 0]);
         }
     }
 }

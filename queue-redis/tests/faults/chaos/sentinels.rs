@@ -1,7 +1,7 @@
 //! A primary, its replica, and three sentinels. What was answered during a failover and was not confirmed may
 //! be undone (R1), and nothing else may.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use real_redis::Server;
 
@@ -9,9 +9,12 @@ use super::{
     copies::{Clients, judge},
     remains::Remains,
     rounds::{Rounds, all_flow},
-    servers::{copy_all, cut_off, follows, is_primary, until},
+    servers::{copy_all, cut_off, follows, is_primary},
 };
-use crate::{ground::administer, traffic::Traffic};
+use crate::{
+    ground::{administer, until},
+    traffic::Traffic,
+};
 
 /// Of each fault.
 const ROUNDS: u64 = 3;
@@ -64,16 +67,12 @@ impl Scene {
         for sentinel in &scene.sentinels {
             // They are slow by default, and those before 7.0 stay so. A sentinel promotes no replica of which
             // it has not heard for five pings, and in a failover it hears of one each second.
-            let mut connection = sentinel.connect().expect("it runs");
-            let mut hasten = redis::cmd("SENTINEL");
-            hasten.arg("DEBUG").arg("PING-PERIOD").arg(500);
-            hasten.arg("INFO-PERIOD").arg(100);
-            hasten.arg("ASK-PERIOD").arg(100);
-            hasten.arg("TILT-PERIOD").arg(1_000);
-            let _ = hasten.exec(&mut connection);
+            let hasten =
+                "SENTINEL DEBUG PING-PERIOD 500 INFO-PERIOD 100 ASK-PERIOD 100 TILT-PERIOD 1000";
+            let hasten: Vec<&str> = hasten.split(' ').collect();
+            let _ = sentinel.ask::<()>(&hasten);
             until("the sentinels know each other, and the replica", || {
-                let known = administer(sentinel, "INFO sentinel");
-                let known: String = redis::from_redis_value(known).expect("text");
+                let known: String = sentinel.ask(&["INFO", "sentinel"]).expect("text");
                 known.contains(&format!("slaves=1,sentinels={SENTINELS}"))
             })
             .await;
@@ -106,8 +105,8 @@ impl Scene {
             .expect("it has a port")
             .to_string();
         self.sentinels.iter().all(|sentinel| {
-            let named = administer(sentinel, "SENTINEL GET-MASTER-ADDR-BY-NAME orders");
-            let named: Vec<String> = redis::from_redis_value(named).expect("a place");
+            let ask = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "orders"];
+            let named: Vec<String> = sentinel.ask(&ask).expect("a place");
             named.get(1) == Some(&port)
         })
     }
@@ -115,9 +114,8 @@ impl Scene {
     /// Whether every sentinel sees the replica at work.
     fn all_see_the_replica(&self) -> bool {
         self.sentinels.iter().all(|sentinel| {
-            let replicas = administer(sentinel, "SENTINEL REPLICAS orders");
-            let replicas: Vec<std::collections::HashMap<String, String>> =
-                redis::from_redis_value(replicas).expect("replicas");
+            let replicas = sentinel.ask(&["SENTINEL", "REPLICAS", "orders"]);
+            let replicas: Vec<HashMap<String, String>> = replicas.expect("replicas");
             replicas.iter().any(|replica| replica["flags"] == "slave")
         })
     }
@@ -146,12 +144,7 @@ impl Scene {
         until("the replica takes over", || {
             if fault == Fault::Planned {
                 // It refuses while one is under way.
-                let mut connection = self.sentinels[0].connect().expect("it runs");
-                let mut fail_over = redis::cmd("SENTINEL");
-                let _ = fail_over
-                    .arg("FAILOVER")
-                    .arg("orders")
-                    .exec(&mut connection);
+                let _ = self.sentinels[0].ask::<()>(&["SENTINEL", "FAILOVER", "orders"]);
             }
             is_primary(replica)
         })
@@ -164,13 +157,11 @@ impl Scene {
         }
         // Sentinels would do so, ten seconds later. Meanwhile there are two primaries.
         tokio::time::sleep(SPELL).await;
-        let port = replica.port().expect("it has a port");
+        let port = replica.port().expect("it has a port").to_string();
         until("the old primary follows", || {
             // Sentinels may cut the connection that tells it so.
-            let mut follow = redis::cmd("REPLICAOF");
-            follow.arg("127.0.0.1").arg(port);
-            let told = primary.connect().map(|mut it| follow.exec(&mut it));
-            matches!(told, Ok(Ok(()))) && follows(primary, replica)
+            let told = primary.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]);
+            told.is_ok() && follows(primary, replica)
         })
         .await;
         self.may_fail_over(false);

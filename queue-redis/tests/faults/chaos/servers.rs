@@ -1,21 +1,12 @@
 //! What servers tell of themselves, and what is done to a primary and its replica.
 
-use std::time::Duration;
-
 use real_redis::Server;
 
-use crate::ground::{administer, within};
-
-const LOOK: Duration = Duration::from_millis(10);
+use crate::ground::administer;
 
 /// A field of this section of `INFO`. Sentinels before 7.0 may cut the connection that asks.
 fn told(server: &Server, section: &str, field: &str) -> Option<String> {
-    let mut connection = server.connect().ok()?;
-    let mut ask = redis::cmd("INFO");
-    let info: String = ask.arg(section).query(&mut connection).ok()?;
-    let mut lines = info.lines();
-    let value = lines.find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-    value.map(str::to_owned)
+    server.info(section, field).ok().flatten()
 }
 
 pub(super) fn figure(server: &Server, section: &str, field: &str) -> u64 {
@@ -32,16 +23,6 @@ pub(super) fn follows(replica: &Server, primary: &Server) -> bool {
         |field: &str, value: &str| told(replica, "replication", field).as_deref() == Some(value);
     let port = primary.port().expect("it has a port").to_string();
     tells("master_port", &port) && tells("master_link_status", "up")
-}
-
-/// Waits until this holds, which an earlier step must bring about.
-pub(super) async fn until(what: &str, holds: impl Fn() -> bool) {
-    within(what, async {
-        while !holds() {
-            tokio::time::sleep(LOOK).await;
-        }
-    })
-    .await;
 }
 
 /// Waits until the replica has all that this primary has answered so far.

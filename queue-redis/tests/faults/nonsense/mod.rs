@@ -4,10 +4,16 @@
 //! Nonsense that is a good answer to another question passes for one: only TLS tells it. But a slip of replies
 //! ends as soon as one of them cannot be read.
 
-// A test's own future awaits them all.
-#![allow(clippy::future_not_send)]
-
 mod peer;
 mod places;
 mod replies;
 mod slips;
+
+use tokio::runtime;
+
+/// Runs a case of a property in a runtime of its own.
+fn run(case: impl Future<Output = ()>) {
+    let mut runtime = runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all().build();
+    runtime.expect("a runtime").block_on(case);
+}

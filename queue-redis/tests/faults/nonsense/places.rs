@@ -7,12 +7,12 @@ use queue_core::*;
 use queue_fuzz::hold_for;
 use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
-use tokio::{
-    runtime::{self, Handle},
-    time::timeout,
-};
+use tokio::{runtime::Handle, time::timeout};
 
-use super::peer::{Peer, Spoil};
+use super::{
+    peer::{Peer, Spoil},
+    run,
+};
 
 const CASES: u32 = 16;
 const BRIEF: Duration = Duration::from_millis(300);
@@ -125,12 +125,6 @@ async fn connect(server: &Server, url: impl Fn(u16) -> String, spoil: Spoil) {
         .ping()
         .await
         .expect("it answers");
-}
-
-fn run(case: impl Future<Output = ()>) {
-    let mut runtime = runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).enable_all().build();
-    runtime.expect("a runtime").block_on(case);
 }
 
 #[test]

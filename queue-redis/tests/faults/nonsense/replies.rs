@@ -7,9 +7,12 @@ use queue_core::*;
 use queue_fuzz::hold_for;
 use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
-use tokio::{runtime, time::timeout};
+use tokio::time::timeout;
 
-use super::peer::{Peer, Spoil};
+use super::{
+    peer::{Peer, Spoil},
+    run,
+};
 use crate::ground::within;
 
 const CASES: u32 = 8;
@@ -60,12 +63,6 @@ fn to(peer: &Peer) -> Builder {
     builder.response_timeout(SILENCE).fall_back(SILENCE)
 }
 
-fn run(case: impl Future<Output = ()>) {
-    let mut runtime = runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).enable_all().build();
-    runtime.expect("a runtime").block_on(case);
-}
-
 /// An error that a person can read and a program can act upon.
 #[track_caller]
 fn assert_clear(error: &Error) {
@@ -103,8 +100,7 @@ fn calls_end_with_an_error_of_the_right_outcome_and_are_answered_again() {
 }
 
 async fn calls(server: &Server, spoils: Vec<Spoil>) {
-    let mut direct = server.connect().expect("it runs");
-    redis::cmd("FLUSHALL").exec(&mut direct).expect("it obeys");
+    server.ask::<()>(&["FLUSHALL"]).expect("it obeys");
     let peer = Peer::before(server).await.expect("a peer");
     let config = ReliableConfig::default();
     let name = QueueName::new("q").expect("a good name");

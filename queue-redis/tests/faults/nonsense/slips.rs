@@ -15,7 +15,7 @@ use redis::Connection;
 use tokio::{task::JoinSet, time::sleep};
 
 use super::peer::{Peer, Spoil};
-use crate::ground::within;
+use crate::ground::{until, within};
 
 /// Nothing is silent for so long: silence ends no connection here.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -126,12 +126,7 @@ async fn after_a_slip(twice: bool) {
         all.iter().all(right)
     };
     let wrong = || all.map(|seen| seen.wrong.load(Ordering::Acquire));
-    within("all is sound", async {
-        while !are_right() {
-            sleep(Duration::from_millis(1)).await;
-        }
-    })
-    .await;
+    until("all is sound", are_right).await;
     assert_eq!(wrong(), [0; 3]);
     let connections = counted(&mut direct, "stats", "total_connections_received");
     peer.spoil(Spoil::Slip { twice });

@@ -1,0 +1,64 @@
+//! Slots move to other nodes while messages flow, and no caller is told an error.
+
+use std::time::Duration;
+
+use queue_core::QueueKind;
+use queue_redis::RedisBackend;
+use real_redis::{Cluster, Server, ServerError};
+use tokio::task::block_in_place;
+
+use crate::{
+    ground::{slot_of, within},
+    subject::Subject,
+    traffic::{Errors, Traffic},
+};
+
+/// Longer than a busy machine takes for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_message_is_lost_while_slots_move() {
+    let cluster = three_nodes();
+    move_slots(&cluster, Cluster::migrate).await;
+}
+
+/// Valkey 9 moves a slot in one step. What a server lacks it cannot be tested on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_message_is_lost_while_slots_move_in_one_step() {
+    let cluster = three_nodes();
+    if !cluster.migrates_at_once().expect("it answers") {
+        eprintln!("skipped: this server moves slots key by key only");
+        return;
+    }
+    move_slots(&cluster, Cluster::migrate_at_once).await;
+}
+
+fn three_nodes() -> Cluster {
+    Cluster::start(3, 0, Server::builder()).expect("a cluster")
+}
+
+async fn move_slots(
+    cluster: &Cluster,
+    migrate: impl Fn(&Cluster, u16, usize, usize) -> Result<(), ServerError>,
+) {
+    let builder = RedisBackend::builder(&cluster.url()).expect("a good URL");
+    let builder = builder.connect_timeout(PATIENCE).response_timeout(PATIENCE);
+    let backend = builder.connect().await.expect("the cluster takes us");
+    for kind in QueueKind::LEASING {
+        let slot = slot_of(cluster, kind);
+        let queue = Subject::open(&backend, kind).await.expect("opens");
+        let traffic = Traffic::on(queue, Errors::None);
+        let moves = async {
+            for _ in 0..2 {
+                traffic.flows(50).await;
+                let from = cluster.owner(slot).expect("somebody has it");
+                let to = (from + 1) % 3;
+                // The server's own blocking client: it must not keep the runtime's threads.
+                block_in_place(|| migrate(cluster, slot, from, to)).expect("it moves");
+                assert_eq!(cluster.owner(slot).expect("somebody has it"), to);
+            }
+            traffic.flows(50).await;
+        };
+        within("traffic while slots move", traffic.during(moves)).await;
+    }
+}

@@ -1,0 +1,30 @@
+use queue_core::{Error, ErrorKind, Outcome};
+
+/// Checks for an error that stays until a person acts, and says all this.
+#[track_caller]
+pub(crate) fn assert_lasts(error: &Error, parts: &[&str]) {
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
+    assert!(!error.is_transient(), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    assert_says(error, parts);
+}
+
+/// Checks for an error that passes by itself, so that a program goes on and tries again; it says all this.
+#[track_caller]
+pub(crate) fn assert_passes(error: &Error, parts: &[&str]) {
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+    assert!(error.is_transient(), "{error:?}");
+    assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+    assert!(!error.to_string().contains("report"), "{error}");
+    assert_says(error, parts);
+}
+
+/// Checks that the error says all this in one line.
+#[track_caller]
+pub(crate) fn assert_says(error: &Error, parts: &[&str]) {
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
